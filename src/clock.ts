@@ -1,0 +1,58 @@
+/**
+ * Time, as the only thing in the program that knows it.
+ *
+ * Owns: wall time, monotonic time and timers of one process. Everything that waits is handed a `Clock`, so tests and
+ * the simulation can put a virtual one in its place. No other file may call `Date.now`, `performance.now`,
+ * `setTimeout` or `setInterval` (test/tidy.test.ts).
+ */
+
+/** A timer that was asked for and can be taken back; cancelling twice, or after it fired, does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time in milliseconds since the Unix epoch. */
+  now(): number;
+  /** Milliseconds since an arbitrary start; never goes back, stands still while the machine is suspended. */
+  monotonic(): number;
+  /** Calls `fn` once after `delayMs` (clamped to 0 … 24.8 days, the longest a Node timer can hold). */
+  after(delayMs: number, fn: () => void): Timer;
+}
+
+/** The longest delay a Node timer holds; a longer one would fire at once. */
+export const timerDelayMaxMs = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, fn) {
+    const handle = setTimeout(fn, Math.min(Math.max(0, delayMs), timerDelayMaxMs));
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/**
+ * Resolves after `delayMs`, or rejects with the signal's reason as soon as it is aborted.
+ *
+ * @param delayMs milliseconds
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** RFC 3339 with milliseconds, from milliseconds since the epoch. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,76 @@
+/**
+ * One file for the vocabulary of errors. An error is sorted by what happens next:
+ * *transient* – try again; *terminal* – tell the actor; *fenced* – we are no longer the owner; *invariant* – a bug.
+ */
+
+export type ErrorKind = 'transient' | 'terminal' | 'fenced' | 'invariant';
+
+/** Every code that Orrery can report, with what it means. `docs/errors.md` is generated from this table. */
+export const errorCodes = {
+  BUS_UNREACHABLE: ['transient', 'NATS did not answer in time or is not connected.'],
+  BUS_UNKNOWN_OUTCOME: [
+    'transient',
+    'A write was sent to NATS and no answer came: it may or may not be stored.',
+  ],
+  BUS_CONFLICT: ['fenced', 'NATS refused a conditional write: the guarded subject has a newer sequence.'],
+  BUS_VERSION: ['terminal', 'The NATS server is too old for what Orrery relies on.'],
+  BUS_REFUSED: ['terminal', 'NATS refused a request for a reason that trying again does not change.'],
+  BUSY: ['transient', 'A replica answers as many requests as it may at one time; try again.'],
+  MESSAGE_UNREADABLE: ['terminal', 'A message could not be decoded.'],
+  MESSAGE_UNKNOWN_KIND: ['terminal', 'A message is addressed to a kind of actor that does not exist.'],
+  MESSAGE_UNKNOWN_EVENT: ['terminal', 'The machine does not know the event, or its fields are wrong.'],
+  MESSAGE_TOO_LARGE: ['terminal', 'A message is larger than the limit.'],
+  ACTOR_MISSING: ['terminal', 'A message is addressed to an actor that does not exist.'],
+  ACTOR_PARKED: [
+    'terminal',
+    'The actor is parked: its machine failed, or its record is of an unknown version.',
+  ],
+  MAILBOX_FULL: ['transient', 'The actor has too many events waiting.'],
+  NOT_OWNER: ['fenced', 'This replica does not own the shard of the actor.'],
+  KUBE_UNREACHABLE: ['transient', 'The Kubernetes API did not answer.'],
+  KUBE_THROTTLED: ['transient', 'The Kubernetes API asked to wait (429 or 503 with Retry-After).'],
+  KUBE_SERVER: ['transient', 'The Kubernetes API answered with a server error (5xx).'],
+  KUBE_CONFLICT: ['transient', 'The object changed, or is another one than was meant (409).'],
+  KUBE_EXPIRED: ['transient', 'The resource version is too old; list again (410).'],
+  KUBE_NOT_FOUND: ['terminal', 'The object does not exist (404).'],
+  KUBE_REFUSED: ['terminal', 'The Kubernetes API refused the request (4xx).'],
+  EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],
+  USAGE: ['terminal', 'A flag, an argument or a value is wrong.'],
+  INVARIANT: ['invariant', 'Something that must never be was seen; this is a bug.'],
+} as const satisfies Record<string, readonly [ErrorKind, string]>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** Facts that help to debug: small, plain, and never a secret (I9). */
+export type ErrorFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+export class OrreryError extends Error {
+  readonly code: ErrorCode;
+  readonly facts: ErrorFacts;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; facts?: ErrorFacts } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'OrreryError';
+    this.code = code;
+    this.facts = options.facts ?? {};
+  }
+
+  get kind(): ErrorKind {
+    return errorCodes[this.code][0];
+  }
+}
+
+/** The one place where something thrown becomes an `Error`. */
+export function asError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  return new Error(typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
+}
+
+export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is OrreryError {
+  return thrown instanceof OrreryError && codes.includes(thrown.code);
+}
+
+/** Throws an INVARIANT error unless `condition` holds; `claim` says what must always be true. */
+export function invariant(condition: unknown, claim: string, facts: ErrorFacts = {}): asserts condition {
+  if (!condition) throw new OrreryError('INVARIANT', `broken invariant: ${claim}`, { facts });
+}

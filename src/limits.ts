@@ -1,0 +1,124 @@
+/**
+ * Every bound of the program in one place, with its reason (I6). What happens at each bound is tested.
+ */
+export const limits = {
+  /** Largest message taken from outside, bytes: contract (256 KiB). */
+  messageBytes: 256 * 1024,
+  /** Levels of nesting in a payload; our own records and digests have fewer than 20. Keeps hostile input off the stack. */
+  messageDepth: 64,
+  /** Events waiting for one actor; more are refused with MAILBOX_FULL and, for mail, read again later. A group of 100 Pods × 20 Services fits. */
+  mailboxEvents: 4096,
+  /** Effects of one actor that may wait for their outcome; a step that would exceed it parks the actor. */
+  outboxEffects: 512,
+  /** Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records small. */
+  unpublishedTransitions: 8,
+  /** Message ids that a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
+  recentMessageIds: 8,
+  /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
+  savesInFlight: 256,
+  /** Effects that run at the same time in one replica. */
+  effectsInFlight: 1024,
+  /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
+  recordBytes: 512 * 1024,
+  /** Probe calls in flight in one process: the readiness specification. */
+  probeCallsInFlight: 64,
+  /** Bytes read of one probe answer: the readiness specification. */
+  probeAnswerBytes: 4096,
+  /** Actors in one answer to rpc.list: about 200 bytes each, so half of NATS' default max_payload (1 MiB). */
+  listActors: 2_000,
+  /** Transitions in one ActorView. */
+  viewTransitions: 20,
+  /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
+  plannedMoves: 8,
+  /** Time that an effect may take if its type names no other, ms. */
+  effectTimeoutMs: 30_000,
+  /** Answer to a request over NATS, ms. */
+  requestTimeoutMs: 2_000,
+  /** Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers send, far less than memory. */
+  requestsInFlight: 1_024,
+  /** Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding out saves. */
+  readsInFlight: 32,
+  /** Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to end. */
+  closeTimeoutMs: 1_000,
+  /** Acknowledgement of a stored message, ms; past it the outcome is unknown and read back. */
+  appendTimeoutMs: 5_000,
+  /** Objects in one page of a list: the page size of Kubernetes' own informers; about 5 MB of Pods. */
+  kubePageObjects: 500,
+  /** One call to the Kubernetes API, answer included, ms; below effectTimeoutMs, so that the cause of a failure is known. */
+  kubeRequestMs: 25_000,
+  /** One page of a list, ms: the API server's own limit on a request. */
+  kubeListMs: 60_000,
+  /** Credentials (a token file, an exec plugin) must be there within this time, ms; such a plugin may ask a remote service. */
+  kubeCredentialsMs: 20_000,
+  /** Credentials are looked up again after this time, ms: token files are replaced long before they expire. */
+  kubeCredentialsAgeMs: 10_000,
+  /** Bytes of one answer of the Kubernetes API: 500 objects of 256 KiB; an object has at most 1.5 MiB, most have 10 KiB. */
+  kubeAnswerBytes: 128 * 1024 * 1024,
+  /** Bytes of one line of a watch: ten times what etcd stores in one object. */
+  kubeLineBytes: 16 * 1024 * 1024,
+  /** Connections to the Kubernetes API, watches not counted; what does not find one waits (effectsInFlight bounds it). */
+  kubeSockets: 128,
+  /** A watch without a byte for this time more than it was asked to last is dead, ms. */
+  kubeSilenceSlackMs: 15_000,
+  /** First probe of an idle connection by TCP, ms; a vanished peer is noticed about ten seconds later. */
+  kubeTcpKeepAliveMs: 10_000,
+  /** Digests on their way into the world stream at the same time, for each mirrored resource. */
+  worldPublishesInFlight: 128,
+  /** A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the stream anew. */
+  worldTombstoneSeconds: 3_600,
+  /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause. */
+  worldRetryMaxMs: 5_000,
+  /** Calls of one sampling round at the same time: a few (readiness specification), so that one Service never holds many of the 64. */
+  probeCallsAtOnce: 3,
+  /** Calls of one sampling round, whatever replica count an object may name. */
+  probeCallsPerRound: 1_000,
+  /** A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too long to hear nothing. */
+  probeRoundMs: 20_000,
+  /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
+  probeCallsWaiting: 1_024 * 3,
+  /** Groups that are remembered as silent, so that their next round starts with a single call. */
+  probeSilentGroups: 4_096,
+  /** Development cluster: objects in one page of a list; the page size of Kubernetes' own informers. */
+  devListPage: 500,
+  /** Development cluster: the server ends a watch after so many seconds; within the 5 to 10 minutes of Kubernetes' own informers. */
+  devWatchSeconds: 300,
+  /** Development cluster: longest pause before something is tried again, ms; short, for a person is watching. */
+  devRetryMaxMs: 2_000,
+  /** Development cluster: keys that one controller reconciles at the same time. */
+  devReconcilesInFlight: 16,
+  /** Development cluster: deleted objects that an informer remembers, against late answers to own writes. */
+  devTombstones: 1_000,
+  /** Development cluster: Pods of one kubelet stand-in; each holds a few sockets of this process. */
+  devPodsMax: 1_100,
+  /** Development cluster: a connection to a backend must be open within this time, ms; it is local. */
+  devConnectMs: 1_000,
+  /** Development cluster: requests of the load client in flight; more are counted as lost. */
+  devLoadInFlight: 1_000,
+  /** Development cluster: a child process that does not end after SIGTERM within this time is killed, ms (a replica needs under 5 s). */
+  devStopMs: 8_000,
+  /** Development cluster: a part that must come up (API server, NATS, a replica's /readyz) has so long, ms. */
+  devStartMs: 30_000,
+  /** The command line knows within this time whether NATS can be reached, ms: a person waits. */
+  cliConnectMs: 5_000,
+  /** Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than one table can be read for. */
+  listPages: 100,
+  /** An answer of Kubernetes about who may use the inspector is remembered so long, ms: a right taken back works soon. */
+  accessCacheMs: 10_000,
+  /** Such answers remembered at the same time: people and dashboards, not the whole world. */
+  accessCacheEntries: 256,
+  /** A request to the HTTP server must be received within this time, ms. */
+  httpRequestMs: 10_000,
+  /** Body of a request to the HTTP server, bytes: nothing there takes one yet. */
+  httpBodyBytes: 16 * 1024,
+  /** Connections to the HTTP server at the same time; more are closed at once. */
+  httpConnections: 1_024,
+  /** Fields or items kept of one object in a log line: a line is for reading. */
+  logFields: 64,
+  /** Levels of nesting kept in a log line; what lies deeper is left out. */
+  logDepth: 6,
+  /** Characters kept of one text in a log line: a stack trace fits. */
+  logTextChars: 8_192,
+} as const;
+
+/** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
+export const shardCount = 64;

@@ -1,0 +1,36 @@
+/**
+ * Chance, as the only thing in the program that draws it. The simulation puts a seeded source in its place.
+ */
+import { randomBytes } from 'node:crypto';
+
+export interface Random {
+  /** A number in [0, 1). */
+  next(): number;
+  /** A fresh identifier of 22 characters from `[A-Za-z0-9_-]` (128 bits). */
+  id(): string;
+}
+
+export const systemRandom: Random = {
+  next: () => Math.random(),
+  id: () => randomBytes(16).toString('base64url'),
+};
+
+/** A repeatable source (mulberry32): the same seed gives the same numbers and identifiers. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const id = () => Array.from({ length: 22 }, () => alphabet[Math.floor(next() * 64)]).join('');
+  return { next, id };
+}
+
+/** `value` moved by up to ± `fraction` of itself; for delays that many replicas must not share. */
+export function jittered(value: number, fraction: number, random: Random): number {
+  return value * (1 + fraction * (2 * random.next() - 1));
+}

@@ -1,0 +1,136 @@
+/**
+ * What Orrery tells about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o json`.
+ */
+import type { ActorId } from './ids.ts';
+
+/** One saved step, as published on `event.<kind>.<ns>.<name>` (once, in order of `rev`). */
+export interface Transition {
+  readonly id: ActorId;
+  /** Grows by one with each step of the actor (I2). */
+  readonly rev: number;
+  readonly fence: number;
+  readonly replica: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The event that was taken, with its fields. */
+  readonly event: { readonly type: string } & Readonly<Record<string, unknown>>;
+  /** What caused the event: the message id, or `<actor id>/<rev>/<index>` of the effect; null if it came from the host. */
+  readonly cause: string | null;
+  /** State before and after, as text: `proving`, parallel regions as `routes.sampling,endpoints.ignored`; null before the first. */
+  readonly from: string | null;
+  readonly to: string;
+  readonly effects: ReadonlyArray<{ readonly type: string } & Readonly<Record<string, unknown>>>;
+}
+
+/** One row of `orrery get`. */
+export interface ActorSummary {
+  readonly id: ActorId;
+  readonly state: string;
+  /** When the state was entered, milliseconds since the epoch. */
+  readonly since: number;
+  readonly owner: string;
+  readonly shard: number;
+  readonly rev: number;
+  /** The earliest deadline, if the actor waits for one. */
+  readonly nextTimer: { readonly event: string; readonly at: number } | null;
+  readonly lastError: string | null;
+  readonly parked: boolean;
+}
+
+/** One actor in full: `rpc.get`, `/api/v1/actors/<kind>/<ns>/<name>`, `orrery explain`. */
+export interface ActorView extends ActorSummary {
+  readonly machine: string;
+  readonly machineVersion: number;
+  /** Descriptions of the active states, outermost first (from the chart). */
+  readonly meaning: ReadonlyArray<{ readonly state: string; readonly description: string }>;
+  readonly fence: number;
+  readonly context: unknown;
+  readonly timers: ReadonlyArray<{ readonly event: string; readonly at: number }>;
+  /** Effects that were saved and have no outcome yet. */
+  readonly pending: ReadonlyArray<{ readonly key: string; readonly type: string }>;
+  /** The latest transitions, oldest first (bounded by limits.viewTransitions). */
+  readonly recent: readonly Transition[];
+  /** Events that the chart accepts in this state, from outside. */
+  readonly accepts: readonly string[];
+}
+
+export interface ReplicaView {
+  readonly replica: string;
+  readonly incarnation: string;
+  readonly release: string;
+  /** Shards it owns. */
+  readonly shards: readonly number[];
+  readonly actors: number;
+  /** Steps in the last second. */
+  readonly stepsPerSecond: number;
+  /** When its last heartbeat was heard, milliseconds since the epoch. */
+  readonly lastSeen: number;
+}
+
+export interface ShardView {
+  readonly shard: number;
+  readonly owner: string | null;
+  readonly fence: number;
+  readonly state: string;
+  readonly actors: number;
+}
+
+export interface ShardsView {
+  readonly replicas: readonly ReplicaView[];
+  readonly shards: readonly ShardView[];
+}
+
+/** Answer to `rpc.send`. */
+export type SendAnswer =
+  | { readonly accepted: true; readonly transition: Transition | null }
+  | { readonly accepted: false; readonly code: string; readonly reason: string };
+
+export interface ListRequest {
+  readonly kind?: string;
+  readonly namespace?: string;
+  /** A state's name as in `ActorSummary.state`, or one of its parts. */
+  readonly state?: string;
+  /** At most so many actors in one answer (bounded by limits.listActors). */
+  readonly limit?: number;
+  /** Only actors whose id sorts after this one: `next` of the answer before. */
+  readonly after?: string;
+}
+
+/** Answer to `rpc.list`: actors of the whole cluster, sorted by id; whichever replica answers asks the others. */
+export interface ListAnswer {
+  readonly actors: readonly ActorSummary[];
+  /** Ask again with `after: next` for the following ones; null: that was all. */
+  readonly next: string | null;
+  /** Shards that nobody answered for (moving, or their owner is away). */
+  readonly missingShards: readonly number[];
+}
+
+/** A machine for `/api/v1/machines/<name>` and `orrery chart`. */
+export interface MachineView {
+  readonly name: string;
+  readonly version: number;
+  readonly description: string;
+  /** The machine's own configuration, functions left out. */
+  readonly config: unknown;
+}
+
+/** Why a replica is not ready; empty when it is. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+/**
+ * Everything that a person or a program can ask of a running Orrery. A replica implements it for its own HTTP server; the
+ * command line implements it over the request subjects. Each answer is for the whole cluster.
+ */
+export interface ControlPort {
+  /** null: there is no such actor. */
+  get(id: ActorId): Promise<ActorView | null>;
+  list(request: ListRequest): Promise<ListAnswer>;
+  shards(): Promise<ShardsView>;
+  send(
+    id: ActorId,
+    event: { readonly type: string } & Readonly<Record<string, unknown>>,
+  ): Promise<SendAnswer>;
+}

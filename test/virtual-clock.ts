@@ -1,0 +1,69 @@
+/**
+ * A clock for tests: time passes only when the test says so.
+ *
+ * `advance` fires due timers in order and lets everything that they set off run to its end before the next one fires.
+ */
+import type { Clock, Timer } from '../src/clock.ts';
+
+interface Waiting {
+  readonly at: number;
+  readonly order: number;
+  readonly fn: () => void;
+}
+
+export class VirtualClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #start: number;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(startMs = 1_700_000_000_000) {
+    this.#now = startMs;
+    this.#start = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#start;
+  }
+
+  after(delayMs: number, fn: () => void): Timer {
+    const waiting = { at: this.#now + Math.max(0, delayMs), order: this.#order++, fn };
+    this.#waiting.add(waiting);
+    return { cancel: () => void this.#waiting.delete(waiting) };
+  }
+
+  /** Timers that wait. */
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
+  async advance(ms: number): Promise<void> {
+    const until = this.#now + ms;
+    await settle();
+    for (let next = this.#next(until); next; next = this.#next(until)) {
+      this.#waiting.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.fn();
+      await settle();
+    }
+    this.#now = until;
+  }
+
+  #next(until: number): Waiting | undefined {
+    let first: Waiting | undefined;
+    for (const one of this.#waiting) {
+      if (one.at > until) continue;
+      if (!first || one.at < first.at || (one.at === first.at && one.order < first.order)) first = one;
+    }
+    return first;
+  }
+}
+
+/** Lets every promise that can go on do so. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,507 @@
+/**
+ * `pod/<ns>/<name>`: holds a Pod's readiness gate closed until every Service of its group was seen to reach it.
+ *
+ * Who sends: the router (`pod.observed`: the Pod's facts, whole), the group's Services (`route.*`), the condition patch
+ * (`condition.*`), people (`pod.recheck`). What it promises:
+ * - The condition is asked to be True only when each verifiable Service has answered with this Pod's own address (never Ready early).
+ * - A proof is kept per (Service, Pod uid, address) until one of the three changes: what is proven is not probed again.
+ * - Proofs are in the record, so a move or a restart asks for none of them twice.
+ * Absent: probing (the Service chart does it), any knowledge of other Pods.
+ */
+import { assign, setup } from 'xstate';
+import type { ActorId } from '../ids.ts';
+import type { KubeEventWrite, MessageSend, PodConditionPatch } from './effects.ts';
+import { equal } from './equal.ts';
+import type { PodEvent, Stamp } from './events.ts';
+import type { PodFacts } from './facts.ts';
+
+export const podVersion = 1;
+export const podDescription =
+  'Holds a Pod back until traffic through every Service of its group is seen to reach it.';
+
+export interface PodContext {
+  readonly namespace: string;
+  readonly name: string;
+  /** null: nothing is known, or nothing calls for the actor any more. */
+  readonly facts: PodFacts | null;
+  /** Service → its uid when it was proven, or when it was found to be unverifiable. */
+  readonly proofs: Readonly<Record<string, string>>;
+  /** Services that were asked for a proof since the Pod began to prove. */
+  readonly asked: readonly string[];
+  /** How often the unproven Services were asked since the Pod began to prove. */
+  readonly askings: number;
+  /** When the Pod began to be held back, ms since the epoch; null while it is not. */
+  readonly heldSince: number | null;
+  /** The same for the last time that it was held back, until it is held back again: the wait can be told when it is over. */
+  readonly heldBefore: number | null;
+  /** Service whose route was lost, for the condition's message. */
+  readonly lostRoute: string | null;
+  /** Failed attempts in a row to write the condition. */
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+export interface ActorInput {
+  readonly id: ActorId;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+type Event = PodEvent & Stamp;
+type Args = { readonly context: PodContext };
+
+const valid = (facts: PodFacts | null) =>
+  facts?.address && 'ip' in facts.address ? { facts, address: facts.address } : null;
+
+/** Services of the group that still owe a proof. */
+export function unproven({ facts, proofs }: Pick<PodContext, 'facts' | 'proofs'>): string[] {
+  if (facts === null || !facts.verifiable) return [];
+  return Object.entries(facts.services).flatMap(([name, uid]) =>
+    uid === null || proofs[name] === uid ? [] : [name],
+  );
+}
+
+const unasked = (context: PodContext) => unproven(context).filter((name) => !context.asked.includes(name));
+
+/** Proofs for every Service: what a condition that is True already stands for. */
+function provenServices(facts: PodFacts | null): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(facts?.services ?? {}).flatMap(([name, uid]) => (uid === null ? [] : [[name, uid]])),
+  );
+}
+
+/** Keeps the proofs that still hold for the new facts: same Pod, same address, same Service. */
+function keptProofs(context: PodContext, facts: PodFacts): Record<string, string> {
+  const sameAddress = equal(context.facts?.address, facts.address);
+  if (context.facts?.uid !== facts.uid || !sameAddress) return {};
+  return Object.fromEntries(
+    Object.entries(context.proofs).filter(([name, uid]) => facts.services[name] === uid),
+  );
+}
+
+const provable = (facts: PodFacts | null): facts is PodFacts =>
+  valid(facts) !== null &&
+  facts?.gated === true &&
+  (facts.groupResource === 'none' || facts.groupResource === 'found');
+
+export const podMachine = setup({
+  types: {
+    context: {} as PodContext,
+    events: {} as Event,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isNews: ({ context, event }) => event.type === 'pod.observed' && !equal(event.facts, context.facts),
+    isAnotherPod: ({ context, event }) =>
+      event.type === 'pod.observed' &&
+      event.facts !== null &&
+      context.facts !== null &&
+      event.facts.uid !== context.facts.uid,
+    isGone: ({ event }) => event.type === 'pod.observed' && event.facts === null,
+    isKnown: ({ context }) => context.facts !== null,
+    isTerminating: ({ context }: Args) => context.facts?.deleting === true,
+    isUngated: ({ context }: Args) => context.facts?.gated === false,
+    isGated: ({ context }: Args) => context.facts?.gated === true,
+    isGroupMissing: ({ context }: Args) => context.facts?.groupResource === 'missing',
+    isGroupFound: ({ context }: Args) => context.facts?.groupResource !== 'missing',
+    isNotApplicable: ({ context }: Args) => context.facts?.groupResource === 'mismatch',
+    isApplicable: ({ context }: Args) => context.facts?.groupResource !== 'mismatch',
+    hasNoAddress: ({ context }: Args) => context.facts?.address === null,
+    hasAddress: ({ context }: Args) => context.facts !== null && context.facts.address !== null,
+    isAddressInvalid: ({ context }: Args) =>
+      context.facts?.address != null && 'invalid' in context.facts.address,
+    isAddressValid: ({ context }: Args) => valid(context.facts) !== null,
+    isConditionTrue: ({ context }: Args) => context.facts?.condition === 'True' && context.lostRoute === null,
+    isConditionTakenBack: ({ context, event }) =>
+      event.type === 'pod.observed' &&
+      context.facts?.condition === 'True' &&
+      event.facts?.condition !== 'True',
+    isUnprovable: ({ context }: Args) => !provable(context.facts),
+    isAllProven: ({ context }: Args) => provable(context.facts) && unproven(context).length === 0,
+    isRouteOwed: ({ context }: Args) => provable(context.facts) && unproven(context).length > 0,
+    isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
+    isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
+    isRouteOwedAndWithdrawn: ({ context }: Args) =>
+      context.facts?.gate.whenRouteIsLost === 'withdraw' &&
+      provable(context.facts) &&
+      unproven(context).length > 0,
+    isProofForMe: ({ context, event }) => {
+      if (event.type !== 'route.proven' && event.type !== 'route.unverifiable') return false;
+      const known = valid(context.facts);
+      return (
+        known !== null &&
+        known.facts.uid === event.uid &&
+        known.address.ip === event.ip &&
+        known.facts.services[event.service] === event.serviceUid &&
+        context.proofs[event.service] !== event.serviceUid
+      );
+    },
+    isLossForMe: ({ context, event }) =>
+      event.type === 'route.lost' &&
+      context.facts?.gate.whenRouteIsLost === 'withdraw' &&
+      context.facts.uid === event.uid &&
+      context.proofs[event.service] === event.serviceUid,
+    isRefusedAsGone: ({ event }) => event.type === 'condition.refused' && event.reason === 'gone',
+  },
+  delays: {
+    /** 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was lost (I4). */
+    askAgain: ({ context }) => Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000),
+    /** Kubernetes says when something changes; this only catches what was never said. */
+    lookAgain: 300_000,
+    /** The readiness specification: tell about a missing group resource after 30 s. */
+    missingPatience: 30_000,
+    /** The readiness specification: a route must be proven again within 30 s. */
+    lossPatience: 30_000,
+    /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
+    backOff: ({ context, event }) =>
+      Math.min(250 * 2 ** Math.min(context.failures, 7), 30_000) * (0.75 + 0.5 * (event as Stamp).random),
+  },
+  actions: {
+    remember: assign(({ context, event }) => {
+      if (event.type !== 'pod.observed') return {};
+      if (event.facts === null) return { facts: null };
+      const another = context.facts !== null && context.facts.uid !== event.facts.uid;
+      return {
+        facts: event.facts,
+        proofs: keptProofs(context, event.facts),
+        asked: another || !equal(context.facts?.address, event.facts.address) ? [] : context.asked,
+        ...(another ? { heldSince: null, lostRoute: null, failures: 0, lastError: null } : {}),
+      };
+    }),
+    keepProof: assign(({ context, event }) =>
+      event.type === 'route.proven' || event.type === 'route.unverifiable'
+        ? {
+            proofs: { ...context.proofs, [event.service]: event.serviceUid },
+            asked: context.asked.filter((name) => name !== event.service),
+          }
+        : {},
+    ),
+    dropProof: assign(({ context, event }) => {
+      if (event.type !== 'route.lost') return {};
+      const { [event.service]: _lost, ...proofs } = context.proofs;
+      return {
+        proofs,
+        asked: context.asked.filter((name) => name !== event.service),
+        lostRoute: event.service,
+      };
+    }),
+    hold: assign(({ context, event }) => ({
+      heldSince: context.heldSince ?? (event as Stamp).at,
+      asked: [],
+      askings: 0,
+    })),
+    forgetAsked: assign({ asked: [] }),
+    countFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      lastError:
+        event.type === 'condition.refused' ? event.message : 'no answer to the condition patch in time',
+    })),
+    release: assign(({ context }) => ({
+      heldSince: null,
+      heldBefore: context.heldSince,
+      lostRoute: null,
+      failures: 0,
+      lastError: null,
+    })),
+    forgetLoss: assign({ lostRoute: null }),
+    noteLoss: assign(({ context }) => ({ lostRoute: context.lostRoute ?? unproven(context)[0] ?? '' })),
+    startAfresh: assign({ proofs: {}, asked: [], failures: 0, lastError: null }),
+    noteAsked: assign(({ context }) => ({ asked: [...context.asked, ...unasked(context)] })),
+    countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
+    adoptProofs: assign(({ context }) => ({ proofs: provenServices(context.facts) })),
+    'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
+    'pod-condition.patch': (_, _params: Omit<PodConditionPatch, 'type'>) => {},
+    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+  },
+}).createMachine({
+  id: 'pod',
+  context: ({ input }) => ({
+    namespace: input.namespace,
+    name: input.name,
+    facts: null,
+    proofs: {},
+    asked: [],
+    askings: 0,
+    heldSince: null,
+    heldBefore: null,
+    lostRoute: null,
+    failures: 0,
+    lastError: null,
+  }),
+  initial: 'deciding',
+  on: {
+    'pod.observed': [
+      { guard: 'isGone', target: '.gone' },
+      { guard: 'isAnotherPod', actions: 'remember', target: '.deciding' },
+      { guard: 'isNews', actions: 'remember' },
+    ],
+    'route.proven': { guard: 'isProofForMe', actions: 'keepProof' },
+    'route.unverifiable': { guard: 'isProofForMe', actions: 'keepProof' },
+    'pod.recheck': { actions: 'startAfresh', target: '.deciding' },
+  },
+  states: {
+    deciding: {
+      description: 'Looks at what is known of the Pod and chooses what has to be done.',
+      tags: 'settled',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
+        { guard: 'isConditionTrue', target: 'ready', actions: 'adoptProofs' },
+        { guard: 'isGroupMissing', target: 'groupMissing' },
+        { guard: 'isNotApplicable', target: 'notApplicable' },
+        { guard: 'hasNoAddress', target: 'waitingForAddress' },
+        { guard: 'isAddressInvalid', target: 'invalid' },
+        { guard: 'isKnown', target: 'proving' },
+      ],
+    },
+    ungated: {
+      description: 'The Pod does not have the readiness gate: nothing holds it back and nothing is done.',
+      tags: 'settled',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isGated', target: 'deciding' },
+      ],
+    },
+    notApplicable: {
+      description: 'The object that owns the group is of a sort that the RouteGate does not speak of.',
+      tags: 'settled',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isApplicable', target: 'deciding' },
+      ],
+    },
+    groupMissing: {
+      description: 'The object that owns the group does not exist (yet).',
+      tags: 'wrong',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isGroupFound', target: 'deciding' },
+      ],
+      initial: 'patient',
+      states: {
+        patient: {
+          description: 'It may still be on its way.',
+          after: { missingPatience: 'reported' },
+        },
+        reported: {
+          description: 'A Warning Event says so on the Pod.',
+          tags: 'settled',
+          entry: {
+            type: 'kube-event.write',
+            params: ({ context, event }) => ({
+              regarding: regardingPod(context),
+              eventType: 'Warning' as const,
+              reason: 'GroupResourceMissing',
+              note: `The object that owns this Pod's group, named by RouteGate ${context.facts?.gate.name ?? ''}, does not exist.`,
+              at: (event as Stamp).at,
+            }),
+          },
+        },
+      },
+    },
+    waitingForAddress: {
+      description: 'The Pod has no address yet.',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
+        { guard: 'hasAddress', target: 'deciding' },
+      ],
+      after: { lookAgain: { target: 'waitingForAddress', reenter: true } },
+    },
+    invalid: {
+      description: "The Pod's address cannot be read, so no answer can be told to be its own.",
+      tags: ['settled', 'wrong'],
+      entry: {
+        type: 'kube-event.write',
+        params: ({ context, event }) => ({
+          regarding: regardingPod(context),
+          eventType: 'Warning' as const,
+          reason: 'InvalidAddress',
+          note: `status.podIPs[0] is no IP address: ${JSON.stringify(context.facts?.address)}`,
+          at: (event as Stamp).at,
+        }),
+      },
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isAddressValid', target: 'deciding' },
+        { guard: 'hasNoAddress', target: 'deciding' },
+      ],
+    },
+    proving: {
+      description: 'Waits until each Service of the group has been seen to reach this Pod.',
+      entry: 'hold',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUnprovable', target: 'deciding' },
+        { guard: 'isAllProven', target: 'marking' },
+        { guard: 'isRouteUnasked', actions: [{ type: 'message.send', params: question }, 'noteAsked'] },
+      ],
+      initial: 'asking',
+      states: {
+        asking: {
+          description:
+            'The Services that owe a proof have been asked for it; after a while they are asked again.',
+          after: { askAgain: { actions: ['countAsking', 'forgetAsked'], target: 'asking', reenter: true } },
+        },
+      },
+    },
+    marking: {
+      description: 'Every route is proven; the condition is being written.',
+      initial: 'patching',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUnprovable', target: 'deciding' },
+        { guard: 'isRouteOwed', target: 'proving' },
+      ],
+      states: {
+        patching: {
+          description: 'The patch is on its way to the Kubernetes API.',
+          entry: {
+            type: 'pod-condition.patch',
+            params: ({ context, event }) => ({
+              ...conditionOf(context),
+              status: 'True' as const,
+              reason: 'RoutesVerified',
+              message: verifiedMessage(context),
+              at: (event as Stamp).at,
+            }),
+          },
+          on: {
+            'condition.patched': { target: '#pod.ready', actions: 'release' },
+            'condition.refused': [
+              { guard: 'isRefusedAsGone', target: 'waitingForNews' },
+              { target: 'backingOff', actions: 'countFailure' },
+            ],
+          },
+          after: { lossPatience: { target: 'backingOff', actions: 'countFailure' } },
+        },
+        backingOff: {
+          description: 'The patch failed; it is tried again after a while.',
+          tags: 'wrong',
+          after: { backOff: 'patching' },
+        },
+        waitingForNews: {
+          description: 'The Pod was not there, or was another one; what became of it will be observed.',
+          after: { lookAgain: 'patching' },
+        },
+      },
+    },
+    ready: {
+      description: 'Every route was proven and the condition is True.',
+      tags: 'settled',
+      initial: 'proven',
+      always: [
+        { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
+      ],
+      on: {
+        'pod.observed': [
+          { guard: 'isGone', target: 'gone' },
+          { guard: 'isAnotherPod', actions: 'remember', target: 'deciding' },
+          { guard: 'isConditionTakenBack', actions: 'remember', target: 'proving' },
+          { guard: 'isNews', actions: 'remember' },
+        ],
+        'route.lost': { guard: 'isLossForMe', actions: 'dropProof' },
+      },
+      states: {
+        proven: {
+          description: 'Nothing is left to do.',
+          tags: 'settled',
+          always: { guard: 'isRouteOwedAndWithdrawn', target: 'doubted' },
+        },
+        doubted: {
+          description: 'A route is owed again; it is asked for once more before the condition is withdrawn.',
+          tags: 'wrong',
+          entry: 'forgetAsked',
+          always: [
+            { guard: 'isAllProven', target: 'proven', actions: 'forgetLoss' },
+            { guard: 'isRouteUnasked', actions: [{ type: 'message.send', params: question }, 'noteAsked'] },
+          ],
+          after: { lossPatience: { target: '#pod.lost', actions: 'noteLoss' } },
+        },
+      },
+    },
+    lost: {
+      description: 'A route was not proven again in time; the condition is being set to False.',
+      tags: 'wrong',
+      initial: 'withdrawing',
+      always: { guard: 'isTerminating', target: 'terminating' },
+      states: {
+        withdrawing: {
+          description: 'The patch is on its way to the Kubernetes API.',
+          entry: {
+            type: 'pod-condition.patch',
+            params: ({ context, event }) => ({
+              ...conditionOf(context),
+              status: 'False' as const,
+              reason: 'RouteLost',
+              message: `Service ${context.lostRoute ?? ''} does not reach this Pod any more.`,
+              at: (event as Stamp).at,
+            }),
+          },
+          on: {
+            'condition.patched': { target: '#pod.proving' },
+            'condition.refused': { target: 'backingOff', actions: 'countFailure' },
+          },
+          after: { lossPatience: { target: 'backingOff', actions: 'countFailure' } },
+        },
+        backingOff: {
+          description: 'The patch failed; it is tried again after a while.',
+          after: { backOff: 'withdrawing' },
+        },
+      },
+    },
+    terminating: {
+      description: 'The Pod is being deleted; nothing more is asked or written.',
+      tags: 'settled',
+      always: {
+        guard: 'isAnythingAsked',
+        actions: [{ type: 'message.send', params: withdrawal }, 'forgetAsked'],
+      },
+    },
+    gone: {
+      description: 'The Pod does not exist any more; its record is removed.',
+      type: 'final',
+    },
+  },
+});
+
+function regardingPod({ namespace, name, facts }: PodContext): KubeEventWrite['regarding'] {
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: facts?.uid ?? '' };
+}
+
+function conditionOf({ namespace, name, facts }: PodContext) {
+  return { namespace, name, uid: facts?.uid ?? '', conditionType: facts?.gate.conditionType ?? '' };
+}
+
+function verifiedMessage({ facts }: PodContext): string {
+  const services = Object.values(facts?.services ?? {});
+  if (facts?.verifiable === false)
+    return `The Pod cannot be told by a probe; ${services.length} Services count as proven.`;
+  return `Traffic through ${services.length} of ${services.length} Services reaches this Pod.`;
+}
+
+/** The same question to every Service that was not asked yet. */
+function question({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
+  const known = valid(context.facts);
+  return {
+    to: unasked(context).map((service): ActorId => `service/${context.namespace}/${service}`),
+    event: {
+      type: 'route.wanted',
+      pod: `pod/${context.namespace}/${context.name}`,
+      uid: known?.facts.uid ?? '',
+      ip: known?.address.ip ?? '',
+      family: known?.address.family ?? 'IPv4',
+    },
+  };
+}
+
+/** Takes the question back from the Services that were asked. */
+function withdrawal({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
+  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
+  return {
+    to: context.asked.map((service): ActorId => `service/${context.namespace}/${service}`),
+    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
+  };
+}

@@ -1,0 +1,356 @@
+/**
+ * `watch`: the life of one list/watch on the Kubernetes API, in the replica that mirrors the resource.
+ *
+ * Who sends: the runner of its two effects (`watch.page.listed`, `watch.advanced`, `watch.ended`, `watch.failed`) and the mirror
+ * (`watch.relist`). The objects themselves go from the runner to the mirror and never through here.
+ * What it promises:
+ * - It never ends by itself, whatever the API server does; every wait has a deadline.
+ * - It is `synced` from the first full list on, and stays so while it lists again: what was seen last stays visible.
+ * - A watch that ended in good order is opened again at once from the last version; 410 lists afresh; everything else waits
+ *   250 ms to 30 s, growing and with jitter, or as long as the API server asked for.
+ * - The pauses start small again only after a stream that lasted: no hot loop against a server that accepts and breaks off.
+ * Absent: HTTP, objects, what is made of them.
+ */
+import { assign, setup } from 'xstate';
+
+export const watchVersion = 1;
+export const watchDescription =
+  'Follows one resource of the Kubernetes API: lists it, then watches it, for ever.';
+
+export interface WatchInput {
+  /** For people: `pods`. */
+  readonly resource: string;
+  /** null: the whole cluster. */
+  readonly namespace: string | null;
+}
+
+export interface WatchContext extends WatchInput {
+  /** Number of the effect in work; outcomes of older ones are ignored. */
+  readonly attempt: number;
+  /** Lists begun. */
+  readonly lists: number;
+  /** Token of the page to ask for next; empty: the first. */
+  readonly page: string;
+  /** Version to watch from; null: the resource must be listed. */
+  readonly resourceVersion: string | null;
+  /** A full list has been seen. */
+  readonly synced: boolean;
+  /** Objects in the list, so far or when it was complete. */
+  readonly listed: number;
+  /** What digests must tell has changed: another list follows this one. */
+  readonly listAgain: boolean;
+  /** Failures since a stream last lasted. */
+  readonly failures: number;
+  /** Failures ever. */
+  readonly restarts: number;
+  readonly lastError: string | null;
+  /** Milliseconds since the epoch, like all times. */
+  readonly lastErrorAt: number | null;
+  /** When an event or a bookmark was last seen (accurate to a second). */
+  readonly lastEventAt: number | null;
+  readonly openedAt: number | null;
+  /** How long the stream in work was asked to last. */
+  readonly streamSeconds: number;
+  readonly retryInMs: number;
+}
+
+/** One page of a list came. `page` is the token for the next one; empty if this was the last. */
+export type PageListed = {
+  readonly type: 'watch.page.listed';
+  readonly attempt: number;
+  readonly page: string;
+  readonly resourceVersion: string;
+  readonly objects: number;
+};
+/** Events or a bookmark came. */
+export type WatchAdvanced = {
+  readonly type: 'watch.advanced';
+  readonly attempt: number;
+  readonly resourceVersion: string;
+};
+/** The server ended the stream in good order. */
+export type WatchEnded = {
+  readonly type: 'watch.ended';
+  readonly attempt: number;
+  readonly resourceVersion: string;
+};
+/** A page or a stream failed. `resourceVersion`: of the last event that was seen before, null if it was a page. */
+export type WatchFailed = {
+  readonly type: 'watch.failed';
+  readonly attempt: number;
+  /** A code of errors.ts. */
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+  readonly resourceVersion: string | null;
+};
+/** Command: list everything anew, since what is read from the objects has changed. */
+export type WatchRelist = { readonly type: 'watch.relist' };
+
+export type WatchEvent = PageListed | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
+
+/** Asks for one page. Outcome: watch.page.listed | watch.failed. */
+export interface WatchList {
+  readonly type: 'watch.list';
+  readonly attempt: number;
+  readonly page: string;
+}
+/** Opens the stream. Reports watch.advanced; outcome: watch.ended | watch.failed. */
+export interface WatchOpen {
+  readonly type: 'watch.open';
+  readonly attempt: number;
+  readonly resourceVersion: string;
+  readonly timeoutSeconds: number;
+}
+export type WatchEffect = WatchList | WatchOpen;
+
+export const watchEffectTypes = ['watch.list', 'watch.open'] as const;
+
+/** The outcome of an effect that threw or was lost. */
+export function watchFailureOf(effect: WatchEffect, message: string): WatchFailed {
+  const { attempt } = effect;
+  return {
+    type: 'watch.failed',
+    attempt,
+    code: 'INVARIANT',
+    message,
+    retryAfterMs: null,
+    resourceVersion: null,
+  };
+}
+
+type Event = WatchEvent & { readonly at: number; readonly random: number };
+type Args = { readonly context: WatchContext; readonly event: Event };
+
+/** The specification's bounds of a pause. */
+const pauseMinMs = 250;
+const pauseMaxMs = 30_000;
+/** A server that asks for more is asked again all the same: it may have meant another one. */
+const retryAfterMaxMs = 300_000;
+/** A stream that lived so long was a success; shorter than the shortest the API server ends by itself. */
+const lastedMs = 10_000;
+/** Streams last one to one and a half minutes: a dead one is noticed soon, and a new one costs the API server next to nothing. */
+const streamSecondsMin = 60;
+const streamSecondsSpread = 30;
+/** After so many failures in a row that were not the network's, the version itself is suspected and listed afresh. */
+const suspicionFailures = 5;
+
+const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
+const lasted = ({ context, event }: Args) =>
+  context.openedAt !== null && event.at - context.openedAt >= lastedMs;
+const progressed = ({ context, event }: Args) =>
+  event.type === 'watch.ended' && event.resourceVersion !== context.resourceVersion;
+
+/** Whether the failure says that watching on from the same version is of no use. */
+function mustList({ context, event }: Args): boolean {
+  if (event.type !== 'watch.failed') return false;
+  if (event.code === 'KUBE_EXPIRED' || event.code.startsWith('MESSAGE_')) return true;
+  const isNetwork = event.code === 'KUBE_UNREACHABLE' || event.code === 'KUBE_THROTTLED';
+  return !isNetwork && context.failures + 1 >= suspicionFailures;
+}
+
+/** Between 250 ms and a bound that doubles with each failure, or what the server asked for and a little more. */
+function pauseMs(failures: number, retryAfterMs: number | null, random: number): number {
+  const bound = Math.min(pauseMaxMs, pauseMinMs * 2 ** Math.min(failures, 20));
+  const pause = pauseMinMs + random * (bound - pauseMinMs);
+  return Math.max(pause, Math.min(retryAfterMs ?? 0, retryAfterMaxMs) + random * pauseMinMs);
+}
+
+export const watchMachine = setup({
+  types: {
+    context: {} as WatchContext,
+    events: {} as Event,
+    input: {} as WatchInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isCurrent,
+    isLastPage: (args) =>
+      isCurrent(args) && args.event.type === 'watch.page.listed' && args.event.page === '',
+    isLastPageForNow: (args) =>
+      isCurrent(args) &&
+      args.event.type === 'watch.page.listed' &&
+      args.event.page === '' &&
+      args.context.listAgain,
+    /** 410 for the first time since a stream lasted: nothing is wrong, the version was only too old. */
+    isExpiredOnce: (args) =>
+      isCurrent(args) &&
+      args.event.type === 'watch.failed' &&
+      args.event.code === 'KUBE_EXPIRED' &&
+      (args.context.failures === 0 || lasted(args)),
+    isUseful: (args) => isCurrent(args) && (lasted(args) || progressed(args) || args.context.failures === 0),
+    hasNoVersion: ({ context }) => context.resourceVersion === null,
+  },
+  delays: {
+    /** Longer than the call itself may take (limits.kubeListMs). */
+    pagePatience: 90_000,
+    /** Longer than the stream may be silent. */
+    streamPatience: ({ context }) => (context.streamSeconds + 60) * 1000,
+    pause: ({ context }) => context.retryInMs,
+  },
+  actions: {
+    countAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
+    countList: assign(({ context }) =>
+      context.page === '' ? { lists: context.lists + 1, listed: 0, listAgain: false } : {},
+    ),
+    open: assign(({ event }) => ({
+      openedAt: event.at,
+      streamSeconds: streamSecondsMin + Math.floor(streamSecondsSpread * event.random),
+    })),
+    notePage: assign(({ context, event }) =>
+      event.type === 'watch.page.listed' ? { page: event.page, listed: context.listed + event.objects } : {},
+    ),
+    noteList: assign(({ context, event }) =>
+      event.type === 'watch.page.listed'
+        ? {
+            page: '',
+            listed: context.listed + event.objects,
+            resourceVersion: event.resourceVersion,
+            synced: true,
+            lastEventAt: event.at,
+          }
+        : {},
+    ),
+    advance: assign((args) =>
+      args.event.type === 'watch.advanced'
+        ? {
+            resourceVersion: args.event.resourceVersion,
+            lastEventAt: args.event.at,
+            ...(lasted(args) ? { failures: 0 } : {}),
+          }
+        : {},
+    ),
+    noteEnd: assign((args) =>
+      args.event.type === 'watch.ended'
+        ? {
+            resourceVersion: args.event.resourceVersion,
+            failures: lasted(args) || progressed(args) ? 0 : args.context.failures + 1,
+          }
+        : {},
+    ),
+    noteFailure: assign((args) => {
+      const { context, event } = args;
+      const failed = event.type === 'watch.failed' ? event : null;
+      const failures = lasted(args) ? 1 : context.failures + 1;
+      const message = failed?.message ?? 'no outcome within the time';
+      return {
+        failures,
+        restarts: context.restarts + 1,
+        lastError: message,
+        lastErrorAt: event.at,
+        openedAt: null,
+        retryInMs: pauseMs(failures, failed?.retryAfterMs ?? null, event.random),
+        ...(mustList(args)
+          ? { resourceVersion: null, page: '' }
+          : { resourceVersion: failed?.resourceVersion ?? context.resourceVersion }),
+      };
+    }),
+    noteShortEnd: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      restarts: context.restarts + 1,
+      lastError: 'the server ends each watch at once',
+      lastErrorAt: event.at,
+      retryInMs: pauseMs(context.failures + 1, null, event.random),
+    })),
+    forgetVersion: assign({ resourceVersion: null, page: '' }),
+    remindToList: assign({ listAgain: true }),
+    'watch.list': (_, _params: Omit<WatchList, 'type'>) => {},
+    'watch.open': (_, _params: Omit<WatchOpen, 'type'>) => {},
+  },
+}).createMachine({
+  id: 'watch',
+  context: ({ input }) => ({
+    resource: input.resource,
+    namespace: input.namespace,
+    attempt: 0,
+    lists: 0,
+    page: '',
+    resourceVersion: null,
+    synced: false,
+    listed: 0,
+    listAgain: false,
+    failures: 0,
+    restarts: 0,
+    lastError: null,
+    lastErrorAt: null,
+    lastEventAt: null,
+    openedAt: null,
+    streamSeconds: streamSecondsMin,
+    retryInMs: pauseMinMs,
+  }),
+  initial: 'listing',
+  states: {
+    listing: {
+      description:
+        'The resource is read in full, page by page; what was seen before stays visible meanwhile.',
+      entry: [
+        'countAttempt',
+        'countList',
+        { type: 'watch.list', params: ({ context }) => ({ attempt: context.attempt, page: context.page }) },
+      ],
+      on: {
+        'watch.page.listed': [
+          {
+            guard: 'isLastPageForNow',
+            actions: ['noteList', 'forgetVersion'],
+            target: 'listing',
+            reenter: true,
+          },
+          { guard: 'isLastPage', actions: 'noteList', target: 'watching' },
+          { guard: 'isCurrent', actions: 'notePage', target: 'listing', reenter: true },
+        ],
+        'watch.failed': [
+          { guard: 'isExpiredOnce', actions: 'noteFailure', target: 'listing', reenter: true },
+          { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' },
+        ],
+        'watch.relist': { actions: 'remindToList' },
+      },
+      after: { pagePatience: { actions: 'noteFailure', target: 'backingOff' } },
+    },
+    watching: {
+      description: 'Changes are followed as they happen.',
+      tags: 'settled',
+      entry: [
+        'countAttempt',
+        'open',
+        {
+          type: 'watch.open',
+          params: ({ context }) => ({
+            attempt: context.attempt,
+            resourceVersion: context.resourceVersion ?? '',
+            timeoutSeconds: context.streamSeconds,
+          }),
+        },
+      ],
+      on: {
+        'watch.advanced': { guard: 'isCurrent', actions: 'advance' },
+        'watch.ended': [
+          { guard: 'isUseful', actions: 'noteEnd', target: 'watching', reenter: true },
+          { guard: 'isCurrent', actions: 'noteShortEnd', target: 'backingOff' },
+        ],
+        'watch.failed': [
+          { guard: 'isExpiredOnce', actions: 'noteFailure', target: 'listing' },
+          { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' },
+        ],
+        'watch.relist': { actions: 'forgetVersion', target: 'listing' },
+      },
+      after: { streamPatience: { actions: 'noteFailure', target: 'backingOff' } },
+    },
+    backingOff: {
+      description:
+        'The API server refused or broke off; it is asked again after a pause that grows with each failure.',
+      tags: 'wrong',
+      on: { 'watch.relist': { actions: 'forgetVersion' } },
+      after: {
+        pause: [{ guard: 'hasNoVersion', target: 'listing' }, { target: 'watching' }],
+      },
+    },
+  },
+});
+
+/** The chart with what a host must know to run it (`actors/local.ts`). */
+export const watchChart = {
+  machine: watchMachine,
+  effectTypes: watchEffectTypes,
+  failureOf: watchFailureOf,
+} as const;

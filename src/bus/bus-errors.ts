@@ -1,0 +1,25 @@
+/** The errors of the port, worded in one place for every implementation. */
+import { OrreryError } from '../errors.ts';
+import type { Guard } from './bus.ts';
+
+/** Nothing was sent, or nothing was asked that could have changed anything. */
+export function unreachable(reason: string, cause?: unknown): OrreryError {
+  return new OrreryError('BUS_UNREACHABLE', `the bus cannot be reached: ${reason}`, { cause });
+}
+
+/** A write was sent; whether it is stored, nobody here knows (B4). */
+export function unknownOutcome(reason: string, cause?: unknown): OrreryError {
+  return new OrreryError('BUS_UNKNOWN_OUTCOME', `a write was sent and not confirmed: ${reason}`, { cause });
+}
+
+/** The guarded subject has another last sequence (B3). */
+export function conflict(guard: Guard | undefined, reason: string): OrreryError {
+  return new OrreryError('BUS_CONFLICT', `a guarded write was refused: ${reason}`, {
+    facts: { subject: guard?.subject, expected: guard?.sequence },
+  });
+}
+
+/** Trying again changes nothing. */
+export function refused(reason: string): OrreryError {
+  return new OrreryError('BUS_REFUSED', `the bus refused: ${reason}`);
+}

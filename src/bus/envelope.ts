@@ -1,0 +1,83 @@
+/**
+ * The form of a message that drives an actor: `{type, id?, cause?, …fields of the event}`.
+ *
+ * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields, where the
+ * message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it (`actors/`).
+ */
+import { invariant, OrreryError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Headers } from './bus.ts';
+import { contentType, decode, encode } from './codec.ts';
+
+/** An event as it comes from outside: only its type is known to be text. */
+export type ForeignEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export interface Envelope {
+  readonly event: ForeignEvent;
+  /** Tells repeated deliveries apart (I5): the header `Nats-Msg-Id`, else the field `id`. */
+  readonly id: string | undefined;
+  /** What caused the message: a message id, or the key of an effect. */
+  readonly cause: string | null;
+}
+
+export const msgIdHeader = 'Nats-Msg-Id';
+
+/** Longest `type`, `id` and `cause`, in characters: an effect's key is an actor id (at most 3 × 253) and two numbers. */
+const wordMax = 1024;
+
+/** @throws OrreryError MESSAGE_TOO_LARGE | MESSAGE_UNREADABLE */
+export function readMessage(message: { readonly data: Uint8Array; readonly headers: Headers }): Envelope {
+  const { data, headers } = message;
+  if (data.length > limits.messageBytes) {
+    throw new OrreryError(
+      'MESSAGE_TOO_LARGE',
+      `the message has ${data.length} bytes; ${limits.messageBytes} are allowed`,
+    );
+  }
+  const body = decode(data, headerOf(headers, contentType.header));
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unreadable('it is no object');
+  const { id, cause, ...event } = body as Record<string, unknown>;
+  if (!hasType(event)) throw unreadable('it has no field "type" of text');
+  const msgId = headerOf(headers, msgIdHeader) ?? word('id', id);
+  return { event, id: msgId, cause: word('cause', cause) ?? null };
+}
+
+/** The payload and headers of a message; its id is for the caller to put into `AppendOptions.msgId`. */
+export function writeMessage(
+  event: { readonly type: string },
+  options: { readonly cause?: string | null } = {},
+): { readonly data: Uint8Array; readonly headers: Headers } {
+  invariant(!('id' in event) && !('cause' in event), 'an event has no fields "id" or "cause"', {
+    type: event.type,
+  });
+  const body =
+    options.cause === undefined || options.cause === null ? event : { ...event, cause: options.cause };
+  return { data: encode(body), headers: { [contentType.header]: contentType.msgpack } };
+}
+
+/** A header whatever the case of its name: other senders' libraries write it as they like. */
+export function headerOf(headers: Headers, name: string): string | undefined {
+  const exact = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  if (exact !== undefined) return exact === '' ? undefined : exact;
+  const wanted = name.toLowerCase();
+  for (const [key, value] of Object.entries(headers)) {
+    if (key.toLowerCase() === wanted && value !== '') return value;
+  }
+  return undefined;
+}
+
+function hasType(event: Record<string, unknown>): event is ForeignEvent {
+  const type = event.type;
+  return typeof type === 'string' && type.length > 0 && type.length <= wordMax;
+}
+
+function word(field: string, value: unknown): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  if (typeof value !== 'string' || value.length > wordMax)
+    throw unreadable(`its field "${field}" is no short text`);
+  return value;
+}
+
+function unreadable(reason: string): OrreryError {
+  return new OrreryError('MESSAGE_UNREADABLE', `the message cannot be read: ${reason}`);
+}

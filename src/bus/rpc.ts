@@ -1,0 +1,222 @@
+/**
+ * Answering requests as a NATS micro service (ADR-32), so that `nats micro ls`, `info` and `stats` show it.
+ *
+ * Speaks the small protocol itself: `$SRV.PING|INFO|STATS`, for all, by name and by id, with answers of type
+ * `io.nats.micro.v1.…_response`; errors in the headers `Nats-Service-Error` and `Nats-Service-Error-Code`.
+ *
+ * Promises: every request is answered once, with the handler's bytes or with an error, unless the handler says that somebody
+ * else will. What a handler throws goes to the one who asked, and nowhere else. At most `limits.requestsInFlight` run; more
+ * are answered with BUSY. Absent: what the requests mean.
+ */
+import type { Clock } from '../clock.ts';
+import { timestamp } from '../clock.ts';
+import { asError, type ErrorCode, errorCodes, OrreryError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { type Log, silentLog } from '../log.ts';
+import type { Bus, BusMessage, Headers, Subscription } from './bus.ts';
+import { contentType, encodeJson } from './codec.ts';
+import { headerOf } from './envelope.ts';
+import { writeToken } from './subject-token.ts';
+
+export interface Answer {
+  readonly data: Uint8Array;
+  readonly headers?: Headers;
+}
+
+export interface Endpoint {
+  /** `[A-Za-z0-9_-]+`, for people. */
+  readonly name: string;
+  /** Wildcards allowed. */
+  readonly subject: string;
+  /** Shares the requests among the replicas; absent: each replica gets every request. */
+  readonly queue?: string;
+  /** undefined: not for me, another replica answers. What it throws becomes an error answer. */
+  readonly handler: (message: BusMessage) => Promise<Answer | Uint8Array | undefined>;
+}
+
+export interface ServiceOptions {
+  /** `[A-Za-z0-9_-]+` */
+  readonly name: string;
+  /** Semantic version. */
+  readonly version: string;
+  /** This replica; shown as a subject token, escaped where it must be. */
+  readonly id: string;
+  readonly description?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly endpoints: readonly Endpoint[];
+  readonly clock: Clock;
+  readonly log?: Log;
+}
+
+export interface Service {
+  /** Takes no more requests; resolves when those under way are answered. */
+  stop(): Promise<void>;
+}
+
+const errorHeader = 'Nats-Service-Error';
+const errorCodeHeader = 'Nats-Service-Error-Code';
+/** Our own code beside the numeric one of the protocol. */
+const orreryErrorHeader = 'Orrery-Error';
+const verbs = ['PING', 'INFO', 'STATS'] as const;
+type Verb = (typeof verbs)[number];
+
+export function serve(bus: Bus, options: ServiceOptions): Service {
+  const started = options.clock.now();
+  const running = options.endpoints.map((endpoint) => runEndpoint(bus, endpoint, options));
+  const describe = describer(options, running, started);
+  const discovery = verbs.flatMap((verb) =>
+    discoverySubjects(verb, options).map((subject) => bus.subscribe(subject, describe(bus, verb))),
+  );
+  return {
+    async stop() {
+      for (const subscription of discovery) subscription.stop();
+      await Promise.all(running.map((endpoint) => endpoint.stop()));
+    },
+  };
+}
+
+/** The error in an answer, if it is one; with the code of the replica that answered. */
+export function errorInAnswer(message: BusMessage): OrreryError | undefined {
+  const text = headerOf(message.headers, errorHeader);
+  if (text === undefined) return undefined;
+  const code = headerOf(message.headers, orreryErrorHeader) ?? '';
+  return new OrreryError(isErrorCode(code) ? code : 'BUS_REFUSED', text);
+}
+
+function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorCodes, text);
+}
+
+interface EndpointStats {
+  requests: number;
+  errors: number;
+  lastError: string;
+  /** Milliseconds in handlers, all together. */
+  busyMs: number;
+}
+
+interface RunningEndpoint {
+  readonly endpoint: Endpoint;
+  readonly stats: Readonly<EndpointStats>;
+  stop(): Promise<void>;
+}
+
+function runEndpoint(
+  bus: Bus,
+  endpoint: Endpoint,
+  { clock, log = silentLog }: ServiceOptions,
+): RunningEndpoint {
+  const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
+  const underWay = new Set<Promise<void>>();
+  const respond = (message: BusMessage, answer: Answer): void => {
+    if (message.reply === '') return;
+    const headers = answer.headers ?? {};
+    bus.publish(message.reply, answer.data, { headers });
+  };
+  const fail = (message: BusMessage, thrown: unknown): void => {
+    const error = asError(thrown);
+    stats.errors++;
+    stats.lastError = error.message;
+    if (!(error instanceof OrreryError) || error.kind === 'invariant') {
+      log.error({ error, subject: message.subject }, 'a request handler failed');
+    }
+    respond(message, errorAnswer(error));
+  };
+  const take = async (message: BusMessage): Promise<void> => {
+    const from = clock.monotonic();
+    try {
+      const answer = await endpoint.handler(message);
+      if (answer) respond(message, answer instanceof Uint8Array ? { data: answer } : answer);
+    } catch (error) {
+      fail(message, error);
+    } finally {
+      stats.busyMs += clock.monotonic() - from;
+    }
+  };
+  const onRequest = (message: BusMessage): void => {
+    stats.requests++;
+    if (underWay.size >= limits.requestsInFlight) {
+      fail(message, new OrreryError('BUSY', 'too many requests are waiting; try again'));
+      return;
+    }
+    const taken: Promise<void> = take(message).catch((error) => {
+      log.error({ error: asError(error), subject: message.subject }, 'a request could not be answered');
+    });
+    underWay.add(taken);
+    void taken.then(() => underWay.delete(taken));
+  };
+  const { queue } = endpoint;
+  const subscription: Subscription = bus.subscribe(
+    endpoint.subject,
+    onRequest,
+    queue === undefined ? {} : { queue },
+  );
+  return {
+    endpoint,
+    stats,
+    async stop() {
+      subscription.stop();
+      await Promise.all(underWay);
+    },
+  };
+}
+
+/** As in HTTP, for those who know only the numbers. */
+const statusOfKind = { transient: 503, terminal: 400, fenced: 409, invariant: 500 } as const;
+
+function errorAnswer(error: Error): Answer {
+  const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+  const status = statusOfKind[errorCodes[code][0]];
+  return {
+    data: encodeJson({ error: { code, message: error.message } }),
+    headers: {
+      [contentType.header]: contentType.json,
+      // One line of bounded length: a header cannot hold more.
+      [errorHeader]: error.message.replace(/\s+/g, ' ').slice(0, 500),
+      [errorCodeHeader]: String(status),
+      [orreryErrorHeader]: code,
+    },
+  };
+}
+
+function discoverySubjects(verb: Verb, { name, id }: ServiceOptions): readonly string[] {
+  return [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${writeToken(id)}`];
+}
+
+function describer(options: ServiceOptions, running: readonly RunningEndpoint[], started: number) {
+  const { name, version, description = '', metadata = {} } = options;
+  const id = writeToken(options.id);
+  const body = (verb: Verb): Record<string, unknown> => {
+    const base = { type: `io.nats.micro.v1.${verb.toLowerCase()}_response`, name, id, version, metadata };
+    switch (verb) {
+      case 'PING':
+        return base;
+      case 'INFO':
+        return { ...base, description, endpoints: running.map(({ endpoint }) => endpointInfo(endpoint)) };
+      case 'STATS':
+        return { ...base, started: timestamp(started), endpoints: running.map(endpointStats) };
+    }
+  };
+  return (bus: Bus, verb: Verb) => (message: BusMessage) => {
+    if (message.reply !== '') bus.publish(message.reply, encodeJson(body(verb)));
+  };
+}
+
+function endpointInfo({ name, subject, queue = '' }: Endpoint): Record<string, unknown> {
+  return { name, subject, queue_group: queue, metadata: {} };
+}
+
+function endpointStats({ endpoint, stats }: RunningEndpoint): Record<string, unknown> {
+  const { name, subject, queue = '' } = endpoint;
+  const nanos = Math.round(stats.busyMs * 1e6);
+  return {
+    name,
+    subject,
+    queue_group: queue,
+    num_requests: stats.requests,
+    num_errors: stats.errors,
+    last_error: stats.lastError,
+    processing_time: nanos,
+    average_processing_time: stats.requests === 0 ? 0 : Math.round(nanos / stats.requests),
+  };
+}

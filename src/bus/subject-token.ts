@@ -1,0 +1,63 @@
+/**
+ * One token of a NATS subject: any text, written with `[A-Za-z0-9_-]` alone.
+ *
+ * Every other byte of the text's UTF-8, `=` included, is written `=XX` (two upper-case hex digits). The writing is
+ * canonical: one text has one token and the other way round, so two senders can never name one actor in two ways
+ * (the shard is a hash over the tokens).
+ */
+import { invariant } from '../errors.ts';
+
+const literalToken = /^[A-Za-z0-9_-]+$/;
+const legalToken = /^(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+$/;
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const utf8 = new TextEncoder();
+
+/**
+ * The token of a text; half a surrogate pair counts as U+FFFD, as everywhere in UTF-8.
+ *
+ * @throws OrreryError INVARIANT for an empty text: NATS has no empty token
+ */
+export function writeToken(text: string): string {
+  if (literalToken.test(text)) return text;
+  invariant(text !== '', 'a subject token is not empty');
+  let token = '';
+  for (const byte of utf8.encode(text)) token += isLiteral(byte) ? String.fromCharCode(byte) : escaped(byte);
+  return token;
+}
+
+/** The text of a token; undefined if it is no token, or not the one that `writeToken` would have written. */
+export function readToken(token: string): string | undefined {
+  if (literalToken.test(token)) return token;
+  if (!legalToken.test(token)) return undefined;
+  try {
+    const text = strictUtf8.decode(bytesOf(token));
+    return writeToken(text) === token ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOf(token: string): Uint8Array {
+  const bytes: number[] = [];
+  for (let at = 0; at < token.length; at++) {
+    if (token[at] === '=') {
+      bytes.push(Number.parseInt(token.slice(at + 1, at + 3), 16));
+      at += 2;
+    } else bytes.push(token.charCodeAt(at));
+  }
+  return Uint8Array.from(bytes);
+}
+
+function isLiteral(byte: number): boolean {
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x5a) ||
+    (byte >= 0x61 && byte <= 0x7a) ||
+    byte === 0x5f ||
+    byte === 0x2d
+  );
+}
+
+function escaped(byte: number): string {
+  return `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+}

@@ -1,0 +1,195 @@
+/**
+ * Every subject that Orrery speaks on: the one file that builds and parses them.
+ *
+ * Promises: what a `parse…` function accepts is exactly what the builder of the same name makes; anything foreign, or
+ * written in another way than the canonical one, is `undefined`. A namespace of a Kubernetes object that is empty is the
+ * token `_`; a namespace that is really called `_` is escaped. Actor ids already carry `_` and keep it.
+ */
+import { type ActorId, isActorKind, parseActorId } from '../ids.ts';
+import { readToken, writeToken } from './subject-token.ts';
+
+export type ElectionAction = 'campaign' | 'renew' | 'resign' | 'get';
+
+/** What a request subject asks for. */
+export type RpcCall =
+  | { readonly call: 'get' | 'send'; readonly id: ActorId }
+  | { readonly call: 'list' | 'shards' }
+  | {
+      readonly call: 'election';
+      readonly namespace: string;
+      readonly name: string;
+      readonly action: ElectionAction;
+    };
+
+export type Subjects = ReturnType<typeof subjects>;
+
+const electionActions: readonly string[] = ['campaign', 'renew', 'resign', 'get'];
+/** Stands in the place of a resource for the guards of the watches, so that they live in the world's own stream. */
+const watchToken = '_watch';
+
+/** The subjects of one cluster: `orrery.<cluster>.…`. */
+export function subjects(cluster: string) {
+  const prefix = `orrery.${writeToken(cluster)}`;
+  return { prefix, ...actorSubjects(prefix), ...worldSubjects(prefix), ...requestSubjects(prefix) };
+}
+
+/** The three tokens of an actor id: kind, namespace, name. */
+export function actorTokens(id: ActorId): readonly [string, string, string] {
+  const { kind, namespace, name } = parseActorId(id);
+  return [kind, writeToken(namespace), writeToken(name)];
+}
+
+function actorSubjects(prefix: string) {
+  const path = (id: ActorId) => actorTokens(id).join('.');
+  return {
+    /** The public way to drive an actor; the mail stream puts it on `mail`. */
+    send: (id: ActorId) => `${prefix}.send.${path(id)}`,
+    mail: (shard: number, id: ActorId) => `${prefix}.mail.${shard}.${path(id)}`,
+    state: (shard: number, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
+    fence: (shard: number) => `${prefix}.fence.${shard}`,
+    event: (id: ActorId) => `${prefix}.event.${path(id)}`,
+    dead: `${prefix}.dead`,
+
+    sendAll: `${prefix}.send.*.*.*`,
+    mailAll: `${prefix}.mail.*.*.*.*`,
+    mailOfShard: (shard: number) => `${prefix}.mail.${shard}.*.*.*`,
+    stateAll: `${prefix}.state.*.*.*.*`,
+    stateOfShard: (shard: number) => `${prefix}.state.${shard}.*.*.*`,
+    fenceAll: `${prefix}.fence.*`,
+    eventAll: `${prefix}.event.*.*.*`,
+    /** All events of one actor. */
+    eventsOf: (id: ActorId) => `${prefix}.event.${path(id)}`,
+    /** All events of the actors of one kind. */
+    eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,
+
+    /** How far the shard's mail and feed have come; stands beside the records that it speaks of. */
+    checkpoint: (shard: number) => `${prefix}.state.${shard}._checkpoint._._`,
+
+    parseSend: (subject: string) => readActor(tokensAfter(`${prefix}.send.`, subject)),
+    parseMail: (subject: string) => readSharded(tokensAfter(`${prefix}.mail.`, subject)),
+    parseState: (subject: string) => readSharded(tokensAfter(`${prefix}.state.`, subject)),
+    parseEvent: (subject: string) => readActor(tokensAfter(`${prefix}.event.`, subject)),
+    parseFence: (subject: string) => readShard(tokensAfter(`${prefix}.fence.`, subject)),
+  };
+}
+
+function worldSubjects(prefix: string) {
+  return {
+    /** @param namespace empty for a cluster-scoped object */
+    world: (resource: string, namespace: string, name: string) =>
+      `${prefix}.world.${writeToken(resource)}.${writeNamespace(namespace)}.${writeToken(name)}`,
+    /** Who mirrors a resource; writes to `world` of that resource are guarded by it. */
+    worldFence: (resource: string) => `${prefix}.world.${watchToken}._.${writeToken(resource)}`,
+
+    /** The whole world and the fences of the watches. */
+    worldAll: `${prefix}.world.*.*.*`,
+    worldOf: (resource: string) => `${prefix}.world.${writeToken(resource)}.*.*`,
+    worldFenceAll: `${prefix}.world.${watchToken}._.*`,
+
+    /** undefined for a fence too: it is no object. */
+    parseWorld: (subject: string) => readWorld(tokensAfter(`${prefix}.world.`, subject)),
+    /** The resource of the fence. */
+    parseWorldFence: (subject: string) => readName(tokensAfter(`${prefix}.world.${watchToken}._.`, subject)),
+  };
+}
+
+function requestSubjects(prefix: string) {
+  return {
+    member: (replica: string) => `${prefix}.member.${writeToken(replica)}`,
+    memberAll: `${prefix}.member.*`,
+    /** The replica. */
+    parseMember: (subject: string) => readName(tokensAfter(`${prefix}.member.`, subject)),
+
+    rpcGet: (id: ActorId) => `${prefix}.rpc.get.${actorTokens(id).join('.')}`,
+    rpcSend: (id: ActorId) => `${prefix}.rpc.send.${actorTokens(id).join('.')}`,
+    rpcList: `${prefix}.rpc.list`,
+    rpcShards: `${prefix}.rpc.shards`,
+    rpcElection: (namespace: string, name: string, action: ElectionAction) =>
+      `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
+    rpcGetAll: `${prefix}.rpc.get.*.*.*`,
+    rpcSendAll: `${prefix}.rpc.send.*.*.*`,
+    rpcElectionAll: `${prefix}.rpc.election.*.*.*`,
+    parseRpc: (subject: string) => readRpc(tokensAfter(`${prefix}.rpc.`, subject)),
+
+    /** Requests between replicas; each word is escaped by itself. */
+    peer: (...words: string[]) => `${prefix}.peer.${words.map(writeToken).join('.')}`,
+    peerAll: `${prefix}.peer.>`,
+    parsePeer: (subject: string) => readAll(tokensAfter(`${prefix}.peer.`, subject)),
+  };
+}
+
+function tokensAfter(start: string, subject: string): readonly string[] {
+  return subject.startsWith(start) ? subject.slice(start.length).split('.') : [];
+}
+
+function readAll(tokens: readonly string[]): readonly string[] | undefined {
+  const words = tokens.map(readToken);
+  return words.length > 0 && words.every((word) => word !== undefined) ? words : undefined;
+}
+
+function readName(tokens: readonly string[]): string | undefined {
+  return tokens.length === 1 ? readToken(tokens[0] ?? '') : undefined;
+}
+
+function readActor(tokens: readonly string[]): ActorId | undefined {
+  if (tokens.length !== 3) return undefined;
+  const [kind, namespace, name] = tokens.map(readToken);
+  if (kind === undefined || namespace === undefined || name === undefined) return undefined;
+  // A slash in the namespace would shift the parts of the id as text.
+  if (!isActorKind(kind) || namespace.includes('/')) return undefined;
+  return `${kind}/${namespace}/${name}`;
+}
+
+function readShard(tokens: readonly string[]): number | undefined {
+  const [text = ''] = tokens;
+  return tokens.length === 1 && /^(?:0|[1-9][0-9]{0,3})$/.test(text) ? Number(text) : undefined;
+}
+
+function readSharded(tokens: readonly string[]): { shard: number; id: ActorId } | undefined {
+  const shard = readShard(tokens.slice(0, 1));
+  const id = readActor(tokens.slice(1));
+  return shard === undefined || id === undefined ? undefined : { shard, id };
+}
+
+function readWorld(
+  tokens: readonly string[],
+): { resource: string; namespace: string; name: string } | undefined {
+  if (tokens.length !== 3 || tokens[0] === watchToken) return undefined;
+  const [resource, namespace, name] = [
+    readToken(tokens[0] ?? ''),
+    readNamespace(tokens[1] ?? ''),
+    readToken(tokens[2] ?? ''),
+  ];
+  if (resource === undefined || namespace === undefined || name === undefined) return undefined;
+  return { resource, namespace, name };
+}
+
+function readRpc(tokens: readonly string[]): RpcCall | undefined {
+  const [call = '', ...rest] = tokens;
+  if (call === 'get' || call === 'send') {
+    const id = readActor(rest);
+    return id === undefined ? undefined : { call, id };
+  }
+  if (call === 'list' || call === 'shards') return rest.length === 0 ? { call } : undefined;
+  return call === 'election' && rest.length === 3 ? readElection(rest) : undefined;
+}
+
+function readElection(tokens: readonly string[]): RpcCall | undefined {
+  const [namespace, name, action] = tokens.map(readToken);
+  if (namespace === undefined || name === undefined || !isElectionAction(action)) return undefined;
+  return { call: 'election', namespace, name, action };
+}
+
+function isElectionAction(text: string | undefined): text is ElectionAction {
+  return text !== undefined && electionActions.includes(text);
+}
+
+function writeNamespace(namespace: string): string {
+  if (namespace === '') return '_';
+  return namespace === '_' ? '=5F' : writeToken(namespace);
+}
+
+function readNamespace(token: string): string | undefined {
+  if (token === '_') return '';
+  return token === '=5F' ? '_' : readToken(token);
+}

@@ -1,0 +1,93 @@
+/**
+ * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before the save (I1).
+ */
+
+import { limits } from '../limits.ts';
+import type { Cell, Hot, MailboxItem } from './cell.ts';
+import { createEffectsPool } from './effects-pool.ts';
+import { publishTransition } from './feed.ts';
+import type { HostPorts, PlainEvent } from './host-parts.ts';
+import type { OutboxEntry } from './records.ts';
+
+export interface Consequences {
+  /** Runs effects of a saved step; each outcome is delivered as an event. */
+  perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[]): void;
+  /** Puts what the feed holds on the event stream, one after the other. @param sequence of the record just saved */
+  publish(cell: Cell, hot: Hot, sequence: number): void;
+  /** The same for a record that was loaded with transitions that may not be published. */
+  publishLoaded(cell: Cell, hot: Hot, sequence: number): void;
+  /** Resolves when the feed has room for one more transition. */
+  room(hot: Hot): Promise<void> | undefined;
+}
+
+export function createConsequences(
+  ports: HostPorts,
+  host: {
+    deliver(cell: Cell, item: MailboxItem): void;
+    /** An outcome is taken whatever the mailbox holds: there is one for each effect that waits, and those are bounded. */
+    deliverOutcome(cell: Cell, item: MailboxItem): void;
+    fail(cell: Cell, error: unknown): void;
+  },
+): Consequences {
+  const pool = createEffectsPool(ports);
+
+  const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry) => {
+    hot.effects.add(key);
+    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key });
+    const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit };
+    pool.start(effect, run, (outcome) => {
+      hot.effects.delete(key);
+      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key });
+    });
+  };
+
+  const publishAll = async (cell: Cell, hot: Hot) => {
+    const { abort, feed } = cell.shard;
+    for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
+      await publishTransition(ports, first, abort.signal);
+      if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
+      const sequence = hot.unpublished.shift();
+      if (sequence !== undefined) feed.outstanding.delete(sequence);
+      hot.onPublished?.();
+    }
+  };
+
+  const publish = (cell: Cell, hot: Hot) => {
+    if (hot.publishing) return;
+    hot.publishing = true;
+    const end = () => {
+      hot.publishing = false;
+    };
+    publishAll(cell, hot).then(end, (error) => {
+      end();
+      host.fail(cell, error);
+    });
+  };
+
+  return {
+    perform(cell, hot, effects) {
+      for (const entry of effects) start(cell, hot, entry);
+    },
+    publish(cell, hot, sequence) {
+      hot.unpublished.push(sequence);
+      publish(cell, hot);
+    },
+    publishLoaded(cell, hot, sequence) {
+      // The record stands for all of its transitions: it is done with the last of them.
+      const earlier = Math.max(0, (hot.record?.feed.length ?? 0) - 1);
+      hot.unpublished.push(...Array.from({ length: earlier }, () => 0), sequence);
+      publish(cell, hot);
+    },
+    room: (hot) =>
+      (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
+  };
+}
+
+async function waitForRoom(hot: Hot): Promise<void> {
+  while ((hot.record?.feed.length ?? 0) >= limits.unpublishedTransitions) {
+    await new Promise<void>((resolve) => {
+      hot.onPublished = resolve;
+    });
+  }
+  hot.onPublished = null;
+}

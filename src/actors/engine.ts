@@ -1,0 +1,193 @@
+/**
+ * The engine: the parts of `actors/` put together into what one replica runs. Several engines may live in one process (tests,
+ * simulation); all that they share is the bus they are handed.
+ */
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { asError } from '../errors.ts';
+import { effectTypes } from '../machines/effects.ts';
+import { machines } from '../machines/index.ts';
+import type { Random } from '../random.ts';
+import type { Transition } from '../views.ts';
+import { admit } from './admission.ts';
+import { type Directory, startDirectory } from './directory.ts';
+import { Host } from './host.ts';
+import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
+import { type HoldingSpec, Ownership } from './ownership.ts';
+import { createRouter, type Router } from './router.ts';
+import { createShards, type Shards } from './shard-work.ts';
+import { createStepper } from './step.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface EngineOptions {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+  readonly metrics: HostMetrics & { shardMove(): void };
+  readonly replica: string;
+  readonly release: string;
+  readonly clusterDomain: () => string;
+  readonly runEffect: HostPorts['runEffect'];
+  readonly failureOf: HostPorts['failureOf'];
+  readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
+  readonly onStep?: (transition: Transition, context: unknown) => void;
+}
+
+/** How often idle cells are put to rest and checkpoints are saved. */
+const housekeepingMs = 1_000;
+/** The others answer a replica's first beat within a round trip; this leaves them ten. */
+const acquaintanceMs = 200;
+
+export class Engine {
+  readonly world: World;
+  readonly router: Router;
+  readonly host: Host;
+  readonly shards: Shards;
+  readonly ownership: Ownership;
+  readonly ports: HostPorts;
+  readonly #options: EngineOptions;
+  #directory: Directory | null = null;
+  #housekeeping: Timer | null = null;
+  #stepsBefore = 0;
+  #stepsPerSecond = 0;
+  #isLeaving = false;
+  #pending: Set<string> | null = null;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    const { bus, subjects, clock, random, log } = options;
+    this.ports = hostPorts(options);
+    this.world = createWorld({ bus, subjects, log });
+    this.router = createRouter({ world: this.world, clusterDomain: options.clusterDomain });
+    this.host = new Host(this.ports);
+    this.ownership = new Ownership({
+      bus,
+      clock,
+      random,
+      log,
+      replica: options.replica,
+      directory: () => this.directory,
+      fences: [
+        { stream: 'state', subject: subjects.fenceAll },
+        { stream: 'world', subject: subjects.worldFenceAll },
+      ],
+      onMove: (name) => {
+        if (name.startsWith('shard/')) options.metrics.shardMove();
+      },
+    });
+    this.shards = createShards({
+      ports: this.ports,
+      host: this.host,
+      router: this.router,
+      onFenced: (holding) => this.ownership.fenced(holding),
+    });
+    this.router.onAffected((ids) => this.#observeSoon(ids));
+  }
+
+  get directory(): Directory {
+    if (this.#directory === null) throw new Error('the engine is not started');
+    return this.#directory;
+  }
+
+  get stepsPerSecond(): number {
+    return this.#stepsPerSecond;
+  }
+
+  /** Reads the world, meets the other replicas, then begins to claim. @param holdings further holdings beside the shards */
+  async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
+    const { bus, subjects, clock, random, replica } = this.#options;
+    this.#directory = startDirectory({
+      bus,
+      subjects,
+      clock,
+      replica,
+      incarnation: random.id(),
+      describe: () => this.#describe(),
+      onChange: () => this.ownership.plan(),
+    });
+    const acquainted = new Promise<void>((resolve) => clock.after(acquaintanceMs, resolve));
+    await this.world.start();
+    for (const holding of [...this.shards.holdings(), ...holdings]) this.ownership.add(holding);
+    await acquainted;
+    await this.ownership.start();
+    this.#keepHouse();
+  }
+
+  /** Hands everything over. @param patienceMs bound on the whole */
+  async stop(patienceMs: number): Promise<void> {
+    this.#isLeaving = true;
+    this.#housekeeping?.cancel();
+    this.#directory?.beat();
+    await this.ownership.stop(patienceMs);
+    this.#directory?.stop();
+    this.host.stop();
+    this.world.stop();
+  }
+
+  /** Ends at once, as if the process had died: nothing is handed over. For tests and the simulation. */
+  kill(): void {
+    this.#housekeeping?.cancel();
+    this.#directory?.stop();
+    for (const run of this.shards.open()) this.host.drop(run, new Error('killed'));
+    this.host.stop();
+    this.world.stop();
+    void this.ownership.stop(0);
+  }
+
+  /** Many changes of the world come in one packet: each actor is told once, after all of them are known. */
+  #observeSoon(ids: ReadonlySet<string>): void {
+    if (this.#pending !== null) {
+      for (const id of ids) this.#pending.add(id);
+      return;
+    }
+    const pending = new Set(ids);
+    this.#pending = pending;
+    queueMicrotask(() => {
+      this.#pending = null;
+      this.shards.observe(pending);
+    });
+  }
+
+  #describe() {
+    const shards: number[] = [];
+    let actors = 0;
+    for (const run of this.shards.open()) {
+      if (run.phase !== 'active') continue;
+      shards.push(run.shard);
+      actors += run.cells.size;
+    }
+    const { release } = this.#options;
+    return { release, leaving: this.#isLeaving, shards, actors, stepsPerSecond: this.#stepsPerSecond };
+  }
+
+  #keepHouse(): void {
+    const { clock, log } = this.#options;
+    this.#housekeeping = clock.after(housekeepingMs, () => {
+      this.#stepsPerSecond = Math.round(
+        ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
+      );
+      this.#stepsBefore = this.host.stats.steps;
+      this.host.sweep();
+      this.shards
+        .checkpoint()
+        .catch((error) => log.warn({ error: asError(error).message }, 'checkpoint failed'))
+        .finally(() => {
+          if (!this.#isLeaving) this.#keepHouse();
+        });
+    });
+  }
+}
+
+function hostPorts(options: EngineOptions): HostPorts {
+  const durable = Object.values(machines).filter((chart) => chart.durable);
+  const types = new Set<string>(effectTypes);
+  return {
+    ...options,
+    steppers: new Map(durable.map((chart) => [chart.name, createStepper(chart, types)])),
+    creators: new Map(durable.map((chart) => [chart.name, new Set(chart.createdBy)])),
+    admit: (kind, event) => admit(kind, event),
+  };
+}

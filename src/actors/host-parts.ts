@@ -1,0 +1,58 @@
+/**
+ * What the parts of the host share: the ports they are handed and the few calls between them.
+ */
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../clock.ts';
+import type { ActorId } from '../ids.ts';
+import type { Random } from '../random.ts';
+import type { Transition } from '../views.ts';
+import type { EffectData, Stepper } from './step.ts';
+
+/** What is logged and counted; the composition root hands in the real ones. */
+export interface HostLog {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+export interface HostMetrics {
+  transition(kind: string): void;
+  stepSeconds(seconds: number): void;
+  effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted'): void;
+  deadLetter(reason: string): void;
+}
+
+export interface EffectRun {
+  readonly key: string;
+  readonly actor: ActorId;
+  readonly signal: AbortSignal;
+  readonly emit: (event: PlainEvent) => void;
+}
+
+export type PlainEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export interface HostPorts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly replica: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+  readonly metrics: HostMetrics;
+  /** The charts of the durable kinds. */
+  readonly steppers: ReadonlyMap<string, Stepper>;
+  /** Event types that bring an actor of the kind into being. */
+  readonly creators: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Called after each saved step, with the context that the step was saved with. */
+  readonly onStep?: (transition: Transition, context: unknown) => void;
+  /** Runs one effect to its outcome. */
+  readonly runEffect: (effect: EffectData, run: EffectRun) => Promise<PlainEvent>;
+  /** The outcome of an effect that threw or ran out of time. */
+  readonly failureOf: (effect: EffectData, message: string) => PlainEvent;
+  /** Longest time that an effect may take, ms. */
+  readonly effectTimeoutMs: (effect: EffectData) => number;
+  /** Whether a message from the mail may reach an actor of the kind, or why not. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
+  readonly admit: (kind: string, event: PlainEvent) => PlainEvent;
+}

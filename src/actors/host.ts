@@ -1,0 +1,393 @@
+/**
+ * The host: steps the actors of the shards that this replica owns.
+ *
+ * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors are in flight
+ * together, one event of one actor at a time.
+ *
+ * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save, nothing outside),
+ * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
+ * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
+ */
+import { asError, hasCode } from '../errors.ts';
+import { type ActorId, parseActorId } from '../ids.ts';
+import { limits } from '../limits.ts';
+import {
+  type Cell,
+  createCell,
+  type Hot,
+  isIdle,
+  isRepetition,
+  kindOf,
+  type MailboxItem,
+  recordOf,
+  rest,
+  type Taken,
+  wake,
+} from './cell.ts';
+import { type Consequences, createConsequences } from './consequences.ts';
+import { createGate } from './gate.ts';
+import type { HostPorts } from './host-parts.ts';
+import { afterIgnored, nextRecord } from './next-record.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
+import { createSaver, type Saver } from './saver.ts';
+import { begin, type ShardRun } from './shard-run.ts';
+import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import { createTimers, type Timers } from './timers.ts';
+
+/** After so many failures the event is put aside, so that it does not hold the actor for ever. */
+const failuresMax = 5;
+/** A cell that was idle for so long is packed. */
+const restAfterMs = 1_000;
+
+/** What the host tells its owner. */
+export interface HostListener {
+  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
+  fenced(run: ShardRun): void;
+  /** Mail was turned away because a mailbox was full, and may be read again now. */
+  room(run: ShardRun): void;
+}
+
+export class Host {
+  readonly stats = { steps: 0, ignored: 0 };
+  readonly #ports: HostPorts;
+  readonly #saver: Saver;
+  readonly #saves = createGate(limits.savesInFlight);
+  readonly #timers: Timers<{ cell: Cell; id: string }>;
+  readonly #consequences: Consequences;
+  readonly #hotCells = new Set<Cell>();
+  #listener: HostListener = { fenced: () => {}, room: () => {} };
+
+  constructor(ports: HostPorts) {
+    this.#ports = ports;
+    this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
+    this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
+    this.#consequences = createConsequences(ports, {
+      deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
+      deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
+      fail: (cell, error) => this.#lose(cell.shard, error),
+    });
+  }
+
+  listen(listener: HostListener): void {
+    this.#listener = listener;
+  }
+
+  /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
+  activate(run: ShardRun): void {
+    run.phase = 'active';
+    for (const cell of [...run.cells.values()]) if (cell.unreadable === null) this.#resume(cell);
+  }
+
+  /** Ends taking events and resolves when every save in flight is done; the shard can be handed over then. */
+  async drain(run: ShardRun): Promise<void> {
+    run.phase = 'draining';
+    while (run.saving.size > 0) await new Promise<void>((resolve) => this.#ports.clock.after(1, resolve));
+  }
+
+  /** Gives the shard up at once: effects are aborted, nothing more is saved. */
+  drop(run: ShardRun, reason: Error): void {
+    run.phase = 'closed';
+    run.abort.abort(reason);
+    for (const cell of run.cells.values()) {
+      this.#hotCells.delete(cell);
+      for (const item of cell.hot?.mailbox ?? []) refuse(item, 'NOT_OWNER', 'the shard moved');
+    }
+    run.cells.clear();
+  }
+
+  /** Puts an event into the actor's mailbox; what becomes of it is told to `item.onTaken`. */
+  deliver(run: ShardRun, id: ActorId, item: MailboxItem): void {
+    if (run.phase === 'closed' || run.phase === 'draining') {
+      refuse(item, 'NOT_OWNER', 'the shard is moving');
+      return;
+    }
+    const cell = run.cells.get(id) ?? this.#newCell(run, id, item);
+    if (!cell) {
+      refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
+      return;
+    }
+    const hot = this.#wake(cell);
+    if (!hot) refuse(item, 'ACTOR_PARKED', cell.unreadable ?? '');
+    else if (hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined)) {
+      if (item.mail !== undefined) cell.overflowed = true;
+      refuse(item, 'MAILBOX_FULL', `${id} has ${hot.mailbox.length} events waiting`);
+    } else this.#enqueue(cell, hot, item);
+  }
+
+  /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
+  sweep(): void {
+    const before = this.#ports.clock.monotonic() - restAfterMs;
+    for (const cell of this.#hotCells) {
+      const { hot } = cell;
+      if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
+      if (hot.stale) void this.#flush(cell, hot);
+      else {
+        this.#hotCells.delete(cell);
+        rest(cell, hot);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#timers.stop();
+  }
+
+  #resume(cell: Cell): void {
+    const record = recordOf(cell);
+    if (record === null) return;
+    for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });
+    const isWaiting = record.outbox.length > 0 || record.feed.length > 0 || cell.hot !== null;
+    const hot = isWaiting ? this.#wake(cell) : null;
+    if (!hot) return;
+    const loadedAs = cell.shard.unpublished.get(cell.id);
+    if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);
+    this.#consequences.perform(cell, hot, record.outbox);
+    this.#startWork(cell, hot);
+  }
+
+  #stepperOf(cell: Cell): Stepper | undefined {
+    return this.#ports.steppers.get(kindOf(cell));
+  }
+
+  #creates(kind: string, item: MailboxItem): boolean {
+    return this.#ports.creators.get(kind)?.has(item.event.type) ?? false;
+  }
+
+  #newCell(run: ShardRun, id: ActorId, item: MailboxItem): Cell | undefined {
+    if (!this.#creates(parseActorId(id).kind, item)) return undefined;
+    const cell = createCell(id, run);
+    run.cells.set(id, cell);
+    return cell;
+  }
+
+  /** A record that cannot be used parks its actor and nobody else (I8). */
+  #wake(cell: Cell): Hot | null {
+    if (cell.hot) return cell.hot;
+    if (cell.unreadable !== null) return null;
+    try {
+      const hot = wake(cell, this.#stepperOf(cell), this.#ports.clock.monotonic());
+      this.#hotCells.add(cell);
+      return hot;
+    } catch (error) {
+      cell.unreadable = asError(error).message;
+      this.#ports.log.error(
+        { actor: cell.id, error: cell.unreadable },
+        'actor parked: its record cannot be used',
+      );
+      return null;
+    }
+  }
+
+  #onDue(cell: Cell, id: string, at: number): void {
+    if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
+    const hot = this.#wake(cell);
+    const timer = hot?.record?.timers.find((one) => one.id === id && one.at === at);
+    if (hot && timer) this.#enqueue(cell, hot, { event: timer.event, cause: null, timer });
+  }
+
+  #deliverOutcome(cell: Cell, item: MailboxItem): void {
+    const hot = cell.shard.phase === 'closed' ? null : this.#wake(cell);
+    if (hot) this.#enqueue(cell, hot, item);
+  }
+
+  #enqueue(cell: Cell, hot: Hot, item: MailboxItem): void {
+    const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
+    if (older >= 0) hot.mailbox[older] = item;
+    else if (item.completes === undefined) hot.mailbox.push(item);
+    else hot.mailbox.splice(firstOrdinary(hot.mailbox), 0, item);
+    this.#startWork(cell, hot);
+  }
+
+  #startWork(cell: Cell, hot: Hot): void {
+    const isFree = !hot.working && hot.parkedUntil === 0 && cell.shard.phase === 'active';
+    if (isFree && hot.mailbox.length > 0) void this.#work(cell, hot);
+  }
+
+  async #work(cell: Cell, hot: Hot): Promise<void> {
+    const { shard } = cell;
+    hot.working = true;
+    try {
+      while (shard.phase === 'active' && hot.parkedUntil === 0) {
+        // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
+        if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
+        const item = hot.mailbox.shift();
+        if (!item) break;
+        const taking = this.#take(cell, hot, item);
+        if (taking) await taking;
+        if (cell.overflowed && hot.mailbox.length < limits.mailboxEvents / 2) {
+          cell.overflowed = false;
+          this.#listener.room(shard);
+        }
+      }
+    } catch (error) {
+      this.#lose(shard, error);
+    } finally {
+      hot.working = false;
+      hot.lastUsed = this.#ports.clock.monotonic();
+    }
+  }
+
+  /** A save failed for good: the shard is not ours, or it was given up. */
+  #lose(shard: ShardRun, error: unknown): void {
+    if (shard.abort.signal.aborted) return;
+    if (!hasCode(error, 'NOT_OWNER')) {
+      const facts = { shard: shard.shard, error: asError(error).message };
+      this.#ports.log.error(facts, 'a step could not be finished; the shard is given up');
+    }
+    this.#listener.fenced(shard);
+  }
+
+  #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
+    const { clock, random } = this.#ports;
+    const { record } = hot;
+    if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
+    const stepper = this.#stepperOf(cell);
+    const isNew = record === null || record.gone;
+    if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
+      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick off.
+      if (item.completes !== undefined) return this.#ignore(cell, hot, item);
+      return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
+    }
+    const event: StampedEvent = { ...item.event, at: clock.now(), random: random.next() };
+    let result: StepResult;
+    try {
+      const input = { id: cell.id, ...parseActorId(cell.id) };
+      result = hot.snapshot === null ? stepper.begin(input, event) : stepper.step(hot.snapshot, event);
+    } catch (error) {
+      return this.#park(cell, hot, item, asError(error));
+    }
+    const isNothing = !result.changed && result.effects.length === 0 && result.timers.length === 0;
+    if (isNothing || (isNew && result.done)) return this.#ignore(cell, hot, item);
+    return this.#commit(cell, hot, item, stepper, event, result);
+  }
+
+  #ignore(cell: Cell, hot: Hot, item: MailboxItem): undefined {
+    this.stats.ignored++;
+    if (hot.record !== null) {
+      const record = afterIgnored(hot.record, item);
+      if (record !== hot.record) hot.stale = true;
+      hot.record = record;
+    }
+    return settle(cell, item, { kind: 'ignored' });
+  }
+
+  /** Saves the step, then lets it have its consequences (I1). */
+  async #commit(
+    cell: Cell,
+    hot: Hot,
+    item: MailboxItem,
+    stepper: Stepper,
+    event: StampedEvent,
+    result: StepResult,
+  ): Promise<void> {
+    const { clock, metrics, replica, onStep } = this.#ports;
+    const { shard, id } = cell;
+    const started = clock.monotonic();
+    await this.#consequences.room(hot);
+    let next: ReturnType<typeof nextRecord>;
+    let bytes: Uint8Array;
+    try {
+      next = nextRecord({
+        id,
+        stepper,
+        before: hot.record,
+        item,
+        event,
+        result,
+        fence: shard.fence,
+        replica,
+      });
+      bytes = packRecord(next.record);
+    } catch (error) {
+      this.#park(cell, hot, item, asError(error));
+      return;
+    }
+    const sequence = await this.#store(cell, next.record, bytes);
+    const { record, transition, newTimers, newEffects } = next;
+    // The feed was published on while the save was under way: what is stored may name more than is still due.
+    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
+    hot.snapshot = result.done ? null : result.snapshot;
+    hot.stale = false;
+    cell.state = result.done ? '' : transition.to;
+    begin(shard.feed, sequence);
+    this.#consequences.publish(cell, hot, sequence);
+    for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
+    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);
+    this.stats.steps++;
+    metrics.transition(stepper.chart.name);
+    metrics.stepSeconds((clock.monotonic() - started) / 1000);
+    onStep?.(transition, record.snapshot.context);
+    settle(cell, item, { kind: 'stepped', transition });
+  }
+
+  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {
+    const entering = this.#saves.enter();
+    if (entering) await entering;
+    try {
+      const isStored = ({ data }: { readonly data: Uint8Array }) => {
+        const there = unpackRecord(data, cell.id);
+        return there.rev === record.rev && there.fence === record.fence;
+      };
+      const subject = this.#ports.subjects.state(cell.shard.shard, cell.id);
+      const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
+      return await this.#saver.save(cell.shard, subject, bytes, isStored, ttlSeconds);
+    } finally {
+      this.#saves.leave();
+    }
+  }
+
+  /** The chart failed over an event: the actor waits, then tries again; after some failures it goes on without the event. */
+  #park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): undefined {
+    const { clock, log } = this.#ports;
+    const failures = (item.failures ?? 0) + 1;
+    cell.error = error.message;
+    const facts = { actor: cell.id, event: item.event.type, failures, error: error.message };
+    log.error(facts, 'actor parked: its chart failed');
+    if (failures >= failuresMax) {
+      return settle(cell, item, { kind: 'refused', code: 'INVARIANT', reason: error.message });
+    }
+    hot.mailbox.unshift({ ...item, failures });
+    const pauseMs = 500 * 2 ** failures;
+    hot.parkedUntil = clock.now() + pauseMs;
+    clock.after(pauseMs, () => {
+      hot.parkedUntil = 0;
+      this.#startWork(cell, hot);
+    });
+    return undefined;
+  }
+
+  async #flush(cell: Cell, hot: Hot): Promise<void> {
+    if (hot.record === null) return;
+    hot.working = true;
+    try {
+      await this.#store(cell, hot.record, packRecord(hot.record));
+      hot.stale = false;
+    } catch (error) {
+      this.#lose(cell.shard, error);
+    } finally {
+      hot.working = false;
+      this.#startWork(cell, hot);
+    }
+  }
+}
+
+/** Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. */
+function firstOrdinary(mailbox: readonly MailboxItem[]): number {
+  const index = mailbox.findIndex(({ completes }) => completes === undefined);
+  return index < 0 ? mailbox.length : index;
+}
+
+/** One step asks for a handful of effects at most; the rest of the limit is for it. */
+function isOutboxFull({ record }: Hot): boolean {
+  return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
+}
+
+function settle(cell: Cell, item: MailboxItem, outcome: Taken): undefined {
+  if (outcome.kind === 'stepped') cell.error = null;
+  item.onTaken?.(outcome);
+  return undefined;
+}
+
+function refuse(item: MailboxItem, code: string, reason: string): void {
+  item.onTaken?.({ kind: 'refused', code, reason });
+}

@@ -1,0 +1,84 @@
+/**
+ * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under that fence.
+ */
+import type { Following } from '../bus/bus.ts';
+import type { ActorId } from '../ids.ts';
+import type { Cell } from './cell.ts';
+
+export interface ShardRun {
+  readonly shard: number;
+  /** Sequence of the fence message that made this replica the owner; every save is conditional on it. */
+  readonly fence: number;
+  readonly cells: Map<ActorId, Cell>;
+  /** Aborted when the shard is given up or lost: effects end, nothing more is saved. */
+  readonly abort: AbortController;
+  /** loading: takes events but does not work; active; draining: finishes what it began. */
+  phase: 'loading' | 'active' | 'draining' | 'closed';
+  /** Saves in flight; each holds the last sequence that was known when it began: its own will be higher. */
+  readonly saving: Set<{ readonly after: number }>;
+  readonly mail: Progress;
+  /** Sequences of saved records whose transition is not on the event stream yet. */
+  readonly feed: Progress;
+  /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */
+  readonly unpublished: Map<ActorId, number>;
+  /** Mail below this sequence was removed from the stream. */
+  purged: number;
+  /** Mail that waits in some mailbox. */
+  readonly queuedMail: Set<number>;
+  /** The reading of the mail; null while it does not run. */
+  following: Following | null;
+}
+
+/** How far a sequence of messages was worked off, when their order of ending is not that of their beginning. */
+export interface Progress {
+  /** Sequences that began and are not done. */
+  readonly outstanding: Set<number>;
+  /** The last sequence that began. */
+  begun: number;
+  /** The position that the stored checkpoint names. */
+  saved: number;
+}
+
+export function createShardRun(shard: number, fence: number): ShardRun {
+  return {
+    shard,
+    fence,
+    cells: new Map(),
+    abort: new AbortController(),
+    phase: 'loading',
+    saving: new Set(),
+    mail: { outstanding: new Set(), begun: 0, saved: 0 },
+    feed: { outstanding: new Set(), begun: 0, saved: 0 },
+    unpublished: new Map(),
+    purged: 0,
+    queuedMail: new Set(),
+    following: null,
+  };
+}
+
+/** Everything up to and including this sequence is done. */
+export function position({ outstanding, begun }: Progress): number {
+  let lowest = begun + 1;
+  for (const sequence of outstanding) if (sequence < lowest) lowest = sequence;
+  return lowest - 1;
+}
+
+/** Up to this sequence of the state stream every transition is on the event stream. */
+export function feedPosition({ feed, saving }: ShardRun): number {
+  let lowest = position(feed);
+  for (const { after } of saving) lowest = Math.min(lowest, after);
+  return lowest;
+}
+
+export function begin(progress: Progress, sequence: number): void {
+  progress.outstanding.add(sequence);
+  progress.begun = Math.max(progress.begun, sequence);
+}
+
+/** Mail is removed in portions of so many messages: removing costs the stream a search. */
+const purgePortion = 1_000;
+
+/** Mail below this sequence was taken for good and may be removed; null while that is not worth it. */
+export function mailToPurge({ mail, purged }: ShardRun): number | null {
+  return mail.saved - purged >= purgePortion ? mail.saved + 1 : null;
+}

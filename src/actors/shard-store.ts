@@ -1,0 +1,135 @@
+/**
+ * Reads a shard as its last owner saved it, and keeps its checkpoint.
+ *
+ * Promise: `loadShard` resolves only when everything up to the new fence was read. Every save of an earlier owner stands before
+ * the fence in the stream, and later ones are refused, so nothing is missed; where it is read from a replica of the stream that
+ * lags, it waits.
+ */
+import type { Bus, StoredMessage } from '../bus/bus.ts';
+import { decode, encode } from '../bus/codec.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import { asError } from '../errors.ts';
+import type { ActorId } from '../ids.ts';
+import { createCell } from './cell.ts';
+import { publishedRevisions } from './feed.ts';
+import type { HostPorts } from './host-parts.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
+import type { Saver } from './saver.ts';
+import { begin, feedPosition, position, type ShardRun } from './shard-run.ts';
+import { stateText } from './step.ts';
+
+/** How far the shard has come, saved about once a second and at each hand-over. */
+export interface Checkpoint {
+  /** Every mail message up to this sequence was taken. */
+  readonly mail: number;
+  /** Every transition of a record up to this sequence is on the event stream. */
+  readonly feed: number;
+}
+
+interface StorePorts extends Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'steppers'> {}
+
+interface Loaded {
+  readonly id: ActorId;
+  readonly sequence: number;
+  readonly record: ActorRecord;
+}
+
+export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortSignal): Promise<void> {
+  const { found, checkpoint } = await readAll(ports.bus, ports.subjects, run, signal);
+  run.mail.begun = run.mail.saved = checkpoint.mail;
+  run.feed.begun = run.feed.saved = checkpoint.feed;
+  const loaded = found.flatMap((message) => readRecord(ports, run, message));
+  const doubtful = loaded.filter(
+    ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
+  );
+  const revisions = await publishedRevisions(
+    ports,
+    doubtful.map(({ id }) => id),
+  );
+  for (const one of loaded) {
+    const rev = one.sequence > checkpoint.feed ? (revisions.get(one.id) ?? 0) : Number.POSITIVE_INFINITY;
+    place(ports, run, one, rev);
+  }
+}
+
+/** Saves how far the shard has come, if it has come further. */
+export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
+  const mail = position(run.mail);
+  const feed = feedPosition(run);
+  if (mail === run.mail.saved && feed === run.feed.saved) return;
+  const checkpoint: Checkpoint = { mail, feed };
+  await saver.save(run, ports.subjects.checkpoint(run.shard), encode(checkpoint), ({ data }) => {
+    const there = decode(data) as Checkpoint;
+    return there.mail === mail && there.feed === feed;
+  });
+  run.mail.saved = mail;
+  run.feed.saved = feed;
+}
+
+async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
+  const fenceSubject = subjects.fence(run.shard);
+  const checkpointSubject = subjects.checkpoint(run.shard);
+  const found: StoredMessage[] = [];
+  let checkpoint: Checkpoint = { mail: 0, feed: 0 };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const following = await bus.follow('state', {
+    subjects: [subjects.stateOfShard(run.shard), fenceSubject],
+    from: { kind: 'lastPerSubject' },
+    onMessage: (message) => {
+      if (message.subject === fenceSubject) {
+        if (message.sequence >= run.fence) resolve();
+      } else if (message.subject === checkpointSubject) checkpoint = decode(message.data) as Checkpoint;
+      else found.push(message);
+    },
+  });
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    void following.stop();
+  }
+  return { found, checkpoint };
+}
+
+function readRecord(ports: StorePorts, run: ShardRun, message: StoredMessage): Loaded[] {
+  const parsed = ports.subjects.parseState(message.subject);
+  if (!parsed || message.data.byteLength === 0) return [];
+  const { id } = parsed;
+  try {
+    return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
+  } catch (error) {
+    const cell = createCell(id, run, message.data);
+    cell.unreadable = asError(error).message;
+    run.cells.set(id, cell);
+    ports.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
+    return [];
+  }
+}
+
+function place(
+  ports: StorePorts,
+  run: ShardRun,
+  { id, record, sequence }: Loaded,
+  publishedRev: number,
+): void {
+  const { clock, steppers } = ports;
+  if (record.gone && record.at + goneRecordSeconds * 1000 < clock.now()) return;
+  const feed = record.feed.filter(({ rev }) => rev > publishedRev);
+  if (feed.length > 0) {
+    begin(run.feed, sequence);
+    run.unpublished.set(id, sequence);
+  }
+  const cell = createCell(
+    id,
+    run,
+    packRecord(feed.length === record.feed.length ? record : { ...record, feed }),
+  );
+  cell.state = record.gone ? '' : stateText(record.snapshot.value);
+  const chart = steppers.get(record.machine)?.chart;
+  if (!chart || chart.version < record.version) {
+    cell.unreadable = `machine ${record.machine} version ${record.version} is unknown to this release`;
+  }
+  run.cells.set(id, cell);
+}

@@ -1,0 +1,143 @@
+/**
+ * What the owner of a shard does with it: the work of the `shard/<n>` holdings.
+ *
+ * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order at opening: saved
+ * actors first, then what the world says of them, then the mail; so a message never meets an actor that the world already called for
+ * but that was not told yet.
+ */
+import { shardOf } from '../bus/shard.ts';
+import { asError, OrreryError } from '../errors.ts';
+import { type ActorId, parseActorId } from '../ids.ts';
+import { shardCount } from '../limits.ts';
+import type { Host } from './host.ts';
+import type { HostPorts } from './host-parts.ts';
+import { followMail, rereadMail } from './mail.ts';
+import type { HoldingSpec, Work } from './ownership.ts';
+import type { Router } from './router.ts';
+import { createSaver, type Saver } from './saver.ts';
+import { createShardRun, mailToPurge, type ShardRun } from './shard-run.ts';
+import { loadShard, saveCheckpoint } from './shard-store.ts';
+
+export interface Shards {
+  /** The 64 holdings, for ownership. */
+  holdings(): HoldingSpec[];
+  /** The shard of an actor if it is open here. */
+  runOf(id: ActorId): ShardRun | null;
+  open(): Iterable<ShardRun>;
+  /** Tells actors of open shards what the world says of them now. */
+  observe(ids: Iterable<string>): void;
+  /** Saves how far the shards have come, and lets the mail stream forget what was taken. About once a second. */
+  checkpoint(): Promise<void>;
+}
+
+export function createShards(options: {
+  readonly ports: HostPorts;
+  readonly host: Host;
+  readonly router: Router;
+  readonly onFenced: (holding: string) => void;
+}): Shards {
+  const { ports, host, router } = options;
+  const runs = new Map<number, ShardRun>();
+  const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
+
+  host.listen({
+    fenced: (run) => options.onFenced(holdingName(run.shard)),
+    room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
+  });
+
+  const tell = (run: ShardRun, id: ActorId) => {
+    const { kind, namespace, name } = parseActorId(id);
+    const observation = router.observe(kind, namespace, name);
+    if (observation === null || (observation.facts === null && !run.cells.has(id))) return;
+    host.deliver(run, id, { event: { ...observation }, cause: null, replaces: observation.type });
+  };
+  const tellAll = (run: ShardRun) => {
+    const ids = new Set<ActorId>(run.cells.keys());
+    for (const id of router.members()) if (shardOf(id as ActorId) === run.shard) ids.add(id as ActorId);
+    for (const id of ids) tell(run, id);
+  };
+
+  return {
+    holdings: () =>
+      Array.from({ length: shardCount }, (_, shard) => ({
+        name: holdingName(shard),
+        stream: 'state' as const,
+        fenceSubject: ports.subjects.fence(shard),
+        work: shardWork({ ports, host, saver, runs, shard, tellAll }),
+      })),
+    runOf: (id) => runs.get(shardOf(id)) ?? null,
+    open: () => runs.values(),
+    observe(ids) {
+      for (const id of ids) {
+        const run = runs.get(shardOf(id as ActorId));
+        if (run?.phase === 'active') tell(run, id as ActorId);
+      }
+    },
+    async checkpoint() {
+      for (const run of runs.values()) {
+        if (run.phase === 'active') await checkpointOne(ports, saver, run);
+      }
+    },
+  };
+}
+
+const holdingName = (shard: number) => `shard/${shard}`;
+
+interface WorkParts {
+  readonly ports: HostPorts;
+  readonly host: Host;
+  readonly saver: Saver;
+  readonly runs: Map<number, ShardRun>;
+  readonly shard: number;
+  readonly tellAll: (run: ShardRun) => void;
+}
+
+function shardWork({ ports, host, saver, runs, shard, tellAll }: WorkParts): Work {
+  const ofFence = (fence: number) => {
+    const run = runs.get(shard);
+    return run?.fence === fence ? run : null;
+  };
+  return {
+    async load(fence, signal) {
+      const run = createShardRun(shard, fence);
+      runs.set(shard, run);
+      await loadShard(ports, run, signal);
+    },
+    open(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      host.activate(run);
+      tellAll(run);
+      followMail(ports, host, run).catch((error) => complain(ports, run, error));
+    },
+    async drain(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      await host.drain(run);
+      await saveCheckpoint(ports, saver, run);
+    },
+    drop(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      runs.delete(shard);
+      host.drop(run, new OrreryError('NOT_OWNER', 'the shard belongs to another replica now'));
+      void run.following?.stop();
+    },
+  };
+}
+
+async function checkpointOne(ports: HostPorts, saver: Saver, run: ShardRun): Promise<void> {
+  try {
+    await saveCheckpoint(ports, saver, run);
+    const upTo = mailToPurge(run);
+    if (upTo === null) return;
+    await ports.bus.purge('mail', { subject: ports.subjects.mailOfShard(run.shard), belowSequence: upTo });
+    run.purged = upTo;
+  } catch (error) {
+    if (!run.abort.signal.aborted) complain(ports, run, error);
+  }
+}
+
+function complain({ log }: HostPorts, run: ShardRun, error: unknown): void {
+  log.warn({ shard: run.shard, error: asError(error).message }, 'work on a shard failed');
+}

@@ -1,0 +1,95 @@
+/** What is told about an actor: the views of `src/views.ts`, made from a cell. */
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../clock.ts';
+import { limits } from '../limits.ts';
+import type { ActorSummary, ActorView, Transition } from '../views.ts';
+import { admittedEvents } from './admission.ts';
+import type { Cell } from './cell.ts';
+import type { ActorRecord } from './records.ts';
+import type { Stepper } from './step.ts';
+import { stateText } from './step.ts';
+
+export function summaryOf(cell: Cell, record: ActorRecord | null, owner: string): ActorSummary {
+  const next = record?.timers.reduce<{ at: number; event: string } | null>(
+    (earliest, { at, event }) =>
+      earliest === null || at < earliest.at ? { at, event: timerName(event.type) } : earliest,
+    null,
+  );
+  return {
+    id: cell.id,
+    state: cell.unreadable !== null ? 'parked' : record ? stateText(record.snapshot.value) : 'new',
+    since: record?.since ?? 0,
+    owner,
+    shard: cell.shard.shard,
+    rev: record?.rev ?? 0,
+    nextTimer: next ?? null,
+    lastError: cell.unreadable ?? cell.error ?? record?.lastError ?? null,
+    parked: cell.unreadable !== null || (cell.hot?.parkedUntil ?? 0) > 0,
+  };
+}
+
+export async function viewOf(
+  parts: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly clock: Clock;
+    readonly stepper: Stepper | undefined;
+  },
+  cell: Cell,
+  record: ActorRecord | null,
+  owner: string,
+): Promise<ActorView> {
+  const { chart } = parts.stepper ?? {};
+  return {
+    ...summaryOf(cell, record, owner),
+    machine: record?.machine ?? chart?.name ?? '',
+    machineVersion: record?.version ?? chart?.version ?? 0,
+    meaning: record && parts.stepper ? meaningOf(parts.stepper, record) : [],
+    fence: cell.shard.fence,
+    context: record?.snapshot.context ?? null,
+    timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
+    pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
+    recent: await recentTransitions(parts, cell),
+    accepts: chart ? admittedEvents(chart.name) : [],
+  };
+}
+
+/** `xstate.after.askAgain.pod.proving.asking` is known to people as `askAgain`. */
+function timerName(eventType: string): string {
+  const [, name] = /^xstate\.after\.(.+?)\.[^.]*(?:\.|$)/.exec(eventType) ?? [];
+  return name ?? eventType;
+}
+
+function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {
+  if (record.version > stepper.chart.version) return [];
+  const nodes = [...stepper.restore(record.snapshot)._nodes].sort((a, b) => a.path.length - b.path.length);
+  return nodes.flatMap(({ path, config }) =>
+    path.length > 0 && config.description !== undefined
+      ? [{ state: path.join('.'), description: config.description }]
+      : [],
+  );
+}
+
+/** Read from the event stream: records hold only what is not published yet. */
+async function recentTransitions(
+  { bus, subjects, clock }: { bus: Bus; subjects: Subjects; clock: Clock },
+  cell: Cell,
+): Promise<Transition[]> {
+  const recent: Transition[] = [];
+  const text = new TextDecoder();
+  const following = await bus.follow('event', {
+    subjects: [subjects.eventsOf(cell.id)],
+    from: { kind: 'time', at: clock.now() - 24 * 3_600_000 },
+    onMessage: ({ data }) => {
+      recent.push(JSON.parse(text.decode(data)) as Transition);
+      if (recent.length > limits.viewTransitions) recent.shift();
+    },
+  });
+  await Promise.race([
+    following.caughtUp,
+    new Promise<void>((resolve) => clock.after(limits.requestTimeoutMs / 2, resolve)),
+  ]);
+  void following.stop();
+  return recent;
+}

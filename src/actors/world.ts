@@ -1,0 +1,105 @@
+/**
+ * The world picture: what this replica knows of Kubernetes, folded from the `world` stream.
+ *
+ * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in the stream's order; what
+ * is gone is gone; listeners are called once for each change, after it is applied.
+ * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
+ */
+import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
+import { decode } from '../bus/codec.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Digest, ResourceName, WorldEntry } from '../digests.ts';
+import { asError } from '../errors.ts';
+import type { HostLog } from './host-parts.ts';
+
+export interface World {
+  start(): Promise<void>;
+  /** Entries of one resource that exist. */
+  entries(resource: ResourceName): Iterable<WorldEntry>;
+  get(resource: ResourceName, namespace: string, name: string): Digest | null;
+  /** Calls back after each change; `before` is what was known. */
+  onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  /** Resolves once the stream was read up to this sequence. */
+  reached(sequence: number): Promise<void>;
+  readonly sequence: number;
+  stop(): void;
+}
+
+export function createWorld(options: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly log: HostLog;
+}): World {
+  const { bus, subjects, log } = options;
+  const resources = new Map<ResourceName, Map<string, WorldEntry>>();
+  const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
+  const waiting: Array<{ sequence: number; resolve: () => void }> = [];
+  let following: Following | null = null;
+  let sequence = 0;
+
+  const fold = (message: StoredMessage) => {
+    const parsed = subjects.parseWorld(message.subject);
+    if (parsed) {
+      try {
+        apply({ ...parsed, digest: digestOf(message) });
+      } catch (error) {
+        log.error(
+          { subject: message.subject, error: asError(error).message },
+          'a part of the world cannot be read',
+        );
+      }
+    }
+    sequence = message.sequence;
+    for (let at = waiting.length - 1; at >= 0; at--) {
+      const one = waiting[at];
+      if (!one || one.sequence > sequence) continue;
+      waiting.splice(at, 1);
+      one.resolve();
+    }
+  };
+  const apply = (entry: WorldEntry) => {
+    let objects = resources.get(entry.resource);
+    if (!objects) {
+      objects = new Map();
+      resources.set(entry.resource, objects);
+    }
+    const key = `${entry.namespace}/${entry.name}`;
+    const before = objects.get(key)?.digest ?? null;
+    if (entry.digest === null) objects.delete(key);
+    else objects.set(key, entry);
+    if (before === null && entry.digest === null) return;
+    for (const listener of listeners) listener(entry, before);
+  };
+
+  return {
+    async start() {
+      following = await bus.follow('world', {
+        subjects: [subjects.worldAll],
+        from: { kind: 'lastPerSubject' },
+        onMessage: fold,
+      });
+      await following.caughtUp;
+    },
+    entries: (resource) => resources.get(resource)?.values() ?? [],
+    get: (resource, namespace, name) => resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null,
+    onChange: (callback) => {
+      listeners.push(callback);
+    },
+    reached: (wanted) =>
+      sequence >= wanted
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            waiting.push({ sequence: wanted, resolve });
+          }),
+    get sequence() {
+      return sequence;
+    },
+    stop: () => void following?.stop(),
+  };
+}
+
+function digestOf(message: StoredMessage): Digest | null {
+  if (message.data.byteLength === 0) return null;
+  const value = decode(message.data) as (Partial<Digest> & { readonly deleted?: boolean }) | null;
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+}

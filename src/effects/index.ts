@@ -1,0 +1,49 @@
+/**
+ * The table of effects: which runner does what, and how long it may take.
+ */
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../clock.ts';
+import type { EffectContext, EffectRunner, EffectRunners } from '../effect-runner.ts';
+import type { KubePort } from '../kube/port.ts';
+import { limits } from '../limits.ts';
+import type { Effect, RouteSample } from '../machines/effects.ts';
+import type { ActorEvent } from '../machines/events.ts';
+import type { ProbeLimiter } from '../probe/limiter.ts';
+import { kubeEventWrite } from './kube-event.ts';
+import { messageSend } from './message-send.ts';
+import { podConditionPatch } from './pod-condition.ts';
+import { routeSample } from './route-sample.ts';
+
+export function effectRunners(parts: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly limiter: ProbeLimiter;
+  readonly replica: string;
+}): EffectRunners {
+  const { bus, subjects, kube, clock, limiter, replica } = parts;
+  return {
+    'message.send': messageSend(bus, subjects),
+    'pod-condition.patch': podConditionPatch(kube),
+    'kube-event.write': kubeEventWrite(kube, { replica }),
+    'route.sample': routeSample({ limiter, clock }),
+  };
+}
+
+/** The runner of whatever effect it is. */
+export function runEffectWith(runners: EffectRunners) {
+  return (effect: { readonly type: string }, context: EffectContext): Promise<ActorEvent> => {
+    const known = effect as Effect;
+    const run = runners[known.type] as EffectRunner<Effect>;
+    return run(known, context);
+  };
+}
+
+/** Longest time that an effect may take, ms. A round of calls is bounded by its calls, three of them at a time. */
+export function effectTimeoutMs(effect: { readonly type: string }): number {
+  if (effect.type !== 'route.sample') return limits.effectTimeoutMs;
+  const { calls, probe } = effect as RouteSample;
+  return 4_000 + Math.ceil(calls / 3) * probe.timeoutMs;
+}

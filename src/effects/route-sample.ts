@@ -1,0 +1,30 @@
+/**
+ * Effect `route.sample`: one round of calls through a Service (probe/probe.ts), told to its actor.
+ */
+import type { Clock } from '../clock.ts';
+import type { EffectRunner } from '../effect-runner.ts';
+import { parseAddress } from '../kube/address.ts';
+import type { RouteSample } from '../machines/effects.ts';
+import type { ProbeLimiter } from '../probe/limiter.ts';
+import { createSampler } from '../probe/probe.ts';
+
+/**
+ * Reports sample.answered for each address; outcome sample.finished.
+ *
+ * @param parts.limiter one for the process
+ */
+export function routeSample(parts: {
+  readonly limiter: ProbeLimiter;
+  readonly clock: Clock;
+}): EffectRunner<RouteSample> {
+  const sampler = createSampler({ ...parts, parseAddress });
+  return async ({ group, round, probe, calls, wanted }, { signal, emit }) => {
+    const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
+    const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
+    const result = await sampler.sample(
+      { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
+      { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
+    );
+    return { type: 'sample.finished', round, ...result };
+  };
+}

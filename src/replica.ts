@@ -1,0 +1,215 @@
+/**
+ * One replica, composed: connects to NATS and Kubernetes, starts the engine, the watches, the request subjects and HTTP; ends in
+ * the reverse order. Everything is handed what it needs; nothing here decides anything.
+ */
+import { serveControl } from './actors/control-server.ts';
+import { Engine } from './actors/engine.ts';
+import { everybodyMay } from './access.ts';
+import type { Bus } from './bus/bus.ts';
+import { connectNats } from './bus/nats.ts';
+import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
+import { systemClock } from './clock.ts';
+import type { NatsConfig, RunConfig } from './config.ts';
+import { createControl } from './control.ts';
+import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
+import { type HttpServer, startHttp } from './inspector/server.ts';
+import { connectKube, type KubeConnection } from './kube/client.ts';
+import { createClusterDomain } from './kube/cluster-domain.ts';
+import { createKubeAuthorizer } from './kube/token-review.ts';
+import { limits, shardCount } from './limits.ts';
+import { createLog, type Log } from './log.ts';
+import { failureOf } from './machines/effects.ts';
+import { machines } from './machines/index.ts';
+import type { PodContext } from './machines/pod.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { createLimiter } from './probe/limiter.ts';
+import { systemRandom } from './random.ts';
+import type { Readiness, Transition } from './views.ts';
+import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
+
+export interface Replica {
+  /** Where HTTP listens; the port is the real one. */
+  readonly http: { readonly host: string; readonly port: number };
+  /** Resolves when everything has been handed over and closed. */
+  readonly ended: Promise<void>;
+}
+
+/** All together a graceful end takes under 5 s; the shards get most of it. */
+const handOverMs = 4_000;
+
+/**
+ * @param stop ends the replica in good order when it is aborted
+ * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED
+ */
+export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
+  const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
+  const metrics = createMetrics({ processMetrics: true });
+  const kube = connectKube({ ...basics, log, ...(config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig }) });
+  const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
+  const subjects = subjectsOf(config.cluster);
+  const engine = createEngine(config, { bus, subjects, kube, log, metrics });
+  const watchParts: WatchParts = {
+    ...basics,
+    bus,
+    subjects,
+    kube,
+    log,
+    world: engine.world,
+    namespaces: config.namespaces,
+    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+  };
+  metrics.observe(gauges(engine));
+  // HTTP first: whoever watches the start can read in /readyz what it waits for.
+  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
+  log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
+  await engine.start(constantWatches(watchParts, () => engine.ownership));
+  followGroupKinds(watchParts, engine.ownership);
+  const control = serveControl({ engine, bus, subjects, clock: systemClock, replica: config.replica, release: config.release });
+  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log }) };
+}
+
+const basics = { clock: systemClock, random: systemRandom } as const;
+
+interface Connections {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly kube: KubeConnection;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
+  return {
+    ...basics,
+    ...natsAccess(nats),
+    name: `orrery ${replica}`,
+    cluster,
+    streamReplicas,
+  };
+}
+
+function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: NatsConfig) {
+  const tls = {
+    ...(caFile === null ? {} : { caFile }),
+    ...(certFile === null ? {} : { certFile }),
+    ...(keyFile === null ? {} : { keyFile }),
+  };
+  return {
+    servers,
+    ...(credsFile === null ? {} : { credsFile }),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+  };
+}
+
+function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
+  const domain = createClusterDomain({ clock: systemClock, log });
+  const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const runners = effectRunners({ ...basics, bus, subjects, kube, limiter, replica: config.replica });
+  return new Engine({
+    ...basics,
+    bus,
+    subjects,
+    log,
+    metrics,
+    replica: config.replica,
+    release: config.release,
+    clusterDomain: () => domain.current(),
+    runEffect: runEffectWith(runners),
+    failureOf: (effect, message) => failureOf(effect as never, message),
+    effectTimeoutMs,
+    onStep: (transition, context) => observeGateWait(metrics, transition, context),
+  });
+}
+
+/** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
+function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, context: unknown): void {
+  if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
+  const { heldBefore } = context as PodContext;
+  if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
+}
+
+function gauges(engine: Engine) {
+  return {
+    *actors() {
+      const counts = new Map<string, { kind: string; state: string; count: number }>();
+      for (const run of engine.shards.open()) {
+        for (const { id, state } of run.cells.values()) {
+          if (state === '') continue;
+          const kind = id.slice(0, id.indexOf('/'));
+          const key = `${kind} ${state}`;
+          const known = counts.get(key);
+          if (known) known.count++;
+          else counts.set(key, { kind, state, count: 1 });
+        }
+      }
+      yield* counts.values();
+    },
+    *mailboxes() {
+      for (const run of engine.shards.open()) {
+        let depth = 0;
+        for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
+        yield { shard: run.shard, depth };
+      }
+    },
+    *ownedShards() {
+      for (const { shard, phase } of engine.shards.open()) if (phase === 'active') yield shard;
+    },
+  };
+}
+
+function startHttpOf(
+  config: RunConfig,
+  { engine, bus, subjects, kube, metrics }: Omit<Connections, 'log'> & { readonly engine: Engine },
+): Promise<HttpServer> {
+  const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
+  return startHttp({
+    host: config.http.host,
+    port: config.http.port,
+    control: createControl({ bus, subjects }),
+    readiness: () => readinessOf(bus, engine),
+    health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
+    machines,
+    metrics,
+    clock: systemClock,
+    authorize,
+  });
+}
+
+/** Kinds whose first list makes the world complete. */
+const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
+
+function readinessOf(bus: Bus, engine: Engine): Readiness {
+  const reasons: string[] = [];
+  if (bus.status !== 'connected') reasons.push('NATS is not connected');
+  const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
+  if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
+  const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
+  const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
+  if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
+  const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
+  if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
+  return { ready: reasons.length === 0, reasons };
+}
+
+async function end(
+  stop: AbortSignal,
+  parts: {
+    readonly engine: Engine;
+    readonly control: { stop(): void };
+    readonly http: HttpServer;
+    readonly bus: Bus;
+    readonly kube: KubeConnection;
+    readonly log: Log;
+  },
+): Promise<void> {
+  if (!stop.aborted) {
+    await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  const started = systemClock.monotonic();
+  await parts.engine.stop(handOverMs);
+  parts.control.stop();
+  await parts.http.close();
+  await parts.bus.close();
+  parts.kube.close();
+  parts.log.info({ ms: Math.round(systemClock.monotonic() - started) }, 'replica ended');
+}

@@ -1,0 +1,118 @@
+/**
+ * The watches of Kubernetes as holdings: for each kind of object one replica lists and watches it and keeps the world up to date.
+ *
+ * Owns which kinds are watched: those that Orrery always needs, and those that RouteGates name as owners of groups.
+ */
+import { startLocal } from './actors/local.ts';
+import type { HoldingSpec, Ownership } from './actors/ownership.ts';
+import type { World } from './actors/world.ts';
+import type { Bus } from './bus/bus.ts';
+import { encode } from './bus/codec.ts';
+import type { Subjects } from './bus/subjects.ts';
+import type { Clock } from './clock.ts';
+import type { WorldEntry } from './digests.ts';
+import { createGroupMirror } from './kube/group-mirror.ts';
+import type { KubeLog } from './kube/log.ts';
+import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
+import type { KubePort } from './kube/port.ts';
+import { endpointSlices, pods, routeGates, services } from './kube/resources.ts';
+import { watchChart } from './machines/watch.ts';
+import type { Random } from './random.ts';
+
+export interface WatchParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly kube: KubePort;
+  readonly world: World;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: KubeLog;
+  readonly metrics: MirrorMetrics;
+  readonly namespaces: readonly string[] | null;
+}
+
+/** Kinds that are always watched. */
+const constantKinds = [routeGates, pods, services, endpointSlices];
+
+/** Holdings of the kinds that are always watched. */
+export function constantWatches(parts: WatchParts, ownership: () => Ownership): HoldingSpec[] {
+  return constantKinds.map((resource) =>
+    holding(parts, ownership, (onLost) => createMirror({ ...mirrorOptions(parts, onLost), resource })),
+  );
+}
+
+/** Begins and ends watches of group resources as RouteGates come and go. */
+export function followGroupKinds(parts: WatchParts, ownership: Ownership): void {
+  const known = new Map<string, HoldingSpec>();
+  const update = () => {
+    const wanted = groupKinds(parts.world);
+    for (const [key, { apiVersion, kind }] of wanted) {
+      let spec = known.get(key);
+      if (!spec) {
+        spec = holding(
+          parts,
+          () => ownership,
+          (onLost) => createGroupMirror({ ...mirrorOptions(parts, onLost), apiVersion, kind }),
+        );
+        known.set(key, spec);
+      }
+      ownership.add(spec);
+    }
+    for (const [key, spec] of known) if (!wanted.has(key)) ownership.remove(spec.name);
+  };
+  parts.world.onChange((entry) => {
+    if (entry.resource === 'routegates') update();
+  });
+  update();
+}
+
+function groupKinds(world: World): Map<string, { apiVersion: string; kind: string }> {
+  const kinds = new Map<string, { apiVersion: string; kind: string }>();
+  for (const { digest } of world.entries('routegates')) {
+    if (digest?.kind !== 'routegates' || 'invalid' in digest.spec || digest.spec.groupResource === null) continue;
+    const { apiVersion, kind } = digest.spec.groupResource;
+    kinds.set(`${apiVersion}/${kind}`, { apiVersion, kind });
+  }
+  return kinds;
+}
+
+function mirrorOptions(parts: WatchParts, onLost: () => void) {
+  const { world } = parts;
+  return {
+    ...parts,
+    encode,
+    startLocal,
+    chart: watchChart,
+    onLost,
+    world: {
+      entries: (resource: string): Iterable<WorldEntry> => world.entries(resource),
+      onChange: (callback: (entry: WorldEntry) => void) => world.onChange(callback),
+      ready: (_resource: string, sequence: number) => world.reached(sequence),
+    },
+  };
+}
+
+function holding(
+  parts: WatchParts,
+  ownership: () => Ownership,
+  create: (onLost: () => void) => Mirror,
+): HoldingSpec {
+  const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
+  const end = () => mirror.stop();
+  return {
+    name: `watch/${mirror.name}`,
+    stream: 'world',
+    fenceSubject: parts.subjects.worldFence(mirror.name),
+    work: {
+      // The first list may take as long as the API server is away; the watch chart retries it, so nobody waits for it here.
+      load: async (fence) => {
+        mirror.start(fence).catch((error) => {
+          parts.log.info({ resource: mirror.name, error: String(error) }, 'the mirror ended before its first list');
+        });
+      },
+      open: () => {},
+      drain: async () => end(),
+      drop: end,
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * Several engines on one memory bus with virtual time, and an outside world that the test writes: what effects do is recorded and
+ * answered as the test says.
+ */
+import { Engine } from '../../src/actors/engine.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
+import type { EffectData } from '../../src/actors/step.ts';
+import { encode } from '../../src/bus/codec.ts';
+import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
+import type { MemoryBus } from '../../src/bus/memory-client.ts';
+import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/digests.ts';
+import { messageSend } from '../../src/effects/message-send.ts';
+import type { RouteSample } from '../../src/machines/effects.ts';
+import { failureOf } from '../../src/machines/effects.ts';
+import { seededRandom } from '../../src/random.ts';
+import type { Transition } from '../../src/views.ts';
+import { VirtualClock } from '../virtual-clock.ts';
+
+export interface RanEffect {
+  readonly replica: string;
+  readonly effect: EffectData;
+  readonly key: string;
+}
+
+/** What the outside answers; the default reaches every Pod through every Service and accepts every patch. */
+export type Outside = (effect: EffectData, run: EffectRun, replica: string) => Promise<PlainEvent>;
+
+export interface TestReplica {
+  readonly name: string;
+  readonly engine: Engine;
+  readonly bus: MemoryBus;
+}
+
+export class TestCluster {
+  readonly clock = new VirtualClock();
+  readonly hub: MemoryHub;
+  readonly subjects = subjectsOf('test');
+  readonly ran: RanEffect[] = [];
+  readonly dead: string[] = [];
+  outside: Outside = reachable;
+  readonly #world: MemoryBus;
+  #seed = 1;
+
+  constructor() {
+    this.hub = memoryHub({ clock: this.clock, cluster: 'test' });
+    this.#world = this.hub.connect('mirror');
+  }
+
+  async replica(name: string): Promise<TestReplica> {
+    const bus = this.hub.connect(name);
+    const send = messageSend(bus, this.subjects);
+    const silent = { debug() {}, info() {}, warn() {}, error() {} };
+    const engine = new Engine({
+      bus,
+      subjects: this.subjects,
+      clock: this.clock,
+      random: seededRandom(this.#seed++),
+      log: silent,
+      metrics: {
+        transition() {},
+        stepSeconds() {},
+        effect() {},
+        shardMove() {},
+        deadLetter: (reason) => void this.dead.push(reason),
+      },
+      replica: name,
+      release: '1.0.0',
+      clusterDomain: () => 'cluster.local',
+      runEffect: (effect, run) => {
+        this.ran.push({ replica: name, effect, key: run.key });
+        if (effect.type === 'message.send') return send(effect as never, run as never) as Promise<PlainEvent>;
+        return this.outside(effect, run, name);
+      },
+      failureOf: (effect, message) => failureOf(effect as never, message),
+      effectTimeoutMs: () => 5_000,
+    });
+    const starting = engine.start();
+    await this.clock.advance(300);
+    await starting;
+    await this.clock.advance(50);
+    return { name, engine, bus };
+  }
+
+  /** Puts an object into the world, as a mirror does. */
+  async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
+    await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
+  }
+
+  /** A RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */
+  async shop(pods: number, services: number): Promise<void> {
+    await this.put('routegates', 'shop', 'gate', { kind: 'routegates', ...base('gate-uid', {}), generation: 1, spec: gateSpec });
+    for (let n = 0; n < services; n++) await this.put('services', 'shop', `svc-${n}`, service(n));
+    for (let n = 0; n < pods; n++) await this.put('pods', 'shop', `web-${n}`, pod(n));
+    await this.synced();
+    await this.clock.advance(5);
+  }
+
+  async synced(): Promise<void> {
+    for (const resource of ['routegates', 'pods', 'services', 'endpointslices']) {
+      await this.put('_synced', '', resource, { kind: 'synced', gates: ['gate-uid/1'], resource });
+    }
+  }
+
+  transitions(): Transition[] {
+    return this.hub.stored('event').map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as Transition);
+  }
+
+  /** States after the last transition of each actor, from the event stream. */
+  states(): Record<string, string> {
+    return Object.fromEntries(this.transitions().map(({ id, to }) => [id, to]));
+  }
+
+  ranOf(type: string): RanEffect[] {
+    return this.ran.filter(({ effect }) => effect.type === type);
+  }
+}
+
+export const reachable: Outside = async (effect, run) => {
+  if (effect.type === 'route.sample') {
+    const { wanted, round } = effect as unknown as RouteSample;
+    for (const ip of wanted) run.emit({ type: 'sample.answered', round, ip });
+    return finished(round, wanted);
+  }
+  if (effect.type === 'pod-condition.patch') return { type: 'condition.patched', status: effect['status'] };
+  return { type: 'effect.settled', effect: effect.type, error: null };
+};
+
+export function finished(round: number, healthy: readonly string[]): PlainEvent {
+  const summary = { healthy, unhealthy: [], anonymous: 0, unreachable: 0, lastError: null };
+  return { type: 'sample.finished', round, calls: 1, summary };
+}
+
+const base = (uid: string, labels: Record<string, string>) => ({
+  uid,
+  resourceVersion: '1',
+  createdAt: 0,
+  deleting: false,
+  labels,
+});
+
+export function pod(n: number, change: Partial<PodDigest> = {}): PodDigest {
+  return {
+    kind: 'pods',
+    ...base(`pod-uid-${n}`, { app: 'web', group: 'one' }),
+    address: { ip: `10.0.0.${n + 1}`, family: 'IPv4' },
+    readinessGates: ['example.com/routes'],
+    conditions: {},
+    matchedEnv: [],
+    ...change,
+  };
+}
+
+export function service(n: number): ServiceDigest {
+  return {
+    kind: 'services',
+    ...base(`svc${n}-uid-rest`, { routed: 'yes', group: 'one' }),
+    clusterIPs: [{ ip: `10.1.0.${n + 1}`, family: 'IPv4' }],
+    ports: [{ name: 'health', port: 80, protocol: 'TCP' }],
+  };
+}
+
+export const gateSpec: RouteGateSpec = {
+  conditionType: 'example.com/routes',
+  podSelector: { matchLabels: { app: 'web' } },
+  group: { podLabel: 'group', serviceLabel: 'group' },
+  serviceSelector: { matchLabels: { routed: 'yes' } },
+  groupResource: null,
+  probe: {
+    portName: 'health',
+    path: '/healthz',
+    podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' },
+    timeoutSeconds: 3,
+    attemptsPerReplica: 3,
+    address: 'clusterIP',
+    onlyIfEnv: null,
+  },
+  whenRouteIsLost: 'keep',
+};

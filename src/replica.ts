@@ -20,7 +20,7 @@ import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
 import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
-import type { PodContext } from './machines/pod.ts';
+import type { PodContext } from './machines/pod-context.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { systemRandom } from './random.ts';

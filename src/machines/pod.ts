@@ -9,85 +9,40 @@
  * Absent: probing (the Service chart does it), any knowledge of other Pods.
  */
 import { assign, setup } from 'xstate';
-import type { ActorId } from '../ids.ts';
+import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite, MessageSend, PodConditionPatch } from './effects.ts';
 import { equal } from './equal.ts';
-import type { PodEvent, Stamp } from './events.ts';
-import type { PodFacts } from './facts.ts';
+import type { Stamp } from './events.ts';
+import {
+  conditionOf,
+  invalidNote,
+  lostMessage,
+  missingNote,
+  openedNote,
+  type PodContext,
+  type PodInput,
+  provable,
+  provenServices,
+  question,
+  remembered,
+  unasked,
+  unproven,
+  valid,
+  verifiedMessage,
+  withdrawal,
+  withdrawnNote,
+} from './pod-context.ts';
 
 export const podVersion = 1;
 export const podDescription =
   'Holds a Pod back until traffic through every Service of its group is seen to reach it.';
 
-export interface PodContext {
-  readonly namespace: string;
-  readonly name: string;
-  /** null: nothing is known, or nothing calls for the actor any more. */
-  readonly facts: PodFacts | null;
-  /** Service → its uid when it was proven, or when it was found to be unverifiable. */
-  readonly proofs: Readonly<Record<string, string>>;
-  /** Services that were asked for a proof since the Pod began to prove. */
-  readonly asked: readonly string[];
-  /** How often the unproven Services were asked since the Pod began to prove. */
-  readonly askings: number;
-  /** When the Pod began to be held back, ms since the epoch; null while it is not. */
-  readonly heldSince: number | null;
-  /** The same for the last time that it was held back, until it is held back again: the wait can be told when it is over. */
-  readonly heldBefore: number | null;
-  /** Service whose route was lost, for the condition's message. */
-  readonly lostRoute: string | null;
-  /** Failed attempts in a row to write the condition. */
-  readonly failures: number;
-  readonly lastError: string | null;
-}
-
-export interface ActorInput {
-  readonly id: ActorId;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-type Event = PodEvent & Stamp;
 type Args = { readonly context: PodContext };
-
-const valid = (facts: PodFacts | null) =>
-  facts?.address && 'ip' in facts.address ? { facts, address: facts.address } : null;
-
-/** Services of the group that still owe a proof. */
-export function unproven({ facts, proofs }: Pick<PodContext, 'facts' | 'proofs'>): string[] {
-  if (facts === null || !facts.verifiable) return [];
-  return Object.entries(facts.services).flatMap(([name, uid]) =>
-    uid === null || proofs[name] === uid ? [] : [name],
-  );
-}
-
-const unasked = (context: PodContext) => unproven(context).filter((name) => !context.asked.includes(name));
-
-/** Proofs for every Service: what a condition that is True already stands for. */
-function provenServices(facts: PodFacts | null): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(facts?.services ?? {}).flatMap(([name, uid]) => (uid === null ? [] : [[name, uid]])),
-  );
-}
-
-/** Keeps the proofs that still hold for the new facts: same Pod, same address, same Service. */
-function keptProofs(context: PodContext, facts: PodFacts): Record<string, string> {
-  const sameAddress = equal(context.facts?.address, facts.address);
-  if (context.facts?.uid !== facts.uid || !sameAddress) return {};
-  return Object.fromEntries(
-    Object.entries(context.proofs).filter(([name, uid]) => facts.services[name] === uid),
-  );
-}
-
-const provable = (facts: PodFacts | null): facts is PodFacts =>
-  valid(facts) !== null &&
-  facts?.gated === true &&
-  (facts.groupResource === 'none' || facts.groupResource === 'found');
 
 export const podMachine = setup({
   types: {
     context: {} as PodContext,
-    events: {} as Event,
+    events: {} as PodInput,
     input: {} as ActorInput,
     tags: {} as 'settled' | 'wrong',
   },
@@ -158,17 +113,9 @@ export const podMachine = setup({
       Math.min(250 * 2 ** Math.min(context.failures, 7), 30_000) * (0.75 + 0.5 * (event as Stamp).random),
   },
   actions: {
-    remember: assign(({ context, event }) => {
-      if (event.type !== 'pod.observed') return {};
-      if (event.facts === null) return { facts: null };
-      const another = context.facts !== null && context.facts.uid !== event.facts.uid;
-      return {
-        facts: event.facts,
-        proofs: keptProofs(context, event.facts),
-        asked: another || !equal(context.facts?.address, event.facts.address) ? [] : context.asked,
-        ...(another ? { heldSince: null, lostRoute: null, failures: 0, lastError: null } : {}),
-      };
-    }),
+    remember: assign(({ context, event }) =>
+      event.type === 'pod.observed' ? remembered(context, event.facts) : {},
+    ),
     keepProof: assign(({ context, event }) =>
       event.type === 'route.proven' || event.type === 'route.unverifiable'
         ? {
@@ -287,16 +234,7 @@ export const podMachine = setup({
         reported: {
           description: 'A Warning Event says so on the Pod.',
           tags: 'settled',
-          entry: {
-            type: 'kube-event.write',
-            params: ({ context, event }) => ({
-              regarding: regardingPod(context),
-              eventType: 'Warning' as const,
-              reason: 'GroupResourceMissing',
-              note: `The object that owns this Pod's group, named by RouteGate ${context.facts?.gate.name ?? ''}, does not exist.`,
-              at: (event as Stamp).at,
-            }),
-          },
+          entry: { type: 'kube-event.write', params: missingNote },
         },
       },
     },
@@ -312,16 +250,7 @@ export const podMachine = setup({
     invalid: {
       description: "The Pod's address cannot be read, so no answer can be told to be its own.",
       tags: ['settled', 'wrong'],
-      entry: {
-        type: 'kube-event.write',
-        params: ({ context, event }) => ({
-          regarding: regardingPod(context),
-          eventType: 'Warning' as const,
-          reason: 'InvalidAddress',
-          note: `status.podIPs[0] is no IP address: ${JSON.stringify(context.facts?.address)}`,
-          at: (event as Stamp).at,
-        }),
-      },
+      entry: { type: 'kube-event.write', params: invalidNote },
       always: [
         { guard: 'isTerminating', target: 'terminating' },
         { guard: 'isAddressValid', target: 'deciding' },
@@ -368,7 +297,10 @@ export const podMachine = setup({
             }),
           },
           on: {
-            'condition.patched': { target: '#pod.ready', actions: 'release' },
+            'condition.patched': {
+              target: '#pod.ready',
+              actions: [{ type: 'kube-event.write', params: openedNote }, 'release'],
+            },
             'condition.refused': [
               { guard: 'isRefusedAsGone', target: 'waitingForNews' },
               { target: 'backingOff', actions: 'countFailure' },
@@ -436,12 +368,15 @@ export const podMachine = setup({
               ...conditionOf(context),
               status: 'False' as const,
               reason: 'RouteLost',
-              message: `Service ${context.lostRoute ?? ''} does not reach this Pod any more.`,
+              message: lostMessage(context),
               at: (event as Stamp).at,
             }),
           },
           on: {
-            'condition.patched': { target: '#pod.proving' },
+            'condition.patched': {
+              target: '#pod.proving',
+              actions: { type: 'kube-event.write', params: withdrawnNote },
+            },
             'condition.refused': { target: 'backingOff', actions: 'countFailure' },
           },
           after: { lossPatience: { target: 'backingOff', actions: 'countFailure' } },
@@ -466,42 +401,3 @@ export const podMachine = setup({
     },
   },
 });
-
-function regardingPod({ namespace, name, facts }: PodContext): KubeEventWrite['regarding'] {
-  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: facts?.uid ?? '' };
-}
-
-function conditionOf({ namespace, name, facts }: PodContext) {
-  return { namespace, name, uid: facts?.uid ?? '', conditionType: facts?.gate.conditionType ?? '' };
-}
-
-function verifiedMessage({ facts }: PodContext): string {
-  const services = Object.values(facts?.services ?? {});
-  if (facts?.verifiable === false)
-    return `The Pod cannot be told by a probe; ${services.length} Services count as proven.`;
-  return `Traffic through ${services.length} of ${services.length} Services reaches this Pod.`;
-}
-
-/** The same question to every Service that was not asked yet. */
-function question({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  const known = valid(context.facts);
-  return {
-    to: unasked(context).map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: {
-      type: 'route.wanted',
-      pod: `pod/${context.namespace}/${context.name}`,
-      uid: known?.facts.uid ?? '',
-      ip: known?.address.ip ?? '',
-      family: known?.address.family ?? 'IPv4',
-    },
-  };
-}
-
-/** Takes the question back from the Services that were asked. */
-function withdrawal({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
-  return {
-    to: context.asked.map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
-  };
-}

@@ -11,11 +11,11 @@
  */
 import { assign, setup } from 'xstate';
 import type { ActorId } from '../ids.ts';
+import type { ActorInput } from './actor-input.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
 import type { SampleSummary, ServiceEvent, Stamp } from './events.ts';
 import type { RouteProbe, ServiceFacts } from './facts.ts';
-import type { ActorInput } from './pod.ts';
 
 export const serviceVersion = 1;
 export const serviceDescription =

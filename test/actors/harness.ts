@@ -89,7 +89,12 @@ export class TestCluster {
 
   /** A RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */
   async shop(pods: number, services: number): Promise<void> {
-    await this.put('routegates', 'shop', 'gate', { kind: 'routegates', ...base('gate-uid', {}), generation: 1, spec: gateSpec });
+    await this.put('routegates', 'shop', 'gate', {
+      kind: 'routegates',
+      ...base('gate-uid', {}),
+      generation: 1,
+      spec: gateSpec,
+    });
     for (let n = 0; n < services; n++) await this.put('services', 'shop', `svc-${n}`, service(n));
     for (let n = 0; n < pods; n++) await this.put('pods', 'shop', `web-${n}`, pod(n));
     await this.synced();
@@ -103,7 +108,9 @@ export class TestCluster {
   }
 
   transitions(): Transition[] {
-    return this.hub.stored('event').map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as Transition);
+    return this.hub
+      .stored('event')
+      .map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as Transition);
   }
 
   /** States after the last transition of each actor, from the event stream. */
@@ -122,7 +129,7 @@ export const reachable: Outside = async (effect, run) => {
     for (const ip of wanted) run.emit({ type: 'sample.answered', round, ip });
     return finished(round, wanted);
   }
-  if (effect.type === 'pod-condition.patch') return { type: 'condition.patched', status: effect['status'] };
+  if (effect.type === 'pod-condition.patch') return { type: 'condition.patched', status: effect.status };
   return { type: 'effect.settled', effect: effect.type, error: null };
 };
 

@@ -32,7 +32,12 @@ test('three Pods of a group with two Services become ready through any number of
     'pod/shop/web-1': 'ready.proven',
     'pod/shop/web-2': 'ready.proven',
   });
-  expect(cluster.ranOf('pod-condition.patch').map(({ effect }) => effect['name']).sort()).toEqual(['web-0', 'web-1', 'web-2']);
+  expect(
+    cluster
+      .ranOf('pod-condition.patch')
+      .map(({ effect }) => effect.name)
+      .sort(),
+  ).toEqual(['web-0', 'web-1', 'web-2']);
   expect(cluster.dead).toEqual([]);
 });
 
@@ -40,7 +45,9 @@ test('I1: an effect runs only after the step that asked for it is stored', async
   const cluster = new TestCluster();
   const early: string[] = [];
   cluster.outside = async (effect, run, replica) => {
-    const isStored = storedRecords(cluster, run.actor).some(({ outbox }) => outbox.some(({ key }) => key === run.key));
+    const isStored = storedRecords(cluster, run.actor).some(({ outbox }) =>
+      outbox.some(({ key }) => key === run.key),
+    );
     if (!isStored) early.push(run.key);
     return reachable(effect, run, replica);
   };
@@ -62,12 +69,15 @@ test('I2: revisions grow by one, fences never go down, one writer for each fence
     const { rev, fence, feed } = unpackRecord(message.data, parsed.id);
     const before = seen.get(parsed.id) ?? { rev: 0, fence: 0 };
     // A record may be written again at its revision to take finished effects out of it.
-    if (rev !== before.rev && rev !== before.rev + 1) broken.push(`${parsed.id}: rev ${before.rev} then ${rev}`);
-    if (fence < before.fence && rev !== before.rev) broken.push(`${parsed.id}: fence ${before.fence} then ${fence}`);
+    if (rev !== before.rev && rev !== before.rev + 1)
+      broken.push(`${parsed.id}: rev ${before.rev} then ${rev}`);
+    if (fence < before.fence && rev !== before.rev)
+      broken.push(`${parsed.id}: fence ${before.fence} then ${fence}`);
     seen.set(parsed.id, { rev, fence });
     const writer = feed.at(-1)?.replica;
     const key = `${parsed.shard}/${fence}`;
-    if (writer !== undefined && (writers.get(key) ?? writer) !== writer) broken.push(`two writers under ${key}`);
+    if (writer !== undefined && (writers.get(key) ?? writer) !== writer)
+      broken.push(`two writers under ${key}`);
     if (writer !== undefined) writers.set(key, writer);
   });
   const a = await cluster.replica('a');
@@ -84,7 +94,11 @@ test('I2: revisions grow by one, fences never go down, one writer for each fence
   await cluster.clock.advance(5_000);
   expect(broken).toEqual([]);
   expect([...seen.keys()].filter((id) => id.startsWith('pod/'))).toHaveLength(6);
-  expect(Object.entries(cluster.states()).filter(([id, state]) => id.startsWith('pod/') && state !== 'ready.proven')).toEqual([]);
+  expect(
+    Object.entries(cluster.states()).filter(
+      ([id, state]) => id.startsWith('pod/') && state !== 'ready.proven',
+    ),
+  ).toEqual([]);
 });
 
 test('I3: a replica that cannot save does nothing outside, and goes on where it was when it can again', async () => {
@@ -117,7 +131,9 @@ test('I1, I3: a replica with a stale fence never patches', async () => {
   a.bus.faults.setLink('up');
   if (run) a.engine.host.deliver(run, id, { event: { type: 'pod.recheck' }, cause: null });
   await cluster.clock.advance(2_000);
-  const afterwards = cluster.ran.filter(({ effect, replica }) => replica === 'a' && effect.type === 'pod-condition.patch');
+  const afterwards = cluster.ran.filter(
+    ({ effect, replica }) => replica === 'a' && effect.type === 'pod-condition.patch',
+  );
   expect(afterwards).toHaveLength(1);
   expect(a.engine.shards.runOf(id)?.phase ?? 'closed').not.toBe(undefined);
 });
@@ -230,8 +246,10 @@ test('I8: a record that cannot be read parks its actor and leaves its neighbours
   for (let n = 0; n < 3; n++) await cluster.put('pods', 'shop', `web-${n}`, pod(n, { uid: `second-${n}` }));
   await cluster.clock.advance(3_000);
   expect(b.engine.shards.runOf(id)?.cells.get(id)?.unreadable).toContain('cannot be read');
-  const patched = cluster.ran.filter(({ replica, effect }) => replica === 'b' && effect.type === 'pod-condition.patch');
-  expect(patched.map(({ effect }) => effect['name']).sort()).toEqual(['web-0', 'web-2']);
+  const patched = cluster.ran.filter(
+    ({ replica, effect }) => replica === 'b' && effect.type === 'pod-condition.patch',
+  );
+  expect(patched.map(({ effect }) => effect.name).sort()).toEqual(['web-0', 'web-2']);
 });
 
 test('I8: a record of a newer machine version is left untouched', async () => {
@@ -273,9 +291,9 @@ test('a restarted Orrery asks for no proof that it had', async () => {
   const a = await cluster.replica('a');
   const unreached = new Set(['10.1.0.2']);
   cluster.outside = async (effect, run, replica) => {
-    const url = (effect['probe'] as { url: string } | undefined)?.url ?? '';
+    const url = (effect.probe as { url: string } | undefined)?.url ?? '';
     if (effect.type === 'route.sample' && [...unreached].some((ip) => url.includes(ip))) {
-      return finished(Number(effect['round']), []);
+      return finished(Number(effect.round), []);
     }
     return reachable(effect, run, replica);
   };
@@ -289,7 +307,9 @@ test('a restarted Orrery asks for no proof that it had', async () => {
   await cluster.clock.advance(8_000);
   expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
   const later = cluster.ran.slice(asked).filter(({ effect }) => effect.type === 'route.sample');
-  expect(later.filter(({ effect }) => (effect['probe'] as { url: string }).url.includes('10.1.0.1'))).toEqual([]);
+  expect(later.filter(({ effect }) => (effect.probe as { url: string }).url.includes('10.1.0.1'))).toEqual(
+    [],
+  );
 });
 
 test('a graceful stop hands every shard over without anybody waiting for a time-out', async () => {

@@ -1,0 +1,289 @@
+/**
+ * Steps per second of one host: in memory, and with fenced saves on one real nats-server (pipelined and one by one); memory of
+ * resident actors and the time to load them after a claim.
+ *
+ * Run: node bench/host.ts [--actors 10000] [--resident 100000] [--only memory|nats|resident]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Host } from '../src/actors/host.ts';
+import type { HostPorts } from '../src/actors/host-parts.ts';
+import { createSaver } from '../src/actors/saver.ts';
+import { createShardRun, type ShardRun } from '../src/actors/shard-run.ts';
+import { loadShard, saveCheckpoint } from '../src/actors/shard-store.ts';
+import { createStepper } from '../src/actors/step.ts';
+import type { Bus } from '../src/bus/bus.ts';
+import { encodeJson } from '../src/bus/codec.ts';
+import { memoryHub } from '../src/bus/memory.ts';
+import { connectNats } from '../src/bus/nats.ts';
+import { shardOf } from '../src/bus/shard.ts';
+import { subjects as subjectsOf } from '../src/bus/subjects.ts';
+import { systemClock as clock } from '../src/clock.ts';
+import { startNatsServer } from '../src/dev/nats-server.ts';
+import { type ActorId, actorId } from '../src/ids.ts';
+import { shardCount } from '../src/limits.ts';
+import { effectTypes, failureOf } from '../src/machines/effects.ts';
+import type { ServiceFacts } from '../src/machines/facts.ts';
+import { machines } from '../src/machines/index.ts';
+import { systemRandom as random } from '../src/random.ts';
+
+const { values } = parseArgs({
+  options: {
+    actors: { type: 'string', default: '10000' },
+    resident: { type: 'string', default: '100000' },
+    /** memory, nats or resident; by default all */
+    only: { type: 'string' },
+  },
+});
+const actorsMax = Number(values.actors);
+const residentMax = Number(values.resident);
+const subjects = subjectsOf('bench');
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+const service = machines.service;
+if (!service) throw new Error('the service machine is missing');
+
+function hostOn(bus: Bus): { host: Host; ports: HostPorts } {
+  const ports: HostPorts = {
+    bus,
+    subjects,
+    replica: 'bench',
+    clock,
+    random,
+    log: silent,
+    metrics: { transition() {}, stepSeconds() {}, effect() {}, deadLetter() {} },
+    steppers: new Map([['service', createStepper(service as never, new Set(effectTypes))]]),
+    creators: new Map([['service', new Set(['service.observed'])]]),
+    runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
+    failureOf: (effect, message) => failureOf(effect as never, message),
+    effectTimeoutMs: () => 30_000,
+    admit: (_, event) => event,
+  };
+  return { host: new Host(ports), ports };
+}
+
+async function claimAll(bus: Bus): Promise<ShardRun[]> {
+  const runs: ShardRun[] = [];
+  for (let shard = 0; shard < shardCount; shard++) {
+    const last = await bus.last('state', subjects.fence(shard));
+    const guard = { subject: subjects.fence(shard), sequence: last?.sequence ?? 0 };
+    const value = encodeJson({ replica: 'bench', incarnation: random.id(), at: clock.now() });
+    const { sequence } = await bus.append(subjects.fence(shard), value, { guard });
+    runs.push(createShardRun(shard, sequence));
+  }
+  return runs;
+}
+
+/** What a step of real life carries: a Service's facts, with a token that differs each time, so that each event is a saved step. */
+function facts(token: number): ServiceFacts {
+  const probe = {
+    url: 'http://10.96.0.17:8080/healthz',
+    podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' },
+    timeoutMs: 3_000,
+    attemptsPerReplica: 3,
+  };
+  const uid = '5f0c7f38-6f0e-4d27-9d8e-0123456789ab';
+  return {
+    uid,
+    deleting: false,
+    probes: { IPv4: probe, IPv6: null },
+    replicas: 3,
+    routesToken: String(token),
+  };
+}
+
+interface Bench {
+  readonly ids: readonly ActorId[];
+  readonly runOf: (id: ActorId) => ShardRun;
+  readonly host: Host;
+  readonly ports: HostPorts;
+}
+
+async function prepare(bus: Bus, count: number): Promise<Bench> {
+  const { host, ports } = hostOn(bus);
+  const runs = await claimAll(bus);
+  for (const run of runs) host.activate(run);
+  const ids = Array.from({ length: count }, (_, n) => actorId('service', 'bench', `service-${n}`));
+  const byId = new Map(ids.map((id) => [id, runs[shardOf(id)]]));
+  const runOf = (id: ActorId) => {
+    const run = byId.get(id);
+    if (!run) throw new Error(`no shard for ${id}`);
+    return run;
+  };
+  return { ids, runOf, host, ports };
+}
+
+function step({ host, runOf }: Bench, id: ActorId, token: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    host.deliver(runOf(id), id, {
+      event: { type: 'service.observed', facts: facts(token) },
+      cause: null,
+      onTaken: (outcome) => (outcome.kind === 'refused' ? reject(new Error(outcome.reason)) : resolve()),
+    });
+  });
+}
+
+/** @returns steps per second with `inFlight` actors stepping at the same time */
+async function pipelined(bench: Bench, steps: number, inFlight: number): Promise<number> {
+  let next = 0;
+  const started = clock.monotonic();
+  const worker = async () => {
+    for (let n = next++; n < steps; n = next++) {
+      const id = bench.ids[n % bench.ids.length];
+      if (id) await step(bench, id, n + 1_000_000);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return (steps * 1000) / (clock.monotonic() - started);
+}
+
+async function oneByOne(bench: Bench, steps: number): Promise<{ p50: number; p99: number }> {
+  const times: number[] = [];
+  for (let n = 0; n < steps; n++) {
+    const id = bench.ids[n % bench.ids.length];
+    const started = clock.monotonic();
+    if (id) await step(bench, id, n + 9_000_000);
+    times.push(clock.monotonic() - started);
+  }
+  times.sort((a, b) => a - b);
+  return { p50: times[Math.floor(steps * 0.5)] ?? 0, p99: times[Math.floor(steps * 0.99)] ?? 0 };
+}
+
+const row = (what: string, value: string) => console.log(`${what.padEnd(64)} ${value}`);
+const rate = (perSecond: number) => `${Math.round(perSecond).toLocaleString('en')}/s`;
+
+/** A bus that acknowledges at once and keeps nothing: what is left is the host. */
+function sink(): Bus {
+  let sequence = 0;
+  const never = () => Promise.reject(new Error('not for a benchmark'));
+  return {
+    status: 'connected',
+    counters: { handlerErrors: 0, disconnects: 0, followRestarts: 0 },
+    onStatus: () => ({ stop() {} }),
+    publish() {},
+    subscribe: () => ({ stop() {} }),
+    request: never,
+    requestMany: never,
+    append: async () => ({ sequence: ++sequence, duplicate: false }),
+    follow: never,
+    last: async () => undefined,
+    lastOfMany: async () => new Map(),
+    purge: async () => {},
+    close: async () => {},
+  };
+}
+
+async function inMemory(): Promise<void> {
+  const alone = await prepare(sink(), 1_000);
+  await pipelined(alone, 100_000, 512);
+  row(
+    'steps of the host, saves acknowledged at once, feed included',
+    rate(await pipelined(alone, 300_000, 512)),
+  );
+  const hub = memoryHub({ clock, cluster: 'bench' });
+  const bench = await prepare(hub.connect(), 1_000);
+  await pipelined(bench, 20_000, 512);
+  row('the same on the memory bus, which keeps everything', rate(await pipelined(bench, 60_000, 512)));
+  const stepper = createStepper(service as never, new Set(effectTypes));
+  const stamp = { at: 1, random: 0.5 };
+  let { snapshot } = stepper.begin(
+    { id: 'x', namespace: 'x', name: 'x' },
+    { type: 'service.observed', facts: facts(0), ...stamp },
+  );
+  const started = clock.monotonic();
+  for (let n = 1; n <= 300_000; n++) {
+    snapshot = stepper.step(snapshot, { type: 'service.observed', facts: facts(n), ...stamp }).snapshot;
+  }
+  row('steps of the chart alone (no record, no bus)', rate((300_000 * 1000) / (clock.monotonic() - started)));
+}
+
+async function onNats(): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
+  const server = await startNatsServer({ dir, clock });
+  const options = {
+    servers: [server.url],
+    name: 'bench',
+    cluster: 'bench',
+    streamReplicas: 1,
+    clock,
+    random,
+  };
+  const bus = await connectNats(options);
+  try {
+    const bench = await prepare(bus, actorsMax);
+    await pipelined(bench, actorsMax, 256);
+    row(
+      `steps with fenced saves on nats-server, 256 in flight, ${actorsMax} actors`,
+      rate(await pipelined(bench, 60_000, 256)),
+    );
+    const { p50, p99 } = await oneByOne(bench, 3_000);
+    row('one by one', `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
+    await load(bus, bench);
+  } finally {
+    await bus.close();
+    await server.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function load(bus: Bus, bench: Bench): Promise<void> {
+  const saver = createSaver({ ...bench.ports, fenceSubject: subjects.fence });
+  const held = new Set(bench.ids.map(bench.runOf));
+  for (const run of held) await saveCheckpoint(bench.ports, saver, run);
+  for (const run of held) bench.host.drop(run, new Error('bench'));
+  const runs = await claimAll(bus);
+  const { host, ports } = hostOn(bus);
+  const started = clock.monotonic();
+  await Promise.all(runs.map((run) => loadShard(ports, run, new AbortController().signal)));
+  for (const run of runs) host.activate(run);
+  const count = runs.reduce((sum, run) => sum + run.cells.size, 0);
+  row(`load ${count} actors in 64 shards after a claim`, `${Math.round(clock.monotonic() - started)} ms`);
+}
+
+async function resident(): Promise<void> {
+  const hub = memoryHub({ clock, cluster: 'bench' });
+  const bench = await prepare(hub.connect(), 0);
+  const { host, ports } = bench;
+  const stepper = ports.steppers.get('service');
+  if (!stepper) return;
+  const run = createShardRun(0, 1);
+  host.activate(run);
+  const { createCell } = await import('../src/actors/cell.ts');
+  const { nextRecord } = await import('../src/actors/next-record.ts');
+  const { packRecord } = await import('../src/actors/records.ts');
+  globalThis.gc?.();
+  const before = process.memoryUsage();
+  for (let n = 0; n < residentMax; n++) {
+    const id = actorId('service', 'bench', `service-${n}`);
+    const event = { type: 'service.observed', facts: facts(n), at: clock.now(), random: 0.5 };
+    const result = stepper.begin({ id, namespace: 'bench', name: `service-${n}` }, event);
+    const { record } = nextRecord({
+      id,
+      stepper,
+      before: null,
+      item: { event, cause: null },
+      event,
+      result,
+      fence: 1,
+      replica: 'bench',
+    });
+    run.cells.set(
+      id,
+      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.idle,endpoints.ignored'),
+    );
+  }
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const bytes = after.heapUsed - before.heapUsed + (after.external - before.external);
+  row(
+    `memory of ${residentMax} resident actors (heap and buffers)`,
+    `${Math.round(bytes / residentMax)} bytes each`,
+  );
+  row('resident set size meanwhile', `${Math.round(after.rss / 1e6)} MB`);
+}
+
+const parts = { memory: inMemory, nats: onNats, resident } as const;
+for (const [name, run] of Object.entries(parts))
+  if (values.only === undefined || values.only === name) await run();
+process.exit(0);

@@ -114,7 +114,10 @@ export interface Bus {
   /** Calls back at each change of `status`. */
   onStatus(callback: (status: BusStatus) => void): Subscription;
 
-  /** Sends without storing; while disconnected the message is dropped (heartbeats, answers). */
+  /**
+   * Sends without storing; while disconnected the message is dropped (heartbeats, answers).
+   * @throws OrreryError BUS_REFUSED at once for a message that is too large (1 MiB) or has an illegal header
+   */
   publish(subject: string, data: Uint8Array, options?: { headers?: Headers; reply?: string }): void;
   /** `queue` shares the messages among the subscribers of that name. The handler must not throw; what it throws is logged. */
   subscribe(

@@ -62,20 +62,26 @@ export function memoryRequests(parts: ClientParts): { one: Bus['request']; many:
         signal?.addEventListener('abort', onAbort, { once: true });
       }),
     many: (subject, data, { headers = {}, timeoutMs, signal, enough }) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
         const answers: BusMessage[] = [];
         if (link.status !== 'connected' || signal?.aborted) return resolve(answers);
         checkSendable(data, headers);
-        const end = (): void => {
+        const settle = (how: () => void): void => {
           forget();
           timer.cancel();
           signal?.removeEventListener('abort', end);
-          resolve(answers);
+          how();
         };
+        const end = (): void => settle(() => resolve(answers));
         const timer: Timer = clock.after(timeoutMs, end);
         const forget = send(subject, data, headers, (outcome) => {
-          if ('answer' in outcome) answers.push(outcome.answer);
-          if (!('answer' in outcome) || enough(answers)) end();
+          if (!('answer' in outcome)) return end();
+          answers.push(outcome.answer);
+          try {
+            if (enough(answers)) end();
+          } catch (error) {
+            settle(() => reject(error));
+          }
         });
         signal?.addEventListener('abort', end, { once: true });
       }),

@@ -20,18 +20,20 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from 'nats';
-import { type Clock, sleep } from '../clock.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
+import type { Clock } from '../clock.ts';
+import { asError, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { type Log, silentLog } from '../log.ts';
-import { jittered, type Random } from '../random.ts';
+import type { Random } from '../random.ts';
 import type { Bus, BusStatus, Headers } from './bus.ts';
-import { refused, unreachable } from './bus-errors.ts';
-import { ensureStreams } from './ensure-streams.ts';
-import { type JetStreamApi, jetStreamApi } from './jetstream-api.ts';
+import { refused } from './bus-errors.ts';
+import { jetStreamApi } from './jetstream-api.ts';
+import { keepStreams } from './keep-streams.ts';
+import { keepTrying } from './keep-trying.ts';
+import { parseServer, withoutPassword } from './nats-url.ts';
 import { checkServerVersion } from './nats-version.ts';
 import { writeHeaderBlock } from './stored-message.ts';
-import { type StreamDefinitions, streamDefinitions } from './streams.ts';
+import { streamDefinitions } from './streams.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
 import { wireRequests } from './wire-requests.ts';
@@ -63,8 +65,6 @@ const reconnectFirstMs = 100;
 const reconnectSpreadMs = 150;
 /** One attempt to connect, with its handshake. */
 const dialTimeoutMs = 5_000;
-/** Between attempts at the start. */
-const retryMs = 500;
 
 /**
  * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
@@ -81,7 +81,8 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
     const requests = wireRequests(wire, options.clock);
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(options.cluster);
-    if (options.streamReplicas !== undefined) await keepStreams({ wire, api, streams, log, options });
+    const { streamReplicas: replicas } = options;
+    if (replicas !== undefined) await keepStreams({ ...options, wire, api, streams, replicas, log });
     const bus = wireBus({ wire, requests, api, streams, clock: options.clock, random: options.random, log });
     wire.onStatus((status) => onReconnect(status, wire, options, log));
     return bus;
@@ -93,34 +94,14 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
 
 async function firstConnection(options: NatsOptions, log: Log): Promise<NatsConnection> {
   const settings = connectionOptions(options);
-  return untilItWorks(options, log, 'NATS cannot be reached; trying until it can', () => connect(settings));
-}
-
-/** Runs `attempt` until it succeeds; says once for each distinct reason why it does not. */
-async function untilItWorks<T>(
-  { clock, random, signal, servers }: NatsOptions,
-  log: Log,
-  trouble: string,
-  attempt: () => Promise<T>,
-): Promise<T> {
-  let said = '';
-  for (;;) {
-    if (signal?.aborted) throw unreachable('asked to stop', signal.reason);
-    try {
-      const result = await attempt();
-      if (said !== '') log.info({ servers: servers.map(withoutPassword) }, 'NATS answers now');
-      return result;
-    } catch (thrown) {
-      const error = asError(thrown);
-      if (error instanceof OrreryError && error.code !== 'BUS_UNREACHABLE') throw error;
-      if (error.message !== said)
-        log.warn({ servers: servers.map(withoutPassword), reason: error.message }, trouble);
-      said = error.message;
-    }
-    await sleep(clock, jittered(retryMs, 0.5, random), signal).catch((reason) => {
-      throw unreachable('asked to stop', reason);
-    });
-  }
+  const attempt = {
+    ...options,
+    log,
+    facts: { servers: options.servers.map(withoutPassword) },
+    trouble: 'NATS cannot be reached; trying until it can',
+    success: 'NATS answers now',
+  };
+  return keepTrying(attempt, () => connect(settings));
 }
 
 function connectionOptions(options: NatsOptions): ConnectionOptions {
@@ -153,30 +134,6 @@ function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions
   return pass === undefined ? { token: user } : { user, pass };
 }
 
-interface ServerUrl {
-  readonly server: string;
-  readonly isTls: boolean;
-  readonly user: string | undefined;
-  readonly pass: string | undefined;
-}
-
-function parseServer(text: string): ServerUrl {
-  const [, scheme = 'nats', login, server = ''] =
-    /^(?:([a-z]+):\/\/)?(?:(.*)@)?([^@]+?)\/?$/.exec(text) ?? [];
-  if (server === '' || !['nats', 'tls'].includes(scheme)) {
-    throw new OrreryError(
-      'USAGE',
-      `"${withoutPassword(text)}" is no NATS server: nats://host:port or tls://host:port`,
-    );
-  }
-  const [user, pass] = (login ?? '').split(':', 2).map(decodeURIComponent);
-  return { server, isTls: scheme === 'tls', user: user || undefined, pass };
-}
-
-function withoutPassword(server: string): string {
-  return server.replace(/\/\/[^@]*@/, '//…@');
-}
-
 /** Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it cannot be read. */
 function credentials(file: string): Authenticator {
   let latest = credsAuthenticator(readOrUsage(file));
@@ -200,39 +157,6 @@ function readOrUsage(file: string): Uint8Array {
 
 function checkVersion(wire: Wire, options: NatsOptions): void {
   checkServerVersion(wire.serverVersion, wire.isClustered || (options.streamReplicas ?? 1) > 1);
-}
-
-interface StreamKeeping {
-  readonly wire: Wire;
-  readonly api: JetStreamApi;
-  readonly streams: StreamDefinitions;
-  readonly log: Log;
-  readonly options: NatsOptions;
-}
-
-/** Makes the streams now, and looks after them after each reconnect: the server may be another one, with an empty disk. */
-async function keepStreams({ wire, api, streams, log, options }: StreamKeeping): Promise<void> {
-  const ensure = () => ensureStreams(api, streams, options.streamReplicas ?? 1);
-  await untilItWorks(options, log, 'JetStream does not answer; trying until it does', ensure);
-  let isBusy = false;
-  const ensureAgain = async (): Promise<void> => {
-    while (wire.status === 'connected') {
-      try {
-        return await ensure();
-      } catch (error) {
-        log.warn({ error: asError(error) }, 'the streams could not be looked after');
-        if (!hasCode(error, 'BUS_UNREACHABLE')) return;
-      }
-      await sleep(options.clock, jittered(retryMs, 0.5, options.random));
-    }
-  };
-  wire.onStatus((status) => {
-    if (status !== 'connected' || isBusy) return;
-    isBusy = true;
-    void ensureAgain().finally(() => {
-      isBusy = false;
-    });
-  });
 }
 
 /** A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not wait. */
@@ -285,9 +209,10 @@ function natsWire(connection: NatsConnection, clock: Clock, log: Log): Wire {
       }
     },
     subscribe(subject, onMessage, queue) {
+      if (connection.isClosed()) return { stop: () => undefined };
       const callback = (error: Error | null, message: Msg): void => {
         if (error) log.error({ error, subject }, 'a subscription was refused');
-        else onMessage(wireMessage(message));
+        else receive(onMessage, message, log);
       };
       const subscription = connection.subscribe(subject, {
         callback,
@@ -315,8 +240,11 @@ async function watchStatus(
 /** Draining asks the server for its last word; without a connection there is none, so it is not waited for. */
 async function closeConnection(connection: NatsConnection, status: BusStatus, clock: Clock): Promise<void> {
   if (status === 'connected') {
+    const { promise: tooLong, resolve } = Promise.withResolvers<void>();
+    const timer = clock.after(limits.closeTimeoutMs, resolve);
     const flushed = connection.flush().catch(() => undefined);
-    await Promise.race([flushed, connection.closed(), sleep(clock, limits.closeTimeoutMs)]);
+    await Promise.race([flushed, connection.closed(), tooLong]);
+    timer.cancel();
   }
   await connection.close();
 }
@@ -339,6 +267,15 @@ function publishOptions(
 }
 
 const utf8 = new TextEncoder();
+
+/** The last net: an exception that passed here would end the library's reader, and with it the connection. */
+function receive(onMessage: (message: WireMessage) => void, message: Msg, log: Log): void {
+  try {
+    onMessage(wireMessage(message));
+  } catch (error) {
+    log.error({ error: asError(error), subject: message.subject }, 'a message could not be taken');
+  }
+}
 
 function wireMessage(message: Msg): WireMessage {
   const { headers } = message;

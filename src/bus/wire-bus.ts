@@ -105,8 +105,12 @@ function requestMany(
     const answers: BusMessage[] = [];
     const onAnswer = (message: WireMessage): boolean => {
       answers.push(busMessage(message));
-      if (!options.enough(answers)) return true;
-      resolve(answers);
+      try {
+        if (!options.enough(answers)) return true;
+        resolve(answers);
+      } catch (error) {
+        reject(error);
+      }
       return false;
     };
     try {

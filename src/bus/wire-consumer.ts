@@ -32,6 +32,7 @@ export interface ConsumerPlan {
   readonly place: FollowPlace;
 }
 
+/** Nothing is told after `end`. */
 export interface ConsumerEvents {
   /** The place to begin at is fixed. */
   onReady(): void;

@@ -78,11 +78,9 @@ function consumerChain(
   let consumer: Consumer | undefined;
   let retry: Timer | undefined;
   let retryMs = retryFirstMs;
-  let generation = 0;
   let stopped = false;
 
   const drop = (): void => {
-    generation++;
     retry?.cancel();
     consumer?.end();
     consumer = undefined;
@@ -105,20 +103,13 @@ function consumerChain(
   };
   const begin = (): void => {
     if (stopped || consumer || wire.status !== 'connected') return;
-    const mine = ++generation;
-    /** What an ended consumer still says is of no interest. */
-    const ifCurrent =
-      <A extends readonly unknown[]>(fn: (...args: A) => void) =>
-      (...args: A): void => {
-        if (mine === generation) fn(...args);
-      };
     const name = `f-${random.id()}`;
     const plan = { stream, name, inbox: `${wire.inbox}.f.${name}`, options, place };
     consumer = startConsumer(environment, plan, {
-      onReady: ifCurrent(onReady),
-      onCaughtUp: ifCurrent(events.onCaughtUp),
-      onDoubt: ifCurrent(restart),
-      onFailure: ifCurrent(onFailure),
+      onReady,
+      onCaughtUp: events.onCaughtUp,
+      onDoubt: restart,
+      onFailure,
     });
   };
   return {

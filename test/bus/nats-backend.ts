@@ -15,12 +15,16 @@ export async function temporaryFolder(): Promise<{ dir: string; remove(): Promis
   return { dir, remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
-export function connectTo(url: string, options: Partial<NatsOptions> = {}): Promise<Bus> {
+/** @param options.onlyAsks a client that neither makes nor changes the streams */
+export function connectTo(
+  url: string,
+  { onlyAsks = false, ...options }: Partial<NatsOptions> & { onlyAsks?: boolean } = {},
+): Promise<Bus> {
   return connectNats({
     servers: [url],
     name: 'test',
     cluster: 'test',
-    streamReplicas: 1,
+    ...(onlyAsks ? {} : { streamReplicas: 1 }),
     clock: systemClock,
     random: systemRandom,
     ...options,
@@ -39,10 +43,14 @@ export async function natsBackend(cluster: string): Promise<Backend> {
   };
 }
 
-/** A log that keeps its lines. */
-export function recordingLog(): Log & { readonly lines: string[] } {
+/** A log that keeps what is written to it. */
+export function recordingLog(): Log & { readonly lines: string[]; readonly facts: object[] } {
   const lines: string[] = [];
-  const write = (_facts: object, message: string) => void lines.push(message);
-  const log = { ...silentLog, info: write, warn: write, error: write, lines, child: () => log };
+  const facts: object[] = [];
+  const write = (fact: object, message: string) => {
+    lines.push(message);
+    facts.push(fact);
+  };
+  const log = { ...silentLog, info: write, warn: write, error: write, lines, facts, child: () => log };
   return log;
 }

@@ -1,0 +1,147 @@
+/**
+ * How fast the bus stores: guarded saves of records, as a replica makes them, on a real nats-server and in memory.
+ *
+ * `node bench/bus.ts [--seconds 2]` prints a table. Pipelined is with `limits.savesInFlight` saves under way.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Bus, Guard } from '../src/bus/bus.ts';
+import { encode } from '../src/bus/codec.ts';
+import { memoryHub } from '../src/bus/memory.ts';
+import { connectNats } from '../src/bus/nats.ts';
+import { shardOf } from '../src/bus/shard.ts';
+import { subjects } from '../src/bus/subjects.ts';
+import { systemClock } from '../src/clock.ts';
+import { startNatsServer } from '../src/dev/nats-server.ts';
+import { type ActorId, actorId } from '../src/ids.ts';
+import { limits } from '../src/limits.ts';
+import { systemRandom } from '../src/random.ts';
+
+const cluster = 'bench';
+const s = subjects(cluster);
+const ids: readonly ActorId[] = Array.from({ length: 10_000 }, (_, n) => actorId('pod', 'shop', `web-${n}`));
+const targets = ids.map((id) => s.state(shardOf(id), id));
+/** The size of an ordinary record. */
+const record = encode({
+  id: 'pod/shop/web-0',
+  rev: 12,
+  fence: 345,
+  state: 'proving',
+  context: 'x'.repeat(180),
+});
+
+interface Row {
+  readonly what: string;
+  readonly perSecond: number;
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+}
+
+const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' } } });
+const seconds = Number(values.seconds);
+const rows: Row[] = [...(await onMemory()), ...(await onServer())];
+console.table(
+  rows.map(({ what, perSecond, p50Ms, p99Ms }) => ({
+    what,
+    'per second': Math.round(perSecond),
+    'p50 ms': p50Ms?.toFixed(3) ?? '',
+    'p99 ms': p99Ms?.toFixed(3) ?? '',
+  })),
+);
+
+async function onMemory(): Promise<Row[]> {
+  const bus = memoryHub({ clock: systemClock, cluster }).connect();
+  return measure('memory', bus);
+}
+
+async function onServer(): Promise<Row[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'orrery-bench-'));
+  const server = await startNatsServer({ dir });
+  const bus = await connectNats({
+    servers: [server.url],
+    name: 'bench',
+    cluster,
+    streamReplicas: 1,
+    clock: systemClock,
+    random: systemRandom,
+  });
+  try {
+    return await measure(`nats-server ${server.version}`, bus);
+  } finally {
+    await bus.close();
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function measure(name: string, bus: Bus): Promise<Row[]> {
+  const { sequence } = await bus.append(s.fence(0), record);
+  const guard = { subject: s.fence(0), sequence };
+  await pipelined(bus, guard, 0.5);
+  return [
+    { what: `${name}: guarded save, pipelined`, perSecond: await pipelined(bus, guard, seconds) },
+    { what: `${name}: guarded save, one by one`, ...(await oneByOne(bus, guard)) },
+    { what: `${name}: message to an actor, pipelined`, perSecond: await mailed(bus) },
+    { what: `${name}: following ${ids.length} records`, perSecond: await followed(bus) },
+    { what: `${name}: reading from the leader`, perSecond: await read(bus) },
+  ];
+}
+
+async function pipelined(bus: Bus, guard: Guard, forSeconds: number): Promise<number> {
+  return inFlight(forSeconds, (n) => bus.append(targets[n % targets.length] ?? '', record, { guard }));
+}
+
+async function mailed(bus: Bus): Promise<number> {
+  const sends = ids.map((id) => s.send(id));
+  return inFlight(seconds, (n) => bus.append(sends[n % sends.length] ?? '', record, { msgId: `m-${n}` }));
+}
+
+async function inFlight(forSeconds: number, append: (n: number) => Promise<unknown>): Promise<number> {
+  const from = systemClock.monotonic();
+  const until = from + forSeconds * 1000;
+  let n = 0;
+  const lane = async (): Promise<void> => {
+    while (systemClock.monotonic() < until) await append(n++);
+  };
+  await Promise.all(Array.from({ length: limits.savesInFlight }, lane));
+  return rate(n, from);
+}
+
+async function oneByOne(bus: Bus, guard: Guard): Promise<Omit<Row, 'what'>> {
+  const times: number[] = [];
+  const from = systemClock.monotonic();
+  for (let n = 0, at = from; at < from + seconds * 1000; n++) {
+    await bus.append(targets[n % targets.length] ?? '', record, { guard });
+    const now = systemClock.monotonic();
+    times.push(now - at);
+    at = now;
+  }
+  const perSecond = rate(times.length, from);
+  times.sort((a, b) => a - b);
+  const quantile = (q: number) => times[Math.floor(q * times.length)] ?? 0;
+  return { perSecond, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
+}
+
+async function followed(bus: Bus): Promise<number> {
+  const from = systemClock.monotonic();
+  let count = 0;
+  const following = await bus.follow('state', {
+    subjects: [s.stateAll],
+    from: { kind: 'lastPerSubject' },
+    onMessage: () => count++,
+  });
+  await following.caughtUp;
+  await following.stop();
+  return rate(count, from);
+}
+
+async function read(bus: Bus): Promise<number> {
+  const from = systemClock.monotonic();
+  return rate((await bus.lastOfMany('state', targets)).size, from);
+}
+
+function rate(count: number, from: number): number {
+  return (count / (systemClock.monotonic() - from)) * 1000;
+}

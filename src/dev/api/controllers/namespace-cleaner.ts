@@ -1,0 +1,60 @@
+/** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
+import type { Cluster } from '../cluster.ts';
+import { listAt, objectAt } from '../json.ts';
+import type { Resource } from '../resources/resource.ts';
+import type { Change } from '../storage/version.ts';
+import { removeObject } from '../writing/remove.ts';
+import { save } from '../writing/replace.ts';
+import { WorkQueue } from './work-queue.ts';
+
+export class NamespaceCleaner {
+  readonly #cluster: Cluster;
+  readonly #queue: WorkQueue;
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster;
+    this.#queue = new WorkQueue('namespace cleaner', cluster.log, (name) => this.#clean(name));
+  }
+
+  note(change: Change): void {
+    if (change.storage === 'namespaces') this.#queueIfGoing(change.name);
+    else if (change.current === null && change.namespace !== '') this.#queueIfGoing(change.namespace);
+  }
+
+  stop(): void {
+    this.#queue.stop();
+  }
+
+  #queueIfGoing(name: string): void {
+    const namespace = this.#find(name);
+    if (namespace?.object.metadata.deletionTimestamp !== undefined) this.#queue.add(name);
+  }
+
+  #find(name: string) {
+    return this.#cluster.store.collection('namespaces').get({ namespace: '', name });
+  }
+
+  #clean(name: string): void {
+    const namespace = this.#find(name);
+    const resource = this.#cluster.registry.findStorage('namespaces');
+    if (namespace?.object.metadata.deletionTimestamp === undefined || resource === undefined) return;
+    for (const storage of this.#cluster.store.storagesIn(name)) this.#empty(storage, name);
+    if (this.#cluster.store.storagesIn(name).length > 0) return;
+    const finalizers = listAt(namespace.object, 'spec', 'finalizers').filter(
+      (finalizer) => finalizer !== 'kubernetes',
+    );
+    const { finalizers: _, ...spec } = objectAt(namespace.object, 'spec') ?? {};
+    const object = { ...namespace.object, spec: finalizers.length === 0 ? spec : { ...spec, finalizers } };
+    save(this.#cluster, resource, namespace, object, false);
+  }
+
+  /** Objects that are held by a finalizer or a kubelet stay until they are let go; their end brings us back here. */
+  #empty(storage: string, namespace: string): void {
+    const resource: Resource | undefined = this.#cluster.registry.findStorage(storage);
+    if (resource === undefined) return;
+    for (const version of this.#cluster.store.collection(storage).list(namespace)) {
+      if (version.object.metadata.deletionTimestamp !== undefined) continue;
+      removeObject(this.#cluster, resource, version, { propagation: 'Background', isDryRun: false });
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * A Kubernetes object as it is stored: without apiVersion and kind, which belong to the resource that it is seen through.
+ *
+ * Promises: a stored object is never changed; a new version is a new object.
+ */
+import { copy, type JsonObject } from './json.ts';
+
+export interface OwnerReference extends JsonObject {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+export interface ObjectMeta extends JsonObject {
+  name: string;
+  namespace?: string;
+  generateName?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+}
+
+export interface StoredObject extends JsonObject {
+  metadata: ObjectMeta;
+}
+
+/** The object without metadata and status: what most kinds count as a change of generation. */
+export function withoutMetadata(object: JsonObject, ...fields: string[]): JsonObject {
+  const rest = { ...object };
+  delete rest.metadata;
+  for (const field of fields) delete rest[field];
+  return rest;
+}
+
+/** The same object with other metadata; shares everything else. */
+export function withMeta(object: StoredObject, meta: Partial<ObjectMeta>): StoredObject {
+  return { ...object, metadata: { ...object.metadata, ...meta } };
+}
+
+export function copyObject(object: StoredObject): StoredObject {
+  return copy(object);
+}
+
+/** Whole seconds in RFC 3339, as Kubernetes writes times. */
+export function wholeSeconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** The place of an object in its storage. */
+export interface Place {
+  /** Empty for cluster-scoped objects. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export function placeOf(object: StoredObject): Place {
+  return { namespace: object.metadata.namespace ?? '', name: object.metadata.name };
+}

@@ -1,0 +1,56 @@
+/**
+ * Field selectors as they stand in a query: `spec.nodeName=n1,status.phase!=Failed`. Parsing and matching.
+ */
+
+import type { StoredObject } from '../objects.ts';
+import { badRequest } from '../status.ts';
+
+/** How a resource names its selectable fields, and what each is for an object. */
+export type FieldLabels = Readonly<Record<string, (object: StoredObject) => string>>;
+
+export interface FieldTerm {
+  readonly field: string;
+  readonly value: string;
+  readonly isEqual: boolean;
+}
+
+export type FieldSelector = readonly FieldTerm[];
+
+/** @throws ApiError 400 */
+export function parseFieldSelector(text: string): FieldSelector {
+  return splitTerms(text)
+    .filter((term) => term !== '')
+    .map(parseTerm);
+}
+
+/** Throws ApiError 400 if the resource has no such field; `unknown` makes the message. */
+export function checkFields(
+  selector: FieldSelector,
+  labels: FieldLabels,
+  unknown: (field: string) => string,
+): void {
+  for (const { field } of selector) if (!Object.hasOwn(labels, field)) throw badRequest(unknown(field));
+}
+
+export function matchesFields(selector: FieldSelector, labels: FieldLabels, object: StoredObject): boolean {
+  return selector.every(
+    ({ field, value, isEqual }) => ((labels[field]?.(object) ?? '') === value) === isEqual,
+  );
+}
+
+/** The name that a selector asks for, if it asks for exactly one: such a list or watch concerns one object. */
+export function selectedName(selector: FieldSelector): string | undefined {
+  return selector.find(({ field, isEqual }) => field === 'metadata.name' && isEqual)?.value;
+}
+
+/** Commas separate terms unless a backslash stands before them. */
+function splitTerms(text: string): string[] {
+  return text.match(/(?:\\.|[^,\\])+/g) ?? [];
+}
+
+function parseTerm(term: string): FieldTerm {
+  const match = /^((?:\\.|[^=!\\])*)(!=|==|=)(.*)$/s.exec(term);
+  if (match === null) throw badRequest(`invalid selector: '${term}'; can't understand '${term}'`);
+  const [, field = '', sign, value = ''] = match;
+  return { field, value: value.replace(/\\([\\,=])/g, '$1'), isEqual: sign !== '!=' };
+}

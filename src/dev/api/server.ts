@@ -1,0 +1,123 @@
+/**
+ * A small Kubernetes API server for development and tests: in one process, in memory, on a loopback address.
+ *
+ * What it has, what is different and what is absent: docs/development-cluster.md. It is held to the real server by
+ * test/conformance, which runs on both.
+ */
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../clock.ts';
+import { invariant } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import { type Log, silentLog } from '../../log.ts';
+import type { Random } from '../../random.ts';
+import type { Cluster } from './cluster.ts';
+import { createContent } from './content.ts';
+import { Definitions } from './controllers/definitions.ts';
+import { EventExpiry } from './controllers/event-expiry.ts';
+import { GarbageCollector } from './controllers/garbage-collector.ts';
+import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
+import { createHttpServer } from './http/server.ts';
+import { Registry } from './resources/registry.ts';
+import { ServiceAddresses } from './storage/service-addresses.ts';
+import { Store } from './storage/store.ts';
+import { Fanout } from './watch/fanout.ts';
+
+export interface KubeApiOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A free port if absent. */
+  readonly port?: number;
+  readonly log?: Log;
+  /** The bearer token; a random one if absent. */
+  readonly token?: string;
+  /** Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up. */
+  readonly serviceCidr?: string;
+  /** Changes of each resource that a watch can be resumed from; default limits.devHistoryChanges. */
+  readonly historyChanges?: number;
+}
+
+export interface KubeApi {
+  readonly url: string;
+  readonly token: string;
+  /** A kubeconfig for this server, as YAML. */
+  kubeconfig(): string;
+  /** Ends all watches and connections. */
+  stop(): Promise<void>;
+}
+
+/** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
+export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
+  const { cluster, stopControllers } = createCluster(options);
+  const token = options.token ?? options.random.id();
+  const server = createHttpServer(cluster, token);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  createContent(cluster, port);
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    token,
+    kubeconfig: () => kubeconfigText(url, token),
+    stop() {
+      stopControllers();
+      cluster.fanout.closeAll();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function createCluster(options: KubeApiOptions): { cluster: Cluster; stopControllers: () => void } {
+  const store = new Store(options.historyChanges ?? limits.devHistoryChanges);
+  const cluster: Cluster = {
+    store,
+    registry: new Registry(),
+    fanout: new Fanout(),
+    addresses: new ServiceAddresses(options.serviceCidr ?? '127.96.0.0/16', options.random),
+    clock: options.clock,
+    random: options.random,
+    log: options.log ?? silentLog,
+  };
+  const controllers = [
+    new Definitions(cluster),
+    new GarbageCollector(cluster),
+    new NamespaceCleaner(cluster),
+    new EventExpiry(cluster),
+  ];
+  store.onChange((change) => cluster.addresses.note(change));
+  for (const controller of controllers) store.onChange((change) => controller.note(change));
+  // Watchers come last: who hears of a change finds everything else up to date.
+  store.onChange((change) => cluster.fanout.publish(change));
+  return {
+    cluster,
+    stopControllers: () => {
+      for (const controller of controllers) controller.stop();
+    },
+  };
+}
+
+function kubeconfigText(url: string, token: string): string {
+  invariant(/^[\w.~+/=-]+$/.test(token), 'a bearer token is of the characters of RFC 6750');
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: orrery-dev
+    cluster:
+      server: ${url}
+contexts:
+  - name: orrery-dev
+    context:
+      cluster: orrery-dev
+      user: developer
+current-context: orrery-dev
+users:
+  - name: developer
+    user:
+      token: ${JSON.stringify(token)}
+`;
+}

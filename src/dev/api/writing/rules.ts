@@ -1,0 +1,45 @@
+/** Asks all rules that an object must keep before it is stored. */
+import type { Cause } from '../causes.ts';
+import type { StoredObject } from '../objects.ts';
+import { apiVersionOf, type Resource } from '../resources/resource.ts';
+import { validate } from '../schema/validate.ts';
+import { invalid } from '../status.ts';
+import { metadataCauses, metadataUpdateCauses } from '../validation/metadata.ts';
+
+/** @throws ApiError 422 with every violation */
+export function checkNew(resource: Resource, object: StoredObject): void {
+  refuse(resource, object, [
+    ...metadataCauses(object.metadata, resource.rules.nameRule),
+    ...contentCauses(resource, object),
+  ]);
+}
+
+/** @throws ApiError 422 with every violation */
+export function checkChanged(resource: Resource, object: StoredObject, old: StoredObject): void {
+  refuse(resource, object, [
+    ...metadataUpdateCauses(object.metadata, old.metadata),
+    ...contentCauses(resource, object),
+    ...(resource.rules.checkUpdate?.(object, old, resource) ?? []),
+  ]);
+}
+
+/** @throws ApiError 422 with every violation */
+export function checkStatusChanged(resource: Resource, object: StoredObject, old: StoredObject): void {
+  refuse(resource, object, [
+    ...metadataUpdateCauses(object.metadata, old.metadata),
+    ...(resource.isCustom ? contentCauses(resource, object) : []),
+    ...(resource.rules.checkStatus?.(object, old) ?? []),
+  ]);
+}
+
+function contentCauses(resource: Resource, object: StoredObject): Cause[] {
+  if (!resource.isCustom) return resource.rules.check?.(object, resource) ?? [];
+  const whole = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+  return validate(resource.schema, whole);
+}
+
+function refuse(resource: Resource, object: StoredObject, causes: readonly Cause[]): void {
+  // Events are told as core/v1 whichever group they came by.
+  const group = resource.view === undefined ? resource.group : '';
+  if (causes.length > 0) throw invalid({ kind: resource.kind, group }, object.metadata.name, causes);
+}

@@ -1,0 +1,60 @@
+/**
+ * Which parts of a control plane a cluster has already, so that the stand-ins do not do the same work twice.
+ */
+
+import type { Clock } from '../clock.ts';
+import { hasCode } from '../errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../kube/port.ts';
+
+export interface ControlPlane {
+  /** A kube-controller-manager makes Pods from workloads, and slices from selectors. */
+  readonly hasControllers: boolean;
+  /** A kube-scheduler places Pods. */
+  readonly hasScheduler: boolean;
+}
+
+const leases: KubeResource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** Both are renewed every 2 s and given up after 15 s; a minute leaves room for clocks that differ. */
+const freshMs = 60_000;
+
+export async function findControlPlane(
+  kube: KubePort,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ControlPlane> {
+  const isLed = async (name: string) => {
+    const lease = await find(kube, leases, 'kube-system', name, signal);
+    const renewed = Date.parse(String(asRecord(lease?.spec).renewTime ?? ''));
+    return clock.now() - renewed < freshMs;
+  };
+  return {
+    hasControllers: await isLed('kube-controller-manager'),
+    hasScheduler: await isLed('kube-scheduler'),
+  };
+}
+
+async function find(
+  kube: KubePort,
+  resource: KubeResource,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  try {
+    return await kube.get(resource, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
+    throw thrown;
+  }
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

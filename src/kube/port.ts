@@ -1,0 +1,124 @@
+/**
+ * What Orrery asks of a Kubernetes API server. `client.ts` implements it over the Kubernetes client's authentication.
+ *
+ * Every call rejects with an OrreryError: KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_EXPIRED, KUBE_THROTTLED (fact
+ * `retryAfterMs`), KUBE_SERVER, KUBE_UNREACHABLE, KUBE_REFUSED (facts `status`, `reason`).
+ */
+
+/** A resource as the API server addresses it. */
+export interface KubeResource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  /** Lower-case plural, as in the URL. */
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+export interface KubeMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly generateName?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: ReadonlyArray<Readonly<Record<string, unknown>>>;
+  readonly finalizers?: readonly string[];
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: KubeMeta;
+  readonly [field: string]: unknown;
+}
+
+export interface KubeList {
+  readonly resourceVersion: string;
+  /** Token for the next page; empty when this is the last. */
+  readonly continue: string;
+  readonly items: readonly KubeObject[];
+}
+
+export type KubeWatchEvent =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
+
+export interface ListOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+}
+
+export interface WatchOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** Start after this version. */
+  readonly resourceVersion: string;
+  /** The server ends the watch by itself after so many seconds. */
+  readonly timeoutSeconds: number;
+}
+
+export type PatchType = 'merge' | 'strategic' | 'json' | 'apply';
+
+export interface PatchOptions {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly subresource?: 'status' | 'scale';
+  readonly type: PatchType;
+  readonly body: unknown;
+  /** Needed for `apply`. */
+  readonly fieldManager?: string;
+  readonly force?: boolean;
+}
+
+export interface KubePort {
+  list(resource: KubeResource, options: ListOptions, signal: AbortSignal): Promise<KubeList>;
+  /**
+   * Calls back for each event in order; resolves when the server ends the watch in good order, rejects otherwise
+   * (KUBE_EXPIRED for 410, KUBE_UNREACHABLE for a broken or silent connection).
+   */
+  watch(
+    resource: KubeResource,
+    options: WatchOptions,
+    onEvent: (event: KubeWatchEvent) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  get(
+    resource: KubeResource,
+    namespace: string | undefined,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<KubeObject>;
+  create(resource: KubeResource, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /** Replaces the object (PUT); with metadata.resourceVersion only if it is still that version. */
+  replace(
+    resource: KubeResource,
+    object: KubeObject,
+    signal: AbortSignal,
+    subresource?: 'status',
+  ): Promise<KubeObject>;
+  patch(resource: KubeResource, options: PatchOptions, signal: AbortSignal): Promise<KubeObject>;
+  delete(
+    resource: KubeResource,
+    namespace: string | undefined,
+    name: string,
+    options: {
+      readonly uid?: string;
+      readonly resourceVersion?: string;
+      readonly gracePeriodSeconds?: number;
+    },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Finds plural, version and scope of a kind by discovery. @throws OrreryError KUBE_NOT_FOUND while the kind does not exist */
+  resolve(apiVersion: string, kind: string, signal: AbortSignal): Promise<KubeResource>;
+}

@@ -1,0 +1,167 @@
+/**
+ * One list/watch of a mirror: a namespace, or the whole cluster, run by the watch chart.
+ *
+ * Owns the chart's actor and the question whether what was listed was read with all RouteGates in mind.
+ */
+import type { Clock } from '../clock.ts';
+import { asError, hasCode } from '../errors.ts';
+import type { WatchEffect, WatchEvent, WatchFailed, WatchInput } from '../machines/watch.ts';
+import type { Random } from '../random.ts';
+import { digestOf } from './digest.ts';
+import { apiVersionOf, type Interest, resourceName } from './interest.ts';
+import type { KubeLog } from './log.ts';
+import type { Picture, Seen } from './picture.ts';
+import type { KubeObject, KubePort, KubeResource } from './port.ts';
+import { createWatchRunner, type ObjectFeed } from './watch.ts';
+
+/** What `actors/local.ts` does: runs a chart in memory. */
+export type StartLocal<M> = (options: {
+  readonly machine: M;
+  readonly input: object;
+  readonly effectTypes: readonly string[];
+  readonly runEffect: (
+    effect: PlainFact,
+    run: { readonly signal: AbortSignal; readonly emit: (event: PlainFact) => void },
+  ) => Promise<PlainFact>;
+  readonly failureOf: (effect: PlainFact, message: string) => PlainFact;
+  readonly clock: Clock;
+  readonly random: Random;
+}) => LocalActor;
+
+export type PlainFact = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+interface LocalActor {
+  send(event: PlainFact): void;
+  snapshot(): { readonly value: unknown; readonly context: unknown };
+  stop(): void;
+}
+
+/** What `machines/watch.ts` exports under this name. */
+export interface WatchChart<M> {
+  readonly machine: M;
+  readonly effectTypes: readonly string[];
+  readonly failureOf: (effect: WatchEffect, message: string) => WatchFailed;
+}
+
+export interface ScopeOptions<M> {
+  readonly kube: KubePort;
+  readonly resource: KubeResource;
+  /** null: the whole cluster. */
+  readonly namespace: string | null;
+  readonly interest: Interest;
+  readonly picture: Picture;
+  readonly startLocal: StartLocal<M>;
+  readonly chart: WatchChart<M>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: KubeLog;
+  /** A full list was taken in. */
+  readonly onListed: () => void;
+  readonly onRestart: () => void;
+}
+
+export interface Scope {
+  readonly namespace: string | null;
+  /** A full list was taken in. */
+  readonly isListed: boolean;
+  /** The last full list was read with everything in mind that is asked for now. */
+  readonly isCurrent: boolean;
+  /** What digests must tell has changed: everything is read anew. */
+  relist(): void;
+  stop(): void;
+  status(): { readonly namespace: string | null; readonly state: string; readonly context: unknown };
+}
+
+/** Seen while so many changes of what digests must tell were known. */
+interface SeenThen extends Seen {
+  readonly epoch: number;
+}
+
+export function startScope<M>(options: ScopeOptions<M>): Scope {
+  const { kube, resource, namespace, interest, picture, startLocal, chart, clock, random, log } = options;
+  const { onListed, onRestart } = options;
+  const name = resourceName(resource);
+  let epoch = 0;
+  let listedEpoch = -1;
+
+  const feed: ObjectFeed<SeenThen> = {
+    read: (object) => ({ ...seen(name, object, interest), epoch }),
+    onReplace(objects) {
+      listedEpoch = objects.reduce((oldest, object) => Math.min(oldest, object.epoch), epoch);
+      picture.replace(namespace, objects);
+      onListed();
+    },
+    onEvent: (type, object) => (type === 'DELETED' ? picture.remove(object) : picture.put(object)),
+  };
+  const run = createWatchRunner({
+    kube,
+    resource,
+    ...(namespace === null ? {} : { namespace }),
+    feed,
+    clock,
+    log,
+    onRestart(code) {
+      onRestart();
+      if (code === 'KUBE_NOT_FOUND') void emptyIfGone();
+    },
+  });
+  const stopping = new AbortController();
+  /** A kind that RouteGates name can be taken out of the cluster; then it has no objects. */
+  const emptyIfGone = async () => {
+    if (!isGroupResource(name)) return;
+    try {
+      await kube.resolve(apiVersionOf(resource), resource.kind, stopping.signal);
+    } catch (thrown) {
+      if (hasCode(thrown, 'KUBE_NOT_FOUND') && !stopping.signal.aborted) feed.onReplace([]);
+      else
+        log.debug({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
+    }
+  };
+  const input: WatchInput = { resource: name, namespace };
+  const actor = startLocal({
+    machine: chart.machine,
+    effectTypes: chart.effectTypes,
+    input,
+    // The host takes what the chart asks for as plain data; what comes here are the chart's own effects.
+    runEffect: (effect, { signal, emit }) =>
+      run(effect as unknown as WatchEffect, { signal, emit: (event: WatchEvent) => emit(event) }),
+    failureOf: (effect, message) => chart.failureOf(effect as unknown as WatchEffect, message),
+    clock,
+    random,
+  });
+
+  return {
+    namespace,
+    get isListed() {
+      return listedEpoch >= 0;
+    },
+    get isCurrent() {
+      return listedEpoch === epoch;
+    },
+    relist() {
+      epoch += 1;
+      actor.send({ type: 'watch.relist' });
+    },
+    stop() {
+      stopping.abort(new Error('the mirror ended'));
+      actor.stop();
+    },
+    status() {
+      const { value, context } = actor.snapshot();
+      return { namespace, state: String(value), context };
+    },
+  };
+}
+
+function seen(name: string, object: KubeObject, interest: Interest): Seen {
+  const namespace = object.metadata.namespace ?? '';
+  return {
+    namespace,
+    name: object.metadata.name,
+    digest: digestOf(name, object, interest.digestsOf(namespace)),
+  };
+}
+
+function isGroupResource(name: string): boolean {
+  return !['pods', 'services', 'endpointslices', 'routegates'].includes(name);
+}

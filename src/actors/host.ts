@@ -28,7 +28,7 @@ import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
-import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
@@ -227,12 +227,12 @@ export class Host {
     }
   }
 
-  /** A save failed for good: the shard is not ours, or it was given up. */
+  /** A save was refused, or its outcome is unknown: only a new claim tells what is stored. */
   #lose(shard: ShardRun, error: unknown): void {
     if (shard.abort.signal.aborted) return;
     if (!hasCode(error, 'NOT_OWNER')) {
       const facts = { shard: shard.shard, error: asError(error).message };
-      this.#ports.log.error(facts, 'a step could not be finished; the shard is given up');
+      this.#ports.log.warn(facts, 'it is not known whether a step was saved; the shard is claimed anew');
     }
     this.#listener.fenced(shard);
   }
@@ -324,13 +324,9 @@ export class Host {
     const entering = this.#saves.enter();
     if (entering) await entering;
     try {
-      const isStored = ({ data }: { readonly data: Uint8Array }) => {
-        const there = unpackRecord(data, cell.id);
-        return there.rev === record.rev && there.fence === record.fence;
-      };
       const subject = this.#ports.subjects.state(cell.shard.shard, cell.id);
       const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
-      return await this.#saver.save(cell.shard, subject, bytes, isStored, ttlSeconds);
+      return await this.#saver.save(cell.shard, subject, bytes, ttlSeconds);
     } finally {
       this.#saves.leave();
     }

@@ -133,9 +133,10 @@ export class Ownership {
     this.#held.delete(name);
   }
 
-  /** A write was refused: drop the holding at once. */
+  /** A write was refused, or its outcome is unknown: drop the holding at once; if it is still ours it is claimed anew. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
+    this.plan();
   }
 
   views(): HoldingView[] {

@@ -2,28 +2,21 @@
  * Saving: the one conditional write of each step.
  *
  * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects with NOT_OWNER when
- * another replica owns the shard, and with the abort reason when the shard was given up. In between it waits for NATS as long as
- * it takes. An outcome that is unknown is read back from the stream's leader before anything else is decided.
+ * another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known whether the record is stored, and with the abort
+ * reason when the shard was given up. While NATS is surely not reached it waits, as long as it takes.
+ *
+ * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard
+ * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001).
  */
-
-import type { AppendOptions, Bus, StoredMessage } from '../bus/bus.ts';
+import type { AppendOptions, Bus } from '../bus/bus.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { hasCode, OrreryError } from '../errors.ts';
 import { jittered, type Random } from '../random.ts';
 import type { ShardRun } from './shard-run.ts';
 
 export interface Saver {
-  /**
-   * @returns the sequence of the stored record
-   * @param isStored whether a message found on the subject is the one that was to be stored
-   */
-  save(
-    run: ShardRun,
-    subject: string,
-    bytes: Uint8Array,
-    isStored: (found: StoredMessage) => boolean,
-    ttlSeconds?: number,
-  ): Promise<number>;
+  /** @returns the sequence of the stored message */
+  save(run: ShardRun, subject: string, bytes: Uint8Array, ttlSeconds?: number): Promise<number>;
 }
 
 export function createSaver(ports: {
@@ -34,7 +27,7 @@ export function createSaver(ports: {
 }): Saver {
   const { bus, fenceSubject, clock, random } = ports;
   return {
-    async save(run, subject, bytes, isStored, ttlSeconds) {
+    async save(run, subject, bytes, ttlSeconds) {
       const guard = { subject: fenceSubject(run.shard), sequence: run.fence };
       const options: AppendOptions = ttlSeconds === undefined ? { guard } : { guard, ttlSeconds };
       const flight = { after: run.feed.begun };
@@ -42,7 +35,7 @@ export function createSaver(ports: {
       try {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
-          const sequence = await tryAppend(bus, subject, bytes, options, isStored);
+          const sequence = await tryAppend(bus, subject, bytes, options);
           if (sequence !== null) return sequence;
           await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), run.abort.signal);
         }
@@ -53,12 +46,12 @@ export function createSaver(ports: {
   };
 }
 
+/** @returns null: surely not stored, try again */
 async function tryAppend(
   bus: Bus,
   subject: string,
   bytes: Uint8Array,
   options: AppendOptions,
-  isStored: (found: StoredMessage) => boolean,
 ): Promise<number | null> {
   try {
     const { sequence } = await bus.append(subject, bytes, options);
@@ -67,22 +60,7 @@ async function tryAppend(
     if (hasCode(error, 'BUS_CONFLICT')) {
       throw new OrreryError('NOT_OWNER', 'another replica owns the shard now', { cause: error });
     }
-    if (hasCode(error, 'BUS_UNREACHABLE')) return null;
-    if (hasCode(error, 'BUS_UNKNOWN_OUTCOME')) return await storedAs(bus, subject, isStored);
-    throw error;
-  }
-}
-
-async function storedAs(
-  bus: Bus,
-  subject: string,
-  isStored: (found: StoredMessage) => boolean,
-): Promise<number | null> {
-  try {
-    const found = await bus.last('state', subject);
-    return found !== undefined && isStored(found) ? found.sequence : null;
-  } catch (error) {
-    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) return null;
+    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;
     throw error;
   }
 }

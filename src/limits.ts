@@ -112,6 +112,16 @@ export const limits = {
   httpBodyBytes: 16 * 1024,
   /** Connections to the HTTP server at the same time; more are closed at once. */
   httpConnections: 1_024,
+  /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */
+  devRequestBytes: 3 * 1024 * 1024,
+  /** Development API server: bytes that a watch may leave unread before it is cut off; a list of 1,000 Pods fits. */
+  devWatchWaitingBytes: 16 * 1024 * 1024,
+  /** Development API server: changes of one resource that a watch can be resumed from; minutes at hundreds of writes a second are not needed, seconds are. */
+  devHistoryChanges: 4_096,
+  /** Development API server: an idle connection is kept so long, ms; longer than any client of ours pauses, so none is closed under a request. */
+  devKeepAliveMs: 120_000,
+  /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
+  devControllerBatch: 256,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */

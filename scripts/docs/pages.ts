@@ -1,0 +1,53 @@
+/** The generated pages and parts of pages, as texts. */
+import { machines } from '../../src/machines/index.ts';
+import { machineIndex, machinePage } from './machine-page.ts';
+import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
+
+/** Reads a file of the repository; empty if there is none. */
+export type Read = (path: string) => string;
+
+/** Path → what has to stand in the file. */
+export function generatedPages(read: Read): ReadonlyMap<string, string> {
+  const charts = Object.values(machines);
+  return new Map([
+    ['docs/errors.md', errorsPage()],
+    ['docs/limits.md', limitsPage(read('src/limits.ts'))],
+    ['docs/machines/README.md', machineIndex(charts)],
+    ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
+    ['docs/operating.md', operatingPage(read('docs/operating.md'))],
+  ]);
+}
+
+const byHand = (source: string) => `<!-- Generated from ${source} by \`npm run docs\`; do not edit. -->`;
+
+function errorsPage(): string {
+  return `# Errors
+
+${byHand('src/errors.ts')}
+
+An error is sorted by what happens next, and each has a code: in log lines as \`code\`, in HTTP answers as \`error.code\`, in
+answers over NATS as the header \`Orrery-Error\`.
+
+${errorTable()}`;
+}
+
+function limitsPage(source: string): string {
+  return `# Limits
+
+${byHand('src/limits.ts')}
+
+Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
+
+${limitTable(source)}`;
+}
+
+/** Written by hand, but for the tables between the marks. */
+function operatingPage(page: string): string {
+  const tables = { flags: flagTable, paths: pathTable, metrics: metricRows, streams: streamTable };
+  return Object.entries(tables).reduce((text, [name, table]) => {
+    const [open, close] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
+    const [from, to] = [text.indexOf(open), text.indexOf(close)];
+    if (from < 0 || to < from) throw new Error(`docs/operating.md has no marks ${open} … ${close}`);
+    return `${text.slice(0, from + open.length)}\n\n${table()}\n${text.slice(to)}`;
+  }, page);
+}

@@ -1,0 +1,96 @@
+/** Tables for the documentation, each made of what the program itself goes by. */
+import { streamDefinitions } from '../../src/bus/streams.ts';
+import { environmentName, type Flag, runFlags } from '../../src/config.ts';
+import { errorCodes } from '../../src/errors.ts';
+import { type HttpParts, routes } from '../../src/inspector/routes.ts';
+import { limits } from '../../src/limits.ts';
+import { metricTable } from '../../src/metrics.ts';
+
+/** A Markdown table; ends with a line feed. */
+export function markdownTable(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  return [line(heading), line(heading.map(() => '---')), ...rows.map(line)].join('');
+}
+
+const code = (text: string) => `\`${text}\``;
+
+const kinds = {
+  transient: 'It may pass: the step is tried again, with growing pauses.',
+  terminal: 'Trying again would not help: whoever asked is told.',
+  fenced: 'This replica is no longer the owner: it drops the shard and does nothing outside.',
+  invariant: 'A bug: the actor is parked, the rest goes on. Please report it.',
+} as const;
+
+export function errorTable(): string {
+  return Object.entries(kinds)
+    .map(([kind, next]) => {
+      const rows = Object.entries(errorCodes).filter(([, [itsKind]]) => itsKind === kind);
+      const table = markdownTable(
+        ['code', 'meaning'],
+        rows.map(([name, [, meaning]]) => [code(name), meaning]),
+      );
+      return `## ${kind}\n\n${next}\n\n${table}`;
+    })
+    .join('\n');
+}
+
+/** Names, values, and the comments that stand above them in the source. */
+export function limitTable(source: string): string {
+  const reasons = new Map(
+    [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):/g)].map(([, comment = '', name = '']) => [
+      name,
+      comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim(),
+    ]),
+  );
+  const rows = Object.entries(limits).map(([name, value]) => [
+    code(name),
+    value.toLocaleString('en'),
+    reasons.get(name) ?? '',
+  ]);
+  return markdownTable(['limit', 'value', 'what it bounds, and why so'], rows);
+}
+
+export function flagTable(): string {
+  const rows = Object.entries(runFlags).map(([name, flag]: [string, Flag<unknown>]) => [
+    `${code(`--${name}`)}<br>${code(environmentName(name))}${flag.otherEnv ? `<br>${code(flag.otherEnv)}` : ''}`,
+    flag.description,
+    flag.default === undefined ? (flag.defaultText ?? 'none') : code(flag.default),
+    flag.allowed,
+  ]);
+  return markdownTable(['flag', 'meaning', 'default', 'allowed'], rows);
+}
+
+export function pathTable(): string {
+  // Only the table is read; no path is asked, so nothing of the parts is needed.
+  const rows = routes({} as HttpParts).map(({ path, about, open }) => [
+    code(path),
+    about,
+    open ? 'no' : 'yes',
+  ]);
+  return markdownTable(['path', 'answer', 'token needed'], rows);
+}
+
+export function metricRows(): string {
+  const rows = Object.entries(metricTable).map(([name, [type, labels, about]]) => [
+    code(labels.length === 0 ? name : `${name}{${labels.join(',')}}`),
+    type,
+    about,
+  ]);
+  return markdownTable(['metric', 'type', 'meaning'], rows);
+}
+
+export function streamTable(): string {
+  const rows = Object.values(streamDefinitions('default')).map(
+    ({ name, subjects, description, maxAgeMs, messagesMax, whenFull }) => [
+      code(name),
+      subjects.map(code).join('<br>'),
+      description,
+      maxAgeMs === 0 ? 'for ever' : `${maxAgeMs / 3_600_000} h`,
+      messagesMax === 0
+        ? 'no bound of its own'
+        : `${messagesMax.toLocaleString('en')}; then ${whenFull === 'refuse' ? 'senders are refused' : 'the oldest go'}`,
+    ],
+  );
+  return markdownTable(['stream', 'subjects', 'holds', 'kept', 'messages'], rows);
+}

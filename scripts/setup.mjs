@@ -1,0 +1,25 @@
+/**
+ * Set-up of a working copy: whatever `npm start` and `npm test` need and the machine does not have yet.
+ *
+ * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent when all is there;
+ * otherwise it says what it installs and where. Everything stays inside the working copy (`node_modules/`, `.tools/`);
+ * to undo it, remove the two folders.
+ */
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ensureNatsServer } from './setup/nats-server.mjs';
+import { ensureNode } from './setup/node.mjs';
+import { ensurePackages } from './setup/packages.mjs';
+import { SetupError } from './setup/run.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+try {
+  ensurePackages(root);
+  ensureNode(root);
+  ensureNatsServer(root, process.env);
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  process.stderr.write(`setup: ${error.message}\n`);
+  process.exitCode = 1;
+}

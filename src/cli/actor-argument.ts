@@ -1,0 +1,19 @@
+/** The argument ID of a command. Pure. */
+import { asError, OrreryError } from '../errors.ts';
+import { type ActorId, actorId, parseActorId } from '../ids.ts';
+
+/**
+ * Reads `pod/shop/web-0`; for kinds without a namespace `domain/app.example.com` will do.
+ *
+ * @throws OrreryError USAGE
+ */
+export function readActorId(text: string): ActorId {
+  const words = text.split('/');
+  const full = words.length === 2 ? `${words[0]}/_/${words[1]}` : text;
+  try {
+    const { kind, namespace, name } = parseActorId(full);
+    return actorId(kind, namespace, name);
+  } catch (error) {
+    throw new OrreryError('USAGE', `ID: ${asError(error).message}`);
+  }
+}

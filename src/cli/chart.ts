@@ -1,0 +1,42 @@
+/** `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery. */
+import { OrreryError } from '../errors.ts';
+import { formatOption, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+
+const examples = `
+Examples:
+  orrery chart pod                          states, events, guards and deadlines as a tree
+  orrery chart pod --format mermaid         for a Markdown page
+In the tree, * marks the state that is entered first and = a parallel region.`;
+
+export function chartCommand(program: Program, terminal: Terminal): void {
+  program
+    .command('chart')
+    .summary('draw a statechart')
+    .description('The statechart of a machine.')
+    .argument('<machine>', 'its name, for example pod')
+    .addOption(formatOption('--format <format>', ['text', 'mermaid', 'json']))
+    .addOption(formatOption('-o, --output <format>', ['text', 'mermaid', 'json']).hideHelp())
+    .addHelpText('after', examples)
+    .action(async (name: string, options: { format: string; output: string }) => {
+      const format = options.format === 'text' ? options.output : options.format;
+      terminal.out(`${(await draw(name, format)).join('\n')}\n`);
+    });
+}
+
+async function draw(name: string, format: string): Promise<readonly string[]> {
+  const [{ machines }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
+    import('../machines/index.ts'),
+    import('../inspector/machine-view.ts'),
+    import('../inspector/chart-text.ts'),
+    import('../inspector/chart-mermaid.ts'),
+  ]);
+  const chart = Object.hasOwn(machines, name) ? machines[name] : undefined;
+  if (!chart) {
+    const allowed = Object.keys(machines).join(', ');
+    throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
+  }
+  if (format === 'json') return [JSON.stringify(machineView(chart), null, 2)];
+  if (format === 'mermaid') return chartMermaid(chartOf(chart));
+  return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];
+}

@@ -1,0 +1,133 @@
+/**
+ * The connection of the reading commands to a running Orrery.
+ *
+ * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev` leaves in the
+ * working directory, then the defaults; whether it can be reached is known within `limits.cliConnectMs`.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import { systemClock, type Timer } from '../clock.ts';
+import { type ClientConfig, type FlagTexts, isGiven, natsAccess, readClientConfig } from '../config.ts';
+import { asError, hasCode, OrreryError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { silentLog } from '../log.ts';
+import { systemRandom } from '../random.ts';
+import type { ControlPort } from '../views.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface Client {
+  readonly control: ControlPort;
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+}
+
+/** Where `orrery dev` writes how to reach it, below the working directory. */
+export const devFile = join('.orrery', 'dev.json');
+
+/**
+ * Runs `use` with a connection and closes it afterwards.
+ *
+ * @throws OrreryError USAGE | BUS_UNREACHABLE, whose messages say what to do
+ */
+export async function withClient<T>(
+  given: FlagTexts,
+  terminal: Terminal,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { config, source } = whichOrrery(given, terminal);
+  const [bus, { subjects: subjectsOf }, { createControl }] = await Promise.all([
+    connect(config, source),
+    import('../bus/subjects.ts'),
+    import('../control.ts'),
+  ]);
+  const subjects = subjectsOf(config.cluster);
+  const control = createControl({ bus, subjects });
+  try {
+    return await use({ control, bus, subjects });
+  } catch (error) {
+    if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, source, error);
+    throw error;
+  } finally {
+    await bus.close();
+  }
+}
+
+async function connect({ cluster, nats }: ClientConfig, source: string): Promise<Bus> {
+  const { connectNats } = await import('../bus/nats.ts');
+  const givenUp = new AbortController();
+  const noNats = (reason: string) =>
+    new OrreryError(
+      'BUS_UNREACHABLE',
+      `no NATS at ${withoutPasswords(nats.servers)}${hint(source)}: ${reason}`,
+    );
+  // A replica would try for ever; a person wants to know the first reason, which the log is told.
+  let refuse = (_error: OrreryError) => {};
+  const refused = new Promise<never>((_, reject) => {
+    refuse = reject;
+  });
+  const warn = (facts: object) => refuse(noNats('reason' in facts ? String(facts.reason) : 'refused'));
+  const connecting = connectNats({
+    ...natsAccess(nats),
+    name: 'orrery command line',
+    cluster,
+    clock: systemClock,
+    random: systemRandom,
+    log: { ...silentLog, warn },
+    signal: givenUp.signal,
+  });
+  return bounded(Promise.race([connecting, refused]), () => noNats('no answer')).finally(() =>
+    givenUp.abort(),
+  );
+}
+
+/** Settles like `work`, or rejects once `limits.cliConnectMs` are over. */
+export async function bounded<T>(work: Promise<T>, overdue: () => OrreryError): Promise<T> {
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = systemClock.after(limits.cliConnectMs, () => reject(overdue()));
+  });
+  return Promise.race([work, late]).finally(() => timer?.cancel());
+}
+
+/** The configuration, and in words where it came from. */
+export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: ClientConfig; source: string } {
+  const file = join(terminal.directory, devFile);
+  if (isGiven('nats', given, terminal.env) || !existsSync(file)) {
+    return { config: readClientConfig(given, terminal.env), source: '--nats' };
+  }
+  const { nats, cluster } = readDevFile(file);
+  const fromFile = isGiven('cluster', given, terminal.env) ? { nats } : { nats, cluster };
+  return { config: readClientConfig({ ...given, ...fromFile }, terminal.env), source: devFile };
+}
+
+function readDevFile(file: string): { nats: string; cluster: string } {
+  try {
+    const written: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof written === 'object' && written !== null && 'nats' in written && 'cluster' in written) {
+      return { nats: String(written.nats), cluster: String(written.cluster) };
+    }
+    throw new Error('it has no "nats" and "cluster"');
+  } catch (error) {
+    throw new OrreryError(
+      'USAGE',
+      `${devFile} cannot be read (${asError(error).message}): remove it or give --nats`,
+    );
+  }
+}
+
+/** NATS is there, Orrery is not. */
+function unanswered({ cluster, nats }: ClientConfig, source: string, error: OrreryError): OrreryError {
+  const where = `${withoutPasswords(nats.servers)}${hint(source)}`;
+  const message = `no replica of cluster "${cluster}" answers at ${where}: ${error.message}`;
+  return new OrreryError('BUS_UNREACHABLE', message, { cause: error });
+}
+
+function hint(source: string): string {
+  return source === devFile ? ` (from ${devFile}: is "orrery dev" running?)` : '';
+}
+
+function withoutPasswords(servers: readonly string[]): string {
+  return servers.join(',').replaceAll(/\/\/[^/,]*@/g, '//');
+}

@@ -1,0 +1,123 @@
+/** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
+import { relative } from 'node:path';
+import { systemClock } from '../clock.ts';
+import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
+import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
+import { untilReady } from '../dev/replicas.ts';
+import { type Scenario, startScenario } from '../dev/scenario.ts';
+import { asError, OrreryError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { systemRandom } from '../random.ts';
+import type { Program } from './parser.ts';
+import { processTerminal, type Terminal } from './terminal.ts';
+
+interface DevFlags {
+  readonly replicas: string;
+  readonly http: string;
+  readonly dir: string;
+  readonly kubeconfig?: string;
+  readonly scenario: boolean;
+}
+
+const examples = `
+Examples:
+  orrery dev
+  orrery dev --replicas 1 --no-scenario
+  orrery dev --kubeconfig ~/.kube/test   (a kube-apiserver with --service-cluster-ip-range=127.96.0.0/16)
+
+Ctrl-C stops everything. While it runs: KUBECONFIG=.orrery/kubeconfig kubectl get pods -A`;
+
+/** More replicas than this on one machine show nothing new. */
+const replicasMax = 16;
+
+export function devCommand(program: Program, terminal: Terminal = processTerminal()): void {
+  program
+    .command('dev')
+    .summary('run everything on this machine')
+    .description(
+      'Run a development cluster: a nats-server, a Kubernetes API, a kubelet and service routing of its own, and replicas.',
+    )
+    .option('--replicas <N>', 'replicas, each a process of its own', '3')
+    .option(
+      '--http <HOST:PORT>',
+      'where the first replica answers; the others on the next ports',
+      '127.0.0.1:7070',
+    )
+    .option('--dir <DIR>', 'the folder that holds everything', '.orrery')
+    .option('--kubeconfig <FILE>', 'use this Kubernetes API instead of one of our own')
+    .option('--no-scenario', 'do not play the scenario')
+    .addHelpText('after', examples)
+    .action((flags: DevFlags) => runDev(flags, terminal));
+}
+
+async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
+  const signal = terminal.interrupted;
+  const print = (line: string) => terminal.out(`${line}\n`);
+  const log = createLog({ level: 'warn' });
+  const parts = { clock: systemClock, random: systemRandom, log };
+  const options = {
+    ...parts,
+    dir: flags.dir,
+    replicas: read('replicas', flags.replicas, wholeNumber(0, replicasMax)),
+    http: read<HostPort>('http', flags.http, hostPort),
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    print,
+  };
+  let cluster: DevCluster | undefined;
+  let scenario: Scenario | undefined;
+  try {
+    cluster = await startDevCluster(options, signal);
+    await announce(cluster, terminal, signal);
+    if (flags.scenario && options.replicas > 0) scenario = play(cluster, parts, print);
+    await interrupted(signal);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    if (cluster !== undefined) print('stopping');
+    await scenario?.stop();
+    await cluster?.stop();
+  }
+}
+
+/** A line for each address; a replica's as soon as it is ready. */
+async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const line = (name: string, address: string, note: string) =>
+    terminal.out(`${name.padEnd(12)} ${address.padEnd(28)} ${note}\n`);
+  const here = (file: string) => relative(terminal.directory, file) || '.';
+  line('nats', cluster.natsUrl, `store in ${here(cluster.dir)}/nats`);
+  line('kubernetes', here(cluster.kubeconfig), `KUBECONFIG=${here(cluster.kubeconfig)} kubectl get pods -A`);
+  const waits = cluster.replicas.map(async (replica) => {
+    const isReady = await untilReady(replica, systemClock, signal);
+    line(replica.name, `${replica.url}/`, isReady ? 'ready' : `not ready yet; see ${here(replica.logFile)}`);
+  });
+  await Promise.all(waits);
+}
+
+function play(
+  cluster: DevCluster,
+  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
+  print: (line: string) => void,
+): Scenario {
+  const { kube, routing, nodeName, controlPlane } = cluster;
+  const placed = controlPlane.hasScheduler ? { nodeName } : {};
+  const scenario = startScenario({ ...parts, kube, routing, print, ...placed });
+  scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
+  return scenario;
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** @throws OrreryError USAGE that names the flag, the value and what is allowed */
+function read<T>(flag: string, text: string, reader: Reader<T>): T {
+  const value = reader.read(text);
+  if (value !== undefined) return value;
+  throw new OrreryError(
+    'USAGE',
+    `--${flag}: ${JSON.stringify(text)} is not allowed; allowed: ${reader.allowed}`,
+  );
+}

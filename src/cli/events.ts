@@ -1,0 +1,98 @@
+/** `orrery events`: the log of transitions, past and live. */
+import type { StoredMessage } from '../bus/bus.ts';
+import { systemClock } from '../clock.ts';
+import { duration } from '../config-values.ts';
+import { OrreryError } from '../errors.ts';
+import type { Transition } from '../views.ts';
+import { readActorId } from './actor-argument.ts';
+import { bounded, type Client, withClient } from './client.ts';
+import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+import { change, clockTime, effectList } from './words.ts';
+
+interface EventsOptions {
+  readonly follow?: boolean;
+  readonly since?: string;
+  readonly output: 'text' | 'json';
+}
+
+const examples = `
+Examples:
+  orrery events --since 10m                 what happened in the last ten minutes
+  orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
+  orrery events -o json | jq -r .to         one JSON object a line
+
+Transitions are kept for 24 hours.`;
+
+export function eventsCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('events')
+    .summary('the transition log')
+    .description('The log of transitions: every saved step of every actor, once and in order.')
+    .argument('[id]', 'only this actor: KIND/NAMESPACE/NAME')
+    .option('-f, --follow', 'stay and print what happens, until Ctrl-C')
+    .option(
+      '--since <TIME>',
+      'how far back, such as 90s, 15m, 1h or 1d (default: 1h; with --follow: from now on)',
+    )
+    .addOption(formatOption('-o, --output <format>', ['text', 'json']));
+  addClientFlags(command).addHelpText('after', examples);
+  command.action(async (text: string | undefined, options: EventsOptions) => {
+    const id = text === undefined ? undefined : readActorId(text);
+    const sinceMs = readSince(options);
+    await withClient(flagTexts({ ...options }), terminal, (client) => {
+      const subject = id === undefined ? client.subjects.eventAll : client.subjects.eventsOf(id);
+      return follow(client, subject, sinceMs, options, terminal);
+    });
+  });
+}
+
+function readSince({ since, follow }: EventsOptions): number {
+  if (since === undefined) return follow ? 0 : 3_600_000;
+  const ms = duration.read(since);
+  if (ms !== undefined) return ms;
+  throw new OrreryError(
+    'USAGE',
+    `--since: ${JSON.stringify(since)} is not allowed; allowed: ${duration.allowed}`,
+  );
+}
+
+async function follow(
+  { bus }: Client,
+  subject: string,
+  sinceMs: number,
+  options: EventsOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { decode, contentType } = await import('../bus/codec.ts');
+  let printed = 0;
+  const onMessage = ({ data, headers }: StoredMessage) => {
+    printed++;
+    const transition = decode(data, headers[contentType.header]) as Transition;
+    terminal.out(`${options.output === 'json' ? JSON.stringify(transition) : line(transition, terminal)}\n`);
+  };
+  const from =
+    sinceMs === 0 ? { kind: 'new' as const } : { kind: 'time' as const, at: systemClock.now() - sinceMs };
+  const beginning = bus.follow('event', { subjects: [subject], from, onMessage });
+  const following = await bounded(
+    beginning,
+    () => new OrreryError('BUS_UNREACHABLE', 'the event stream does not answer'),
+  );
+  const stop = options.follow ? interruption(terminal) : following.caughtUp;
+  await stop.finally(() => following.stop());
+  if (printed === 0 && !options.follow) terminal.err('no transitions found\n');
+}
+
+function interruption({ interrupted }: Terminal): Promise<void> {
+  return new Promise((resolve) => {
+    if (interrupted.aborted) return resolve();
+    interrupted.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function line(transition: Transition, { style }: Terminal): string {
+  const { at, id, rev, event, effects, replica } = transition;
+  const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
+  const where = style('dim', `rev ${rev} on ${replica}`);
+  return `${clockTime(at)}  ${id}  ${event.type}: ${change(transition)}${asked}  ${where}`;
+}

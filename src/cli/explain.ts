@@ -1,0 +1,95 @@
+/** `orrery explain`: one actor in words. */
+import { systemClock, timestamp } from '../clock.ts';
+import { OrreryError } from '../errors.ts';
+import type { ActorView, Transition } from '../views.ts';
+import { readActorId } from './actor-argument.ts';
+import { withClient } from './client.ts';
+import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+import { age, change, effectList, timerName, until } from './words.ts';
+
+const examples = `
+Examples:
+  orrery explain pod/shop/web-0             why the Pod is not ready yet, and what it waits for
+  orrery explain domain/_/app.example.com -o json`;
+
+export function explainCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('explain')
+    .summary('one actor in words')
+    .description(
+      'One actor in words: its state and what it means, why it is there, what it waits for and until when, ' +
+        'pending effects, owner and fence.',
+    )
+    .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
+    .addOption(formatOption('-o, --output <format>', ['text', 'json']));
+  addClientFlags(command).addHelpText('after', examples);
+  command.action(async (text: string, options: { output: 'text' | 'json' }) => {
+    const id = readActorId(text);
+    const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
+    if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);
+    else terminal.out(`${explained(view, systemClock.now(), terminal).join('\n')}\n`);
+  });
+}
+
+/** The paragraphs of an explanation, each with its heading. */
+export function explained(view: ActorView, now: number, { style }: Pick<Terminal, 'style'>): string[] {
+  const paragraphs = [
+    ['Why', why(view, now)],
+    ['Waits for', waits(view, now)],
+    ['Pending effects', view.pending.map(({ type, key }) => `${type}  (${key})`)],
+    ['Last error', view.lastError === null ? [] : [style('yellow', view.lastError)]],
+    ['Owner', owner(view)],
+  ] as const;
+  return [
+    ...standing(view, now, style),
+    ...paragraphs.flatMap(([heading, lines]) =>
+      lines.length === 0 ? [] : ['', style('bold', heading), ...lines.map((line) => `  ${line}`)],
+    ),
+  ];
+}
+
+function standing(
+  { id, state, since, parked, meaning }: ActorView,
+  now: number,
+  style: Terminal['style'],
+): string[] {
+  const stuck = parked ? style('red', 'is parked') : 'is';
+  return [
+    `${style('bold', id)} ${stuck} in ${style('bold', state)}, for ${age(now - since)}`,
+    ...meaning
+      .filter(({ description }) => description !== '')
+      .map((part) => `  ${part.state}: ${part.description}`),
+  ];
+}
+
+function why({ recent }: ActorView, now: number): string[] {
+  return recent.flatMap((step) => [
+    `${age(now - step.at).padStart(6)} ago  ${step.event.type}: ${change(step)}`,
+    ...details(step).map((line) => `            ${line}`),
+  ]);
+}
+
+function details({ cause, effects }: Transition): string[] {
+  return [
+    ...(cause === null ? [] : [`because of ${cause}`]),
+    ...(effects.length === 0 ? [] : [`asked for ${effectList(effects)}`]),
+  ];
+}
+
+function waits({ timers, accepts }: ActorView, now: number): string[] {
+  const deadlines = [...timers]
+    .sort((a, b) => a.at - b.at)
+    .map(({ event, at }) => `${timerName(event)} ${until(at, now)}, at ${timestamp(at)}`);
+  const events = accepts.length === 0 ? [] : [`any of the events ${accepts.join(', ')}`];
+  if (deadlines.length + events.length === 0) return ['nothing: this is where it ends'];
+  return [...deadlines, ...events];
+}
+
+function owner({ owner: replica, shard, fence, rev, machine, machineVersion }: ActorView): string[] {
+  return [
+    `${replica} owns shard ${shard} with fence ${fence}`,
+    `revision ${rev} of machine ${machine}, version ${machineVersion}`,
+  ];
+}

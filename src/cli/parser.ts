@@ -1,0 +1,79 @@
+/**
+ * The parser of command lines: the one file that knows the library.
+ *
+ * Promises: a usage error is one line on the error stream and exit code 2; help and version end with 0. Values of flags are
+ * read by config.ts, not here.
+ */
+import { Command, CommanderError, Option } from 'commander';
+import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../config.ts';
+import type { Terminal } from './terminal.ts';
+
+export type Program = Command;
+
+export function createParser(terminal: Terminal, version: string): Program {
+  return new Command('orrery')
+    .version(version)
+    .helpCommand('help [command]', 'help for one command')
+    .exitOverride()
+    .configureOutput({
+      writeOut: terminal.out,
+      writeErr: terminal.err,
+      outputError: (text, write) => write(oneLine(text)),
+    });
+}
+
+/** A command could not do what it was asked and has said why: exit code 1, nothing more to print. */
+export class CommandFailed extends Error {}
+
+/** The exit code of an end about which nothing is left to say; undefined for any other. */
+export function endOf(thrown: unknown): 0 | 1 | 2 | undefined {
+  if (thrown instanceof CommandFailed) return 1;
+  if (!(thrown instanceof CommanderError)) return undefined;
+  return thrown.exitCode === 0 ? 0 : 2;
+}
+
+/** The parser puts its suggestions on a line of their own. */
+export function oneLine(text: string): string {
+  return `${text.trim().replaceAll(/\s*\n\s*/g, ' ')}\n`;
+}
+
+/** Adds the flags of `orrery run`. */
+export function addRunFlags(command: Program): Program {
+  return addFlags(command, runFlags).addHelpText('after', environmentNote);
+}
+
+/** Adds the flags that say which Orrery is meant. */
+export function addClientFlags(command: Program): Program {
+  command.optionsGroup('Which Orrery:');
+  return addFlags(command, clientFlags).addHelpText('after', environmentNote);
+}
+
+const environmentNote = `
+Each of these flags has an environment variable too: --nats-creds is ${environmentName('nats-creds')}.`;
+
+function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>>>): Program {
+  for (const [name, flag] of Object.entries(flags)) {
+    const standard = flag.default ?? flag.defaultText;
+    const notes = [
+      ...(flag.otherEnv ? [`env: ${flag.otherEnv}`] : []),
+      ...(standard === undefined ? [] : [`default: ${standard}`]),
+    ];
+    const more = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
+    command.option(`--${name} <${flag.placeholder}>`, `${flag.description}${more}`);
+  }
+  return command;
+}
+
+/** The texts of flags as they were given, by the flags' own names. */
+export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {
+  const texts = Object.keys(runFlags).map((name) => {
+    const value = options[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+    return [name, typeof value === 'string' ? value : undefined] as const;
+  });
+  return Object.fromEntries(texts);
+}
+
+/** A choice with a default, the first of `formats`. */
+export function formatOption(flags: string, formats: readonly string[]): Option {
+  return new Option(flags, 'how to print').choices(formats).default(formats[0]);
+}

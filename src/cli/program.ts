@@ -1,0 +1,51 @@
+/**
+ * The command line as a whole: which commands there are and how a command ends.
+ *
+ * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a command needs is
+ * loaded when it runs, so that the reading commands start fast.
+ */
+import { readRelease } from '../config.ts';
+import { asError, hasCode } from '../errors.ts';
+import { chartCommand } from './chart.ts';
+import { eventsCommand } from './events.ts';
+import { explainCommand } from './explain.ts';
+import { getCommand } from './get.ts';
+import { createParser, endOf, oneLine, type Program } from './parser.ts';
+import { runCommand } from './run.ts';
+import { sendCommand } from './send.ts';
+import { shardsCommand } from './shards.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Runs one command line to its end and returns the exit code. */
+export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const program = await createProgram(argv, terminal);
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+    return 0;
+  } catch (thrown) {
+    return endOf(thrown) ?? failed(thrown, terminal);
+  }
+}
+
+async function createProgram(argv: readonly string[], terminal: Terminal): Promise<Program> {
+  const program = createParser(terminal, readRelease()).description(
+    'Watches over a Kubernetes cluster with explicit statecharts: one actor for each object.',
+  );
+  runCommand(program, terminal);
+  // The development cluster is a large part of the program and is loaded only where it is named.
+  if (argv[0] === 'dev' || isOverview(argv)) (await import('./dev.ts')).devCommand(program, terminal);
+  const reading = [getCommand, explainCommand, eventsCommand, sendCommand, shardsCommand, chartCommand];
+  for (const register of reading) register(program, terminal);
+  return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');
+}
+
+/** Whether the answer is a list of all commands. */
+function isOverview(argv: readonly string[]): boolean {
+  return argv.length === 0 || ['help', '--help', '-h'].includes(argv[0] ?? '');
+}
+
+function failed(thrown: unknown, terminal: Terminal): number {
+  const error = asError(thrown);
+  terminal.err(oneLine(`error: ${error.message}`));
+  return hasCode(error, 'USAGE') ? 2 : 1;
+}

@@ -1,0 +1,25 @@
+/** `orrery run`: one replica, until it is asked to end. */
+import { readRunConfig } from '../config.ts';
+import { addRunFlags, flagTexts, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+
+const examples = `
+Examples:
+  orrery run --nats nats://nats:4222 --stream-replicas 3
+  orrery run --cluster test --kubeconfig ~/.kube/config --http 127.0.0.1:8080 --inspector-auth none
+
+SIGTERM hands every shard over to the other replicas and then ends.`;
+
+export function runCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('run')
+    .summary('run one replica')
+    .description('Run one replica until it is asked to end.');
+  addRunFlags(command).addHelpText('after', examples);
+  command.action(async (options: Record<string, unknown>) => {
+    const config = readRunConfig(flagTexts(options), terminal.env);
+    const { startReplica } = await import('../replica.ts');
+    const replica = await startReplica(config, terminal.interrupted);
+    await replica.ended;
+  });
+}

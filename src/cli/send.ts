@@ -1,0 +1,70 @@
+/** `orrery send`: one event to one actor, and what came of it. */
+import { asError, OrreryError } from '../errors.ts';
+import type { SendAnswer, Transition } from '../views.ts';
+import { readActorId } from './actor-argument.ts';
+import { withClient } from './client.ts';
+import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+import { change, effectList } from './words.ts';
+
+const examples = `
+Examples:
+  orrery send pod/shop/web-0 pod.recheck    look again, as if the actor had just been made
+  orrery send proxier/_/node-1 proxier.updated '{"family":"IPv4"}'
+
+"orrery explain ID" lists the events that an actor takes now. Exit code 1: it was refused.`;
+
+export function sendCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('send')
+    .summary('send an event to an actor')
+    .description('Send an event to an actor; prints the transition that it caused, or why it was refused.')
+    .argument('<id>', 'KIND/NAMESPACE/NAME')
+    .argument('<event>', 'type of the event, for example pod.recheck')
+    .argument('[json]', 'its other fields, as a JSON object')
+    .addOption(formatOption('-o, --output <format>', ['text', 'json']));
+  addClientFlags(command).addHelpText('after', examples);
+  command.action(
+    async (text: string, type: string, json: string | undefined, options: { output: string }) => {
+      const id = readActorId(text);
+      const event = { ...readFields(json, type), type };
+      const answer = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
+        control.send(id, event),
+      );
+      if (options.output === 'json') terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+      else if (answer.accepted) terminal.out(`${taken(answer.transition, id)}\n`);
+      if (!answer.accepted) refused(answer, options.output, terminal);
+    },
+  );
+}
+
+function readFields(json: string | undefined, type: string): Record<string, unknown> {
+  const wrong = (why: string) =>
+    new OrreryError('USAGE', `JSON: ${JSON.stringify(json)} is not allowed: ${why}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(json ?? '{}');
+  } catch (error) {
+    throw wrong(asError(error).message);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('an object is needed');
+  const fields: Record<string, unknown> = { ...value };
+  if (fields.type !== undefined && fields.type !== type) throw wrong(`its "type" is another than ${type}`);
+  return fields;
+}
+
+function taken(transition: Transition | null, id: string): string {
+  if (transition === null) return `${id} took it and nothing changed`;
+  const { event, rev, effects } = transition;
+  const asked = effects.length === 0 ? '' : `, asked for ${effectList(effects)}`;
+  return `${id}: ${event.type}: ${change(transition)} (revision ${rev}${asked})`;
+}
+
+function refused(
+  { code, reason }: Extract<SendAnswer, { accepted: false }>,
+  output: string,
+  terminal: Terminal,
+): never {
+  if (output !== 'json') terminal.err(`error: refused: ${reason} (${code})\n`);
+  throw new CommandFailed(reason);
+}

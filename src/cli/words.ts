@@ -1,0 +1,51 @@
+/** How times, timers and transitions are said to a person. Pure. */
+import { timestamp } from '../clock.ts';
+import type { Transition } from '../views.ts';
+
+/** An age as kubectl writes it: two units at most, and the smaller one only while it matters. */
+export function age(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / 1000);
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return pair(minutes, 'm', seconds % 60, 's');
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 8) return pair(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return `${hours}h`;
+  const days = Math.floor(hours / 24);
+  return days < 8 ? pair(days, 'd', hours % 24, 'h') : `${days}d`;
+}
+
+function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
+/** `in 12s`, or `due` once the time has come. */
+export function until(at: number, now: number): string {
+  return at > now ? `in ${age(at - now + 999)}` : 'due';
+}
+
+/** The name of a deadline: `xstate.after.askAgain.pod.proving` is the delay `askAgain`. */
+export function timerName(event: string): string {
+  const delay = /^xstate\.after\.([^.]+)\./.exec(event)?.[1];
+  if (delay === undefined) return event;
+  return /^\d+$/.test(delay) ? `after ${Number(delay) / 1000} s` : delay;
+}
+
+/** `proving → marking`; an actor that begins has only the second. */
+export function change({ from, to }: Transition): string {
+  if (from === null) return `began in ${to}`;
+  return from === to ? `stays ${to}` : `${from} → ${to}`;
+}
+
+/** `message.send ×3, pod-condition.patch` */
+export function effectList(effects: Transition['effects']): string {
+  const counts = new Map<string, number>();
+  for (const { type } of effects) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return [...counts].map(([type, count]) => (count === 1 ? type : `${type} ×${count}`)).join(', ');
+}
+
+/** Local to no zone: people compare it with logs. */
+export function clockTime(at: number): string {
+  return timestamp(at).slice(11, 23);
+}

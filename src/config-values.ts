@@ -1,0 +1,110 @@
+/**
+ * The forms that the value of a flag can have: pure readers of text, each with the words for what it takes.
+ */
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+export interface Reader<T> {
+  /** What is allowed, in words that follow "allowed:". */
+  readonly allowed: string;
+  readonly read: (text: string) => T | undefined;
+}
+
+export interface HostPort {
+  /** Without brackets, also for IPv6. */
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+export const anyText: Reader<string> = {
+  allowed: 'a text that is not empty',
+  read: (text) => text || undefined,
+};
+
+/** The length keeps subjects far below what NATS takes. */
+export const word: Reader<string> = {
+  allowed: 'one word of at most 63 letters, digits, "_" and "-"',
+  read: (text) => (/^[A-Za-z0-9_-]{1,63}$/.test(text) ? text : undefined),
+};
+
+export const replicaName: Reader<string> = {
+  allowed: 'at most 253 letters, digits, "_", "-" and "."',
+  read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),
+};
+
+export const hostPort: Reader<HostPort> = {
+  allowed: 'HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080, [::1]:8080 or :8080',
+  read: (text) => {
+    const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
+    if (!match) return undefined;
+    const [, bracketed, plain = '', port] = match;
+    if (bracketed !== undefined && !isIPv6(bracketed)) return undefined;
+    // Four numbers with dots can only be meant as an address.
+    if (/^[\d.]+$/.test(plain) && !isIPv4(plain)) return undefined;
+    return Number(port) > 65_535
+      ? undefined
+      : { host: bracketed ?? (plain || '0.0.0.0'), port: Number(port) };
+  },
+};
+
+const schemes = ['nats:', 'tls:'];
+
+export const urlList: Reader<readonly string[]> = {
+  allowed: 'a comma list of nats://HOST:PORT (or tls://HOST:PORT)',
+  read: (text) => {
+    const urls = text.split(',').map((part) => part.trim());
+    return urls.every(isServerUrl)
+      ? urls.map((url) => (url.includes('://') ? url : `nats://${url}`))
+      : undefined;
+  },
+};
+
+function isServerUrl(text: string): boolean {
+  const url = URL.parse(text.includes('://') ? text : `nats://${text}`);
+  return url !== null && schemes.includes(url.protocol) && url.hostname !== '' && /^\/?$/.test(url.pathname);
+}
+
+/** Names of namespaces as Kubernetes has them (RFC 1123 labels). */
+export const namespaceList: Reader<readonly string[]> = {
+  allowed: 'a comma list of namespaces: lower-case letters, digits and "-"',
+  read: (text) => {
+    const names = [...new Set(text.split(',').map((part) => part.trim()))];
+    return names.every((name) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) ? names : undefined;
+  },
+};
+
+export function wholeNumber(least: number, most: number): Reader<number> {
+  return {
+    allowed: `a whole number from ${least} to ${most}`,
+    read: (text) => {
+      const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
+
+export function oneOf<const T extends string>(...choices: readonly T[]): Reader<T> {
+  return { allowed: choices.join(', '), read: (text) => choices.find((choice) => choice === text) };
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** Whether a server that listens there can be reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  if (isIPv4(host)) return loopback.check(host, 'ipv4');
+  return isIPv6(host) && loopback.check(host, 'ipv6');
+}
+
+/** Reads `90s`, `15m`, `1h`, `2d` (or a bare number of seconds) as milliseconds. */
+export const duration: Reader<number> = {
+  allowed: 'a time such as 90s, 15m, 1h or 2d',
+  read: (text) => {
+    const match = /^(\d{1,6})(s|m|h|d)?$/.exec(text);
+    if (!match) return undefined;
+    const seconds = { s: 1, m: 60, h: 3600, d: 86_400 }[match[2] ?? 's'] ?? 1;
+    return Number(match[1]) * seconds * 1000;
+  },
+};

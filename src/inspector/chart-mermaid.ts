@@ -1,0 +1,104 @@
+/**
+ * A chart as a Mermaid `stateDiagram-v2`. Pure.
+ *
+ * Mermaid draws no edge between states inside different composite states: such an edge is drawn between those of their
+ * ancestors that lie side by side, and its label says what is meant. A transition that a composite state makes to a state
+ * inside itself starts at a node "any state". Transitions that stay are left out; the text form has them.
+ */
+import { type ChartState, type ChartTransition, labelOf } from './chart.ts';
+
+interface Edge {
+  /** Path of the composite state in which it is drawn. */
+  readonly scope: string;
+  readonly from: string;
+  readonly to: string;
+  readonly label: string;
+}
+
+/** @returns lines without a line feed at the end */
+export function chartMermaid(chart: ChartState): string[] {
+  const edges = edgesOf(chart);
+  return ['stateDiagram-v2', ...body(chart, edges).map((line) => `  ${line}`)];
+}
+
+function body(state: ChartState, edges: readonly Edge[]): string[] {
+  if (state.type === 'parallel') {
+    const regions = state.children.map((region) => declaration(region, edges));
+    return regions.flatMap((lines, index) => (index === 0 ? lines : ['--', ...lines]));
+  }
+  const inside = edges.filter(({ scope }) => scope === state.path);
+  const any = anyOf(state.path);
+  return [
+    ...state.children.flatMap((child) => declaration(child, edges)),
+    ...(inside.some(({ from }) => from === any) ? [`state "any state" as ${any}`] : []),
+    ...(state.initial === null ? [] : [`[*] --> ${idOf(childPath(state, state.initial))}`]),
+    ...inside.map(({ from, to, label }) => `${from} --> ${to}: ${label}`),
+    ...state.children.filter(({ type }) => type === 'final').map(({ path }) => `${idOf(path)} --> [*]`),
+  ];
+}
+
+function declaration(state: ChartState, edges: readonly Edge[]): string[] {
+  const name = `state "${state.name}" as ${idOf(state.path)}`;
+  if (state.children.length === 0) return [name];
+  return [`${name} {`, ...body(state, edges).map((line) => `  ${line}`), '}'];
+}
+
+function edgesOf(chart: ChartState): Edge[] {
+  const parallel = new Set<string>();
+  const edges = new Map<string, Edge>();
+  const visit = (state: ChartState) => {
+    if (state.type === 'parallel') parallel.add(state.path);
+    for (const transition of state.transitions) {
+      for (const target of transition.targets ?? []) {
+        const edge = edgeBetween(state.path, target, transition);
+        // Regions lie side by side without being connected: an edge that would have to be drawn there is left out.
+        if (!parallel.has(edge.scope)) edges.set(JSON.stringify(edge), edge);
+      }
+    }
+    state.children.forEach(visit);
+  };
+  visit(chart);
+  return [...edges.values()];
+}
+
+function edgeBetween(source: string, target: string, transition: ChartTransition): Edge {
+  const from = source.split('.').filter(Boolean);
+  const to = target.split('.').filter(Boolean);
+  let depth = 0;
+  while (depth < from.length && depth < to.length && from[depth] === to[depth]) depth++;
+  const label = labelOf(transition);
+  if (depth === from.length && to.length > depth) {
+    const child = to.slice(0, depth + 1).join('.');
+    return {
+      scope: source,
+      from: anyOf(source),
+      to: idOf(child),
+      label: withPlace(label, child, target, '→'),
+    };
+  }
+  // A state that goes to itself, or to a state around it, has its edge among the neighbours of that state.
+  const level = Math.min(depth, to.length - 1, from.length - 1);
+  const left = from.slice(0, level + 1).join('.');
+  const right = to.slice(0, level + 1).join('.');
+  const scope = from.slice(0, level).join('.');
+  const meant = withPlace(withPlace(label, left, source, 'in'), right, target, '→');
+  return { scope, from: idOf(left), to: idOf(right), label: meant };
+}
+
+/** Says which inner state is meant where an edge ends at one of its ancestors. */
+function withPlace(label: string, drawn: string, meant: string, word: string): string {
+  return drawn === meant ? label : `${label} ${word} ${meant.slice(drawn.length + 1)}`;
+}
+
+/** Mermaid's identifiers are plain words. */
+function idOf(path: string): string {
+  return path.replaceAll(/[^A-Za-z0-9]/g, '_');
+}
+
+function anyOf(path: string): string {
+  return path === '' ? 'any_state' : `${idOf(path)}__any_state`;
+}
+
+function childPath(state: ChartState, name: string): string {
+  return state.path === '' ? name : `${state.path}.${name}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
+ */
+import { type Clock, timestamp } from '../clock.ts';
+import { OrreryError } from '../errors.ts';
+import { actorId, actorKinds, isActorKind } from '../ids.ts';
+import { limits } from '../limits.ts';
+import type { Chart } from '../machines/index.ts';
+import type { ControlPort, ListRequest, Readiness } from '../views.ts';
+import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
+import { machineView } from './machine-view.ts';
+
+/** Whether this replica keeps up with its input. */
+export interface Health {
+  readonly healthy: boolean;
+  /** When it last had nothing overdue, milliseconds since the epoch. */
+  readonly lastUpdated: number;
+}
+
+export interface HttpParts {
+  readonly control: ControlPort;
+  readonly readiness: () => Readiness;
+  readonly health: () => Health;
+  readonly machines: Readonly<Record<string, Chart>>;
+  readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
+  readonly clock: Clock;
+}
+
+export interface HttpRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export interface Route {
+  readonly path: string;
+  /** What is there, for docs/operating.md. */
+  readonly about: string;
+  /** Answered without asking who calls. */
+  readonly open: boolean;
+  readonly answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
+}
+
+export function routes(parts: HttpParts): readonly Route[] {
+  return [...openRoutes(parts), ...apiRoutes(parts)];
+}
+
+function openRoutes({ readiness, health, metrics, clock }: HttpParts): Route[] {
+  const open = (path: string, about: string, answer: Route['answer']): Route => ({
+    path,
+    about,
+    open: true,
+    answer,
+  });
+  return [
+    open('/livez', 'whether this replica keeps up with its input', () =>
+      healthAnswer(health(), clock, false),
+    ),
+    open('/healthz', 'the same, and whether its node may get traffic', () =>
+      healthAnswer(health(), clock, true),
+    ),
+    open('/readyz', '200 once connected, caught up and settled; else 503 with the reasons', () => {
+      const state = readiness();
+      return jsonAnswer(state.ready ? 200 : 503, state);
+    }),
+    open('/metrics', 'Prometheus', async () => {
+      const { contentType, body } = await metrics.text();
+      return { status: 200, contentType, headers: {}, body };
+    }),
+  ];
+}
+
+function apiRoutes({ control, machines }: HttpParts): Route[] {
+  const api = (path: string, about: string, answer: Route['answer']): Route => ({
+    path: `/api/v1/${path}`,
+    about,
+    open: false,
+    answer,
+  });
+  return [
+    api(
+      'actors',
+      'actors of the whole cluster; `kind`, `namespace`, `state`, `limit`, `after`',
+      async ({ query }) => jsonAnswer(200, await control.list(readListRequest(query))),
+    ),
+    api(
+      'actors/:kind/:ns/:name',
+      'one actor in full',
+      async ({ params: { kind = '', ns = '', name = '' } }) => {
+        if (!isActorKind(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
+        const view = await control.get(actorId(kind, ns, name));
+        return view
+          ? jsonAnswer(200, view)
+          : problem(404, 'ACTOR_MISSING', `there is no actor ${kind}/${ns}/${name}`);
+      },
+    ),
+    api('shards', 'replicas, and who owns which shard', async () => jsonAnswer(200, await control.shards())),
+    api('machines', 'the statecharts', () =>
+      jsonAnswer(200, {
+        machines: Object.values(machines).map(({ name, version, description }) => ({
+          name,
+          version,
+          description,
+        })),
+      }),
+    ),
+    api('machines/:name', 'one statechart in full', ({ params: { name = '' } }) => {
+      const chart = Object.hasOwn(machines, name) ? machines[name] : undefined;
+      return chart
+        ? jsonAnswer(200, machineView(chart))
+        : problem(404, 'NOT_FOUND', `there is no machine ${name}`);
+    }),
+  ];
+}
+
+const listParameters = ['kind', 'namespace', 'state', 'limit', 'after'];
+
+/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+function readListRequest(query: Readonly<Record<string, string>>): ListRequest {
+  const wrong = (name: string, allowed: string) =>
+    new OrreryError('USAGE', `${name}: ${JSON.stringify(query[name])} is not allowed; allowed: ${allowed}`);
+  const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
+  if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
+  const { limit, kind, ...rest } = query;
+  if (kind !== undefined && !isActorKind(kind)) throw wrong('kind', actorKinds.join(', '));
+  const count = limit === undefined ? limits.listActors : Number(limit);
+  if (!Number.isInteger(count) || count < 1 || count > limits.listActors) {
+    throw wrong('limit', `a whole number from 1 to ${limits.listActors}`);
+  }
+  return { ...rest, ...(kind === undefined ? {} : { kind }), limit: count };
+}
+
+/** The form of kube-proxy's health server, which load balancers know. */
+function healthAnswer({ healthy, lastUpdated }: Health, clock: Clock, withNode: boolean): HttpAnswer {
+  const now = clock.now();
+  return jsonAnswer(healthy ? 200 : 503, {
+    lastUpdated: nanoTimestamp(healthy ? now : lastUpdated),
+    currentTime: nanoTimestamp(now),
+    ...(withNode ? { nodeEligible: true } : {}),
+    healthy,
+    status: {},
+  });
+}
+
+/** RFC 3339 with nine digits. */
+function nanoTimestamp(ms: number): string {
+  return timestamp(ms).replace('Z', '000000Z');
+}

@@ -1,0 +1,30 @@
+/** The built program, as the image runs it: plain JavaScript, without the sources. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'orrery-build-'));
+  cpSync(join(root, 'package.json'), join(dir, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  execFileSync(tsc, ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(dir, 'dist')], {
+    stdio: 'pipe',
+  });
+  execFileSync(process.execPath, [join(root, 'scripts/copy-assets.mjs'), join(dir, 'dist')]);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const built = (...args: string[]) =>
+  execFileSync(process.execPath, [join(dir, 'dist/main.js'), ...args], { encoding: 'utf8' });
+
+test('the built program finds its parts and its version', () => {
+  expect(built('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(built('--help')).toContain('orrery');
+  expect(built('chart', 'pod', '--format', 'json')).toContain('"name": "pod"');
+});

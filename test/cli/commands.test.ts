@@ -1,0 +1,263 @@
+/** The command line as a process, against a real NATS server and a made-up replica. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { ActorSummary, ActorView, ControlPort, ShardView, Transition } from '../../src/views.ts';
+import { until } from '../until.ts';
+import { orrery, start } from './command.ts';
+import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
+
+const now = systemClock.now();
+const summary = (name: string, more: Partial<ActorSummary> = {}): ActorSummary => ({
+  id: `pod/shop/${name}`,
+  state: 'ready.proven',
+  since: now - 3_600_000 * 5,
+  owner: 'r1',
+  shard: 7,
+  rev: 4,
+  nextTimer: null,
+  lastError: null,
+  parked: false,
+  ...more,
+});
+const actors = [
+  summary('web-0'),
+  summary('web-4', { state: 'lost.withdrawing' }),
+  summary('web-1', { state: 'proving.asking', since: now - 42_000 }),
+  summary('web-2', { lastError: 'no answer\nto the patch', state: 'marking.backingOff' }),
+  summary('web-3', { parked: true, lastError: 'x is not a function' }),
+];
+const transition: Transition = {
+  id: 'pod/shop/web-1',
+  rev: 4,
+  fence: 31,
+  replica: 'r1',
+  at: now - 5_000,
+  event: { type: 'pod.observed' },
+  cause: 'service/shop/web/9/0',
+  from: 'deciding',
+  to: 'proving.asking',
+  effects: [{ type: 'message.send' }, { type: 'message.send' }],
+};
+const web1: ActorView = {
+  ...summary('web-1', { state: 'proving.asking', since: now - 42_000 }),
+  machine: 'pod',
+  machineVersion: 1,
+  meaning: [{ state: 'proving', description: 'Waits until each Service has been seen to reach this Pod.' }],
+  fence: 31,
+  context: {},
+  timers: [{ event: 'xstate.after.askAgain.pod.proving.asking', at: now + 600_000 }],
+  pending: [{ key: 'pod/shop/web-1/4/0', type: 'message.send' }],
+  recent: [transition],
+  accepts: ['route.proven', 'pod.recheck'],
+};
+const shard = (number: number, more: Partial<ShardView> = {}): ShardView => ({
+  shard: number,
+  owner: 'r1',
+  fence: 30 + number,
+  state: 'active',
+  actors: 2,
+  ...more,
+});
+const asked: unknown[] = [];
+const control: ControlPort = {
+  get: async (id) => (id === web1.id ? web1 : null),
+  list: async (request) => {
+    asked.push(request);
+    if (request.namespace === 'empty') return { actors: [], next: null, missingShards: [] };
+    const rest = request.after === undefined ? actors.slice(0, 2) : actors.slice(2);
+    return { actors: rest, next: request.after === undefined ? 'pod/shop/web-1' : null, missingShards: [9] };
+  },
+  shards: async () => ({
+    replicas: [
+      {
+        replica: 'r1',
+        incarnation: 'i',
+        release: '0.1.0',
+        shards: [1],
+        actors: 4,
+        stepsPerSecond: 2.5,
+        lastSeen: now,
+      },
+    ],
+    shards: [shard(1), shard(2, { owner: null, state: 'unowned', fence: 0 })],
+  }),
+  send: async (id, event) => {
+    asked.push({ id, event });
+    if (event.type === 'pod.recheck') return { accepted: true, transition: { ...transition, event } };
+    return {
+      accepted: false,
+      code: 'MESSAGE_UNKNOWN_EVENT',
+      reason: `the chart does not know ${event.type}`,
+    };
+  },
+};
+
+let fake: FakeOrrery;
+beforeAll(async () => {
+  fake = await startFakeOrrery(control);
+  await fake.happened({ ...transition, rev: 3, to: 'deciding', from: null });
+  await fake.happened(transition);
+});
+afterAll(() => fake?.stop());
+
+const run = (...args: string[]) =>
+  orrery(args, { cwd: fake.dir, env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster } });
+
+describe('orrery get', () => {
+  test('lists every page of actors, what is wrong first, without lines', async () => {
+    const { code, out, err } = await run('get');
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^ID +STATE +SINCE +OWNER +NEXT TIMER +LAST ERROR$/);
+    expect(lines.slice(1).map((line) => line.split(/\s+/)[0])).toEqual([
+      'pod/shop/web-3',
+      'pod/shop/web-4',
+      'pod/shop/web-2',
+      'pod/shop/web-0',
+      'pod/shop/web-1',
+    ]);
+    expect(lines[1]).toContain('parked: ready.proven');
+    expect(lines[3]).toContain('no answer to the patch');
+    expect(lines[4]).toMatch(/ 5h +r1 /);
+    // Neither colours, for this is no terminal, nor borders.
+    expect(stripVTControlCharacters(out)).toBe(out);
+    expect(out).not.toContain('│');
+    expect(err).toBe('shards 9 did not answer: their actors are missing above\n');
+  });
+
+  test('hands kind, namespace and state on', async () => {
+    await run('get', 'pod', '-n', 'shop', '--state', 'proving');
+    expect(asked).toContainEqual({ kind: 'pod', namespace: 'shop', state: 'proving' });
+  });
+
+  test('-o json prints one object with all pages', async () => {
+    const { out } = await run('get', '-o', 'json');
+    const answer = JSON.parse(out);
+    expect(answer.actors).toHaveLength(5);
+    expect(answer).toMatchObject({ next: null, missingShards: [9] });
+  });
+
+  test('nothing found is said on the error stream and is no failure', async () => {
+    expect(await run('get', 'pod', '-n', 'empty')).toEqual({
+      code: 0,
+      out: '',
+      err: 'no actors found of kind pod in namespace empty\n',
+    });
+  });
+});
+
+describe('orrery explain', () => {
+  test('says state and meaning, why, what it waits for, what is pending, and who owns it', async () => {
+    const { code, out } = await run('explain', 'pod/shop/web-1');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^pod\/shop\/web-1 is in proving\.asking, for \d+s\n/);
+    expect(out).toContain('proving: Waits until each Service has been seen to reach this Pod.');
+    expect(out).toContain('pod.observed: deciding → proving.asking');
+    expect(out).toContain('because of service/shop/web/9/0');
+    expect(out).toContain('asked for message.send ×2');
+    expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
+    expect(out).toContain('any of the events route.proven, pod.recheck');
+    expect(out).toContain('message.send  (pod/shop/web-1/4/0)');
+    expect(out).toContain('r1 owns shard 7 with fence 31');
+  });
+
+  test('an actor that does not exist is one line and exit code 1', async () => {
+    expect(await run('explain', 'pod/shop/nobody')).toEqual({
+      code: 1,
+      out: '',
+      err: 'error: there is no actor pod/shop/nobody\n',
+    });
+  });
+});
+
+describe('orrery send', () => {
+  test('prints the transition that the event caused', async () => {
+    const { code, out } = await run('send', 'pod/shop/web-1', 'pod.recheck', '{"deep":true}');
+    expect(code).toBe(0);
+    expect(out).toBe(
+      'pod/shop/web-1: pod.recheck: deciding → proving.asking (revision 4, asked for message.send ×2)\n',
+    );
+    expect(asked).toContainEqual({ id: 'pod/shop/web-1', event: { type: 'pod.recheck', deep: true } });
+  });
+
+  test('a refusal is one line with its code, and exit code 1', async () => {
+    const { code, out, err } = await run('send', 'pod/shop/web-1', 'pod.fly');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe('error: refused: the chart does not know pod.fly (MESSAGE_UNKNOWN_EVENT)\n');
+    const json = await run('send', 'pod/shop/web-1', 'pod.fly', '-o', 'json');
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({ accepted: false });
+  });
+});
+
+test('orrery shards lists replicas, then shards, those without an owner first', async () => {
+  const { code, out, err } = await run('shards');
+  expect(code).toBe(0);
+  expect(out).toMatch(
+    /^REPLICA +RELEASE +SHARDS +ACTORS +STEPS\/S +SEEN\nr1 +0\.1\.0 +1 +4 +2\.5 +\d+s ago\n/,
+  );
+  expect(out).toMatch(/SHARD +STATE +OWNER +FENCE +ACTORS\n2 +unowned +- +0 +2\n1 +active +r1 +31 +2\n$/);
+  expect(err).toBe('1 of 2 shards are not active\n');
+});
+
+describe('orrery events', () => {
+  test('prints the stored transitions in order and ends', async () => {
+    const { code, out } = await run('events', '--since', '1h');
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3} {2}pod\/shop\/web-1 {2}pod.observed: began in deciding/),
+      expect.stringContaining(
+        'pod.observed: deciding → proving.asking  asked for message.send ×2  rev 4 on r1',
+      ),
+    ]);
+  });
+
+  test('one actor alone, as JSON lines', async () => {
+    const { out } = await run('events', 'pod/shop/web-1', '-o', 'json');
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).rev),
+    ).toEqual([3, 4]);
+    const other = await run('events', 'pod/shop/web-0');
+    expect(other).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
+  });
+
+  test('--follow prints what happens from now on, until Ctrl-C ends it with 0', async () => {
+    const env = { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster };
+    const running = start(['events', 'pod/shop/web-9', '--follow', '--since', '1h'], { cwd: fake.dir, env });
+    await fake.happened({ ...transition, id: 'pod/shop/web-9', rev: 1 });
+    await until(() => running.out().includes('rev 1'), { what: 'the first transition' });
+    await fake.happened({ ...transition, id: 'pod/shop/web-9', rev: 2 });
+    await until(() => running.out().includes('rev 2'), { what: 'a live transition' });
+    running.child.kill('SIGINT');
+    expect((await running.ended).code).toBe(0);
+  });
+});
+
+describe('which Orrery is meant', () => {
+  test('the file that orrery dev leaves is used where neither flag nor environment says', async () => {
+    const cwd = join(fake.dir, 'with-dev');
+    await mkdir(join(cwd, '.orrery'), { recursive: true });
+    await writeFile(
+      join(cwd, '.orrery', 'dev.json'),
+      JSON.stringify({ nats: fake.url, cluster: fake.cluster, http: [] }),
+    );
+    expect((await orrery(['explain', 'pod/shop/web-1'], { cwd })).code).toBe(0);
+    await writeFile(join(cwd, '.orrery', 'dev.json'), '{"nats":"nats://127.0.0.1:9","cluster":"fake"}');
+    expect((await orrery(['get'], { cwd })).err).toMatch(
+      /^error: no NATS at nats:\/\/127\.0\.0\.1:9 \(from \.orrery\/dev\.json: is "orrery dev" running\?\): /,
+    );
+    expect((await orrery(['get', '--nats', fake.url, '--cluster', fake.cluster], { cwd })).code).toBe(0);
+  });
+
+  test('a cluster that nobody answers for is one line and exit code 1', async () => {
+    const { code, err } = await run('get', '--cluster', 'elsewhere');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^error: no replica of cluster "elsewhere" answers at nats:[^\n]*\n$/);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * A NATS server with one made-up replica behind it: it answers the request subjects with what the test says, so that the
+ * command line can be tried as a process against the real wire.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bus } from '../../src/bus/bus.ts';
+import { contentType, decode, encodeJson } from '../../src/bus/codec.ts';
+import { connectNats } from '../../src/bus/nats.ts';
+import { serve } from '../../src/bus/rpc.ts';
+import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+import { systemClock } from '../../src/clock.ts';
+import { startNatsServer } from '../../src/dev/nats-server.ts';
+import { asError, OrreryError } from '../../src/errors.ts';
+import { systemRandom } from '../../src/random.ts';
+import type { ControlPort, Transition } from '../../src/views.ts';
+
+export interface FakeOrrery {
+  readonly url: string;
+  readonly cluster: string;
+  /** A folder of its own, removed at the end. */
+  readonly dir: string;
+  /** Publishes a transition on the event stream. */
+  happened(transition: Transition): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startFakeOrrery(control: ControlPort): Promise<FakeOrrery> {
+  const cluster = 'fake';
+  const dir = await mkdtemp(join(tmpdir(), 'orrery-cli-'));
+  const server = await startNatsServer({ dir });
+  const basics = { clock: systemClock, random: systemRandom };
+  const bus = await connectNats({
+    ...basics,
+    servers: [server.url],
+    name: 'fake',
+    cluster,
+    streamReplicas: 1,
+  });
+  const service = answer(bus, cluster, control);
+  const subjects = subjectsOf(cluster);
+  return {
+    url: server.url,
+    cluster,
+    dir,
+    happened: async (transition) => {
+      const headers = { [contentType.header]: contentType.json };
+      await bus.append(subjects.event(transition.id), encodeJson(transition), { headers });
+    },
+    stop: async () => {
+      await service.stop();
+      await bus.close();
+      await server.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function answer(bus: Bus, cluster: string, control: ControlPort) {
+  const subjects = subjectsOf(cluster);
+  const endpoint = (
+    name: string,
+    subject: string,
+    work: (subject: string, body: never) => Promise<unknown>,
+  ) => ({
+    name,
+    subject,
+    handler: async (message: { subject: string; data: Uint8Array }) =>
+      encodeJson(await work(message.subject, decode(message.data) as never)),
+  });
+  const idOf = (subject: string) => {
+    const call = subjects.parseRpc(subject);
+    if (call === undefined || !('id' in call)) throw new Error(`no actor in ${subject}`);
+    return call.id;
+  };
+  return serve(bus, {
+    name: 'orrery',
+    version: '0.1.0',
+    id: 'r1',
+    clock: systemClock,
+    endpoints: [
+      endpoint('list', subjects.rpcList, (_, body) => control.list(body)),
+      endpoint('shards', subjects.rpcShards, () => control.shards()),
+      endpoint('send', subjects.rpcSendAll, (subject, body) => control.send(idOf(subject), body)),
+      endpoint('get', subjects.rpcGetAll, async (subject) => {
+        const view = await control
+          .get(idOf(subject))
+          .catch((error: unknown) => Promise.reject(asError(error)));
+        if (view === null) throw new OrreryError('ACTOR_MISSING', 'there is no such actor');
+        return view;
+      }),
+    ],
+  });
+}

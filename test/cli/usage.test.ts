@@ -1,0 +1,136 @@
+/** Usage errors, help and exit codes: in this process where that is enough, as a process where it is not. */
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import { systemClock } from '../../src/clock.ts';
+import { limits } from '../../src/limits.ts';
+import { orrery as asProcess, type Ended } from './command.ts';
+
+const cwd = tmpdir();
+
+/** Runs a command line here, with a terminal made of texts. */
+async function orrery(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  let [out, err] = ['', ''];
+  const terminal: Terminal = {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    env,
+    directory: '/nowhere',
+    style: (_, text) => text,
+    interrupted: new AbortController().signal,
+  };
+  const code = await runCommandLine(args, terminal);
+  return { code, out, err };
+}
+
+describe('wrong usage is one line on the error stream and exit code 2', () => {
+  test.each([
+    [['run', '--http', '8080'], '--http: "8080" is not allowed; allowed: HOST:PORT'],
+    [['run', '--htpp', 'x'], "unknown option '--htpp' (Did you mean --http?)"],
+    [['run', '--http'], "option '--http <HOST:PORT>' argument missing"],
+    [['run', 'now'], 'too many arguments'],
+    [['run', '--inspector-auth', 'none'], 'none only with a loopback address'],
+    [['gte'], "unknown command 'gte' (Did you mean get?)"],
+    [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod, service'],
+    [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, json."],
+    [['explain'], "missing required argument 'id'"],
+    [['explain', 'web-0'], '"web-0" is no actor id: <kind>/<namespace>/<name>'],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '{'], 'JSON: "{" is not allowed'],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'an object is needed'],
+    [['send', 'pod/shop/web-0', 'pod.recheck', '{"type":"other"}'], 'its "type" is another than pod.recheck'],
+    [['events', '--since', 'noon'], '--since: "noon" is not allowed; allowed: a time such as 90s'],
+    [['chart', 'planet'], 'MACHINE: "planet" is not allowed; allowed: pod, service'],
+    [['get', '--nats', 'http://a'], '--nats: "http://a" is not allowed'],
+  ])('orrery %j', async (args, complaint) => {
+    const { code, out, err } = await orrery(args);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/^error: [^\n]+\n$/);
+    expect(err).toContain(complaint);
+  });
+
+  test('a wrong value in the environment names its variable', async () => {
+    const { code, err } = await orrery(['run'], { ORRERY_STREAM_REPLICAS: '2' });
+    expect([code, err]).toEqual([
+      2,
+      'error: --stream-replicas (from ORRERY_STREAM_REPLICAS): "2" is not allowed; allowed: 1, 3\n',
+    ]);
+  });
+});
+
+test('as a process, usage errors end with 2, failures with 1, help with 0', async () => {
+  const ends = await Promise.all([
+    asProcess(['get', 'planet'], { cwd }),
+    asProcess(['get', '--nats', 'nats://127.0.0.1:9'], { cwd }),
+    asProcess(['get', '--help'], { cwd }),
+  ]);
+  expect(ends.map(({ code }) => code)).toEqual([2, 1, 0]);
+  expect(ends[0].err).toMatch(/^error: KIND: "planet"/);
+  expect(ends[2].out).toMatch(/^Usage: orrery get/);
+});
+
+describe('help', () => {
+  test.each(['run', 'get', 'explain', 'events', 'send', 'shards', 'chart'])(
+    'orrery %s --help has examples and ends with 0',
+    async (command) => {
+      const { code, out } = await orrery([command, '--help']);
+      expect(code).toBe(0);
+      expect(out).toContain('Examples:\n');
+    },
+  );
+
+  test('the overview names every command and the exit codes', async () => {
+    const { code, out } = await orrery(['--help']);
+    expect(code).toBe(0);
+    for (const command of ['run', 'dev', 'get', 'explain', 'events', 'send', 'shards', 'chart']) {
+      expect(out).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
+    }
+    expect(out).toContain('Exit codes: 0 ended as asked, 1 failed, 2 usage.');
+  });
+
+  test('--version prints the release', async () => {
+    expect((await orrery(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('NATS is away', () => {
+  const commands = [
+    ['get'],
+    ['explain', 'pod/a/b'],
+    ['events'],
+    ['send', 'pod/a/b', 'pod.recheck'],
+    ['shards'],
+  ];
+
+  test.each(commands)('orrery %s fails with one line and exit code 1', async (...args) => {
+    const { code, out, err } = await orrery([...args, '--nats', 'nats://127.0.0.1:9']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^error: no NATS at nats:\/\/127\.0\.0\.1:9: [^\n]+\n$/);
+  });
+
+  test('a server that accepts and says nothing is given up in time', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const address = silent.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const started = systemClock.monotonic();
+    const { code, err } = await orrery(['get', '--nats', `127.0.0.1:${port}`]);
+    silent.close();
+    expect([code, err.split('\n').length]).toEqual([1, 2]);
+    expect(systemClock.monotonic() - started).toBeLessThan(limits.cliConnectMs + 3_000);
+  });
+});
+
+describe('orrery chart needs no Orrery', () => {
+  test('text, mermaid and json', async () => {
+    expect((await orrery(['chart', 'pod'])).out).toMatch(/^pod, version \d+: .+\n\npod\n/);
+    expect((await orrery(['chart', 'pod', '--format', 'mermaid'])).out).toMatch(/^stateDiagram-v2\n/);
+    const { name, config } = JSON.parse((await orrery(['chart', 'pod', '--format', 'json'])).out);
+    expect([name, config.id]).toEqual(['pod', 'pod']);
+  });
+});

@@ -1,0 +1,170 @@
+/** The manifests hold together: what one names exists in another, and Orrery may do no more than it needs. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { environmentName, readRunConfig, runFlags } from '../../src/config.ts';
+import { type HttpParts, routes } from '../../src/inspector/routes.ts';
+import { baseManifests, readYaml, root, yamlFiles } from './manifests.ts';
+
+interface Container {
+  readonly args: string[];
+  readonly env: { readonly name: string; readonly value?: string }[];
+  readonly ports: { readonly name: string; readonly containerPort: number }[];
+  readonly resources: { readonly requests: object; readonly limits: { readonly memory?: string } };
+  readonly securityContext: Record<string, unknown>;
+  readonly [probe: string]: unknown;
+}
+interface PodSpec {
+  readonly serviceAccountName: string;
+  readonly containers: [Container];
+  readonly securityContext: Record<string, unknown>;
+}
+
+const manifests = baseManifests();
+function spec<T>(kind: string): T {
+  const manifest = manifests.find((one) => one.kind === kind);
+  if (!manifest) throw new Error(`there is no ${kind} in deploy/base`);
+  return manifest.spec as T;
+}
+const deployment = spec<{
+  replicas: number;
+  selector: { matchLabels: object };
+  template: { metadata: { labels: object }; spec: PodSpec };
+}>('Deployment');
+const pod = deployment.template.spec;
+const [container] = pod.containers;
+
+describe('kustomize', () => {
+  const resources = (path: string) => readYaml(path)[0]?.resources;
+
+  test('deploy/base names each of its files', () => {
+    const files = yamlFiles('deploy/base').filter((name) => name !== 'kustomization.yaml');
+    expect([resources('deploy/base/kustomization.yaml')].flat().sort()).toEqual(files);
+  });
+
+  test('deploy adds every custom resource', () => {
+    const files = yamlFiles('deploy/crds').map((name) => `crds/${name}`);
+    expect([resources('deploy/kustomization.yaml')].flat().sort()).toEqual(['base', ...files].sort());
+  });
+
+  test('every other file of deploy/ is readable too', () => {
+    for (const name of yamlFiles('deploy/presets')) {
+      expect(readYaml(`deploy/presets/${name}`).every(({ metadata }) => metadata.name !== '')).toBe(true);
+    }
+  });
+});
+
+describe('the replicas', () => {
+  test('there are three, and Service, budget and spread select them', () => {
+    const labels = deployment.template.metadata.labels;
+    expect(deployment.replicas).toBe(3);
+    expect(labels).toMatchObject(deployment.selector.matchLabels);
+    expect(labels).toMatchObject(spec<{ selector: object }>('Service').selector);
+    expect(labels).toMatchObject(
+      spec<{ selector: { matchLabels: object } }>('PodDisruptionBudget').selector.matchLabels,
+    );
+  });
+
+  test('their environment is made of flags that exist, with values that are allowed', () => {
+    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL'];
+    expect(container.env.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
+    const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
+    expect(readRunConfig({}, env)).toMatchObject({
+      streamReplicas: 3,
+      http: { port: container.ports[0]?.containerPort },
+    });
+  });
+
+  test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(
+    '%s asks a path that is answered without a token',
+    (probe) => {
+      const { httpGet } = container[probe] as { httpGet: { path: string; port: string } };
+      const open = routes({} as HttpParts).filter((route) => route.open);
+      expect(open.map(({ path }) => path)).toContain(httpGet.path);
+      expect(container.ports.map(({ name }) => name)).toContain(httpGet.port);
+    },
+  );
+
+  test('they run without rights on a file system that they cannot write', () => {
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(pod.securityContext.runAsUser).toBeGreaterThan(0);
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container.resources.limits.memory).toBeDefined();
+  });
+});
+
+describe('access', () => {
+  interface Rule {
+    readonly apiGroups: string[];
+    readonly resources: string[];
+    readonly verbs: string[];
+  }
+  const roleOf = (name: string) =>
+    manifests.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === name)?.rules as Rule[];
+  const grants = (rules: Rule[]) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}: ${verbs.join(' ')}`)),
+    );
+
+  test('Orrery may do exactly this', () => {
+    expect(grants(roleOf('orrery'))).toEqual([
+      '/pods: get list watch',
+      '/services: get list watch',
+      'discovery.k8s.io/endpointslices: get list watch',
+      'orrery.dev/routegates: get list watch',
+      '/pods/status: patch',
+      'orrery.dev/routegates/status: patch',
+      'events.k8s.io/events: create patch',
+      'coordination.k8s.io/leases: get list watch create update patch',
+      'authentication.k8s.io/tokenreviews: create',
+      'authorization.k8s.io/subjectaccessreviews: create',
+    ]);
+  });
+
+  test('no role has a wildcard or reaches a Secret', () => {
+    const all = manifests
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .flatMap(({ rules }) => grants(rules as Rule[]));
+    expect(all.filter((grant) => grant.includes('*') || /secrets|configmaps/.test(grant))).toEqual([]);
+  });
+
+  test('every binding names a role and an account that exist', () => {
+    const names = (kind: string) =>
+      manifests.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name);
+    for (const binding of manifests.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
+      const { roleRef, subjects } = binding as unknown as {
+        roleRef: { name: string };
+        subjects: { name: string }[];
+      };
+      expect(names('ClusterRole')).toContain(roleRef.name);
+      for (const { name } of subjects) expect(names('ServiceAccount')).toContain(name);
+    }
+    expect(names('ServiceAccount')).toContain(pod.serviceAccountName);
+  });
+});
+
+describe('Dockerfile', () => {
+  const text = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
+  const ignored = readFileSync(join(root, '.dockerignore'), 'utf8');
+
+  test('the image runs as a numbered user on a Node that is new enough', () => {
+    expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
+    for (const [, major] of text.matchAll(/^FROM node:(\d+)-slim/gm))
+      expect(Number(major)).toBeGreaterThanOrEqual(24);
+  });
+
+  test('what it copies is let through by .dockerignore', () => {
+    const copied = [...text.matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    expect(copied).toContain('src');
+    for (const name of copied) expect(ignored.split('\n')).toContain(`!${name}`);
+  });
+});

@@ -1,0 +1,119 @@
+/**
+ * The whole path with real processes: a nats-server, an API server, three replicas, Pods as real HTTP servers behind a routing that
+ * learns of them late, and a client that must lose no request.
+ *
+ * With KUBECONFIG set the same runs against that API server, whose cluster IPs must be loopback addresses
+ * (--service-cluster-ip-range=127.96.0.0/16).
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
+import { type Scenario, startScenario } from '../../src/dev/scenario.ts';
+import { namespaces } from '../../src/kube/resources.ts';
+import { silentLog } from '../../src/log.ts';
+import { systemRandom } from '../../src/random.ts';
+import type { ShardsView } from '../../src/views.ts';
+import { until } from '../until.ts';
+import { gaps, markings, questionsAskedTwice, readStory } from './story.ts';
+
+const basics = { clock: systemClock, random: systemRandom, log: silentLog };
+const kubeconfig = process.env.KUBECONFIG;
+const undos: Array<() => Promise<unknown>> = [];
+
+afterEach(async () => {
+  for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
+});
+
+interface Stage {
+  readonly cluster: DevCluster;
+  readonly scenario: Scenario;
+  readonly lines: string[];
+}
+
+async function play(): Promise<Stage> {
+  const dir = mkdtempSync(join(tmpdir(), 'orrery-e2e-'));
+  undos.push(async () => rmSync(dir, { recursive: true, force: true }));
+  const lines: string[] = [];
+  const print = (line: string) => void lines.push(line);
+  const { signal } = new AbortController();
+  const cluster = await startDevCluster(
+    {
+      ...basics,
+      dir,
+      replicas: 3,
+      http: { host: '127.0.0.1', port: 0 },
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      restarts: false,
+      print,
+    },
+    signal,
+  );
+  undos.push(() => cluster.stop());
+  const namespace = `shop-${systemRandom
+    .id()
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')}`;
+  undos.push(() => cluster.kube.delete(namespaces, undefined, namespace, {}, signal).catch(() => {}));
+  const options = { ...basics, kube: cluster.kube, routing: cluster.routing, print, namespace };
+  const scenario = startScenario({ ...options, rollOverEveryMs: 3_000, routingDelay: '200ms-800ms' });
+  undos.push(() => scenario.stop());
+  await until(
+    () => scenario.rollOvers() >= 0 && lines.some((line) => line.startsWith('rolling update 1 begins')),
+    {
+      what: `the first rolling update to begin; so far:\n${lines.join('\n')}`,
+      timeoutMs: 60_000,
+    },
+  );
+  return { cluster, scenario, lines };
+}
+
+async function rolledOver({ scenario, lines }: Stage, times: number): Promise<void> {
+  await until(() => scenario.rollOvers() >= times, {
+    what: `rolling update ${times} to be done`,
+    timeoutMs: 90_000,
+  }).catch((error) => {
+    throw new Error(`${error.message}; the story so far:\n${lines.join('\n')}`);
+  });
+}
+
+test('a rolling update loses no request: every new Pod is held back until traffic reaches it', {
+  timeout: 180_000,
+}, async () => {
+  const stage = await play();
+  await rolledOver(stage, 2);
+  expect(stage.scenario.counts()).toMatchObject({ lost: 0 });
+  expect(stage.scenario.counts().answered).toBeGreaterThan(100);
+  const story = await readStory(stage.cluster.natsUrl);
+  const marked = markings(story);
+  expect(marked.length).toBeGreaterThanOrEqual(9);
+  for (const { pod, wanted, proven } of marked)
+    expect([pod, [...proven].sort()]).toEqual([pod, [...wanted].sort()]);
+  expect(new Set(marked.map(({ wanted }) => wanted.length))).toEqual(new Set([5]));
+  expect(gaps(story)).toEqual([]);
+  expect(questionsAskedTwice(story)).toEqual([]);
+});
+
+test.each([0, 1, 2])(
+  'replica %i is killed in the middle of a rolling update: it completes, nothing is Ready early, no proof is asked for twice',
+  { timeout: 180_000 },
+  async (index) => {
+    const stage = await play();
+    const { cluster, scenario } = stage;
+    const before = scenario.rollOvers();
+    await cluster.kill(index, 'SIGKILL');
+    await rolledOver(stage, before + 2);
+    expect(scenario.counts()).toMatchObject({ lost: 0 });
+    const survivor = cluster.replicas[(index + 1) % 3];
+    const answer = await fetch(`${survivor?.url}/api/v1/shards`);
+    const { shards } = (await answer.json()) as ShardsView;
+    expect(shards.filter(({ owner }) => owner === `orrery-${index}` || owner === null)).toEqual([]);
+    const story = await readStory(cluster.natsUrl);
+    for (const { pod, wanted, proven } of markings(story))
+      expect([pod, [...proven].sort()]).toEqual([pod, [...wanted].sort()]);
+    expect(gaps(story)).toEqual([]);
+    expect(questionsAskedTwice(story)).toEqual([]);
+  },
+);

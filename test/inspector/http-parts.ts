@@ -1,0 +1,64 @@
+/** A replica's HTTP with answers made up by the test. */
+import type { Authorize } from '../../src/access.ts';
+import { everybodyMay } from '../../src/access.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { HttpOptions } from '../../src/inspector/server.ts';
+import { machines } from '../../src/machines/index.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import type { ActorSummary, ControlPort } from '../../src/views.ts';
+
+export const webPod: ActorSummary = {
+  id: 'pod/shop/web-0',
+  state: 'proving.asking',
+  since: 1_000,
+  owner: 'r1',
+  shard: 12,
+  rev: 3,
+  nextTimer: null,
+  lastError: null,
+  parked: false,
+};
+
+/** Knows one Pod; records what was asked. */
+export function scriptedControl(overrides: Partial<ControlPort> = {}): ControlPort & { asked: unknown[] } {
+  const asked: unknown[] = [];
+  return {
+    asked,
+    get: async (id) => {
+      asked.push(id);
+      if (id !== webPod.id) return null;
+      const more = { machine: 'pod', machineVersion: 1, meaning: [], fence: 7, context: {}, timers: [] };
+      return { ...webPod, ...more, pending: [], recent: [], accepts: [] };
+    },
+    list: async (request) => {
+      asked.push(request);
+      return { actors: [webPod], next: null, missingShards: [] };
+    },
+    shards: async () => ({ replicas: [], shards: [] }),
+    send: async () => ({ accepted: true, transition: null }),
+    ...overrides,
+  };
+}
+
+export function httpOptions(overrides: Partial<HttpOptions> = {}): HttpOptions {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    control: scriptedControl(),
+    readiness: () => ({ ready: true, reasons: [] }),
+    health: () => ({ healthy: true, lastUpdated: 0 }),
+    machines,
+    metrics: createMetrics(),
+    clock: systemClock,
+    authorize: everybodyMay,
+    ...overrides,
+  };
+}
+
+/** Lets callers in who give the token `good`; `known` is somebody who may not. */
+export const byToken: Authorize = async (token) => {
+  if (token === 'good') return { granted: true, user: 'ann' };
+  if (token === 'known')
+    return { granted: false, status: 403, reason: 'bob may not get inspector.orrery.dev' };
+  return { granted: false, status: 401, reason: 'a bearer token is needed' };
+};

@@ -1,0 +1,193 @@
+/** What a replica's HTTP promises, by injected requests and, where the socket matters, by real ones. */
+import { connect } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { OrreryError } from '../../src/errors.ts';
+import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
+import { limits } from '../../src/limits.ts';
+import { byToken, httpOptions, scriptedControl, webPod } from './http-parts.ts';
+
+async function get(url: string, overrides: Partial<HttpOptions> = {}, headers: Record<string, string> = {}) {
+  const answer = await createHttp(httpOptions(overrides)).inject({ method: 'GET', url, headers });
+  return { status: answer.statusCode, headers: answer.headers, text: answer.body };
+}
+
+async function json(url: string, overrides: Partial<HttpOptions> = {}) {
+  const { status, text } = await get(url, overrides);
+  return { status, body: JSON.parse(text) };
+}
+
+describe('health', () => {
+  test('readyz is 503 with the reasons until the replica is ready', async () => {
+    const readiness = () => ({ ready: false, reasons: ['not connected to NATS'] });
+    expect(await json('/readyz', { readiness })).toEqual({ status: 503, body: readiness() });
+    expect((await json('/readyz')).status).toBe(200);
+  });
+
+  test('healthz has the form of kube-proxy: keys in order, no spaces, nine digits', async () => {
+    const clock = { now: () => 1_700_000_000_123, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
+    const well = await get('/healthz', { clock });
+    expect(well.status).toBe(200);
+    expect(well.headers['content-type']).toBe('application/json');
+    expect(well.text).toBe(
+      '{"lastUpdated":"2023-11-14T22:13:20.123000000Z","currentTime":"2023-11-14T22:13:20.123000000Z",' +
+        '"nodeEligible":true,"healthy":true,"status":{}}',
+    );
+    const ill = await get('/livez', { clock, health: () => ({ healthy: false, lastUpdated: 0 }) });
+    expect(ill.status).toBe(503);
+    expect(ill.text).toBe(
+      '{"lastUpdated":"1970-01-01T00:00:00.000000000Z","currentTime":"2023-11-14T22:13:20.123000000Z",' +
+        '"healthy":false,"status":{}}',
+    );
+  });
+
+  test('metrics are the text that Prometheus reads', async () => {
+    const { headers, text } = await get('/metrics');
+    expect(headers['content-type']).toMatch(/^text\/plain/);
+    expect(text).toContain('# TYPE orrery_transitions_total counter');
+  });
+});
+
+describe('actors', () => {
+  test('a list hands kind, namespace, state, limit and place on', async () => {
+    const control = scriptedControl();
+    const { body } = await json(
+      '/api/v1/actors?kind=pod&namespace=shop&state=proving&limit=5&after=pod/a/b',
+      { control },
+    );
+    expect(body.actors).toEqual([webPod]);
+    expect(control.asked).toEqual([
+      { kind: 'pod', namespace: 'shop', state: 'proving', limit: 5, after: 'pod/a/b' },
+    ]);
+  });
+
+  test.each(['kind=planet', 'limit=0', 'limit=1.5', `limit=${limits.listActors + 1}`, 'colour=red'])(
+    'a wrong parameter is told: %s',
+    async (query) => {
+      const { status, body } = await json(`/api/v1/actors?${query}`);
+      expect(status).toBe(400);
+      expect(body.error.code).toBe('USAGE');
+      expect(body.error.message).toContain('allowed:');
+    },
+  );
+
+  test('one actor is found by kind, namespace and name, escaped names too', async () => {
+    const control = scriptedControl();
+    expect((await json('/api/v1/actors/pod/shop/web-0', { control })).body.id).toBe('pod/shop/web-0');
+    expect((await json('/api/v1/actors/domain/_/%2A.example.com', { control })).status).toBe(404);
+    expect(control.asked.at(-1)).toBe('domain/_/*.example.com');
+    expect((await json('/api/v1/actors/planet/_/mars')).status).toBe(404);
+  });
+
+  test('what fails for a while is 503, and a bug tells nothing of its inside', async () => {
+    const failing = (error: Error) => scriptedControl({ shards: () => Promise.reject(error) });
+    const away = await json('/api/v1/shards', {
+      control: failing(new OrreryError('BUS_UNREACHABLE', 'no answer')),
+    });
+    expect(away).toEqual({ status: 503, body: { error: { code: 'BUS_UNREACHABLE', message: 'no answer' } } });
+    const bug = await json('/api/v1/shards', { control: failing(new TypeError('x of undefined')) });
+    expect(bug.status).toBe(500);
+    expect(JSON.stringify(bug.body)).not.toContain('undefined');
+  });
+});
+
+describe('machines', () => {
+  test('the statecharts are listed, and each is shown without functions', async () => {
+    const { body } = await json('/api/v1/machines');
+    expect(body.machines).toContainEqual(
+      expect.objectContaining({ name: 'pod', version: expect.any(Number) }),
+    );
+    const pod = await json('/api/v1/machines/pod');
+    expect(pod.body.config.states.deciding.always).toBeInstanceOf(Array);
+    expect((await json('/api/v1/machines/constructor')).status).toBe(404);
+  });
+});
+
+describe('every answer', () => {
+  test.each(['/readyz', '/api/v1/shards', '/nowhere'])('%s carries the security headers', async (url) => {
+    const { headers } = await get(url);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+    });
+  });
+
+  test('an unknown path is a 404 in JSON, another method a 405 that names the allowed ones', async () => {
+    expect(await json('/nowhere?a=b')).toEqual({
+      status: 404,
+      body: { error: { code: 'NOT_FOUND', message: 'there is nothing at /nowhere' } },
+    });
+    const posted = await createHttp(httpOptions()).inject({
+      method: 'POST',
+      url: '/readyz',
+      payload: { a: 1 },
+    });
+    expect(posted.statusCode).toBe(405);
+    expect(posted.headers.allow).toBe('GET, HEAD');
+  });
+
+  test('HEAD is answered like GET, without a body', async () => {
+    const answer = await createHttp(httpOptions()).inject({ method: 'HEAD', url: '/readyz' });
+    expect([answer.statusCode, answer.body]).toEqual([200, '']);
+  });
+});
+
+describe('authorization', () => {
+  test.each([
+    [{}, 401],
+    [{ authorization: 'Bearer wrong' }, 401],
+    [{ authorization: 'Basic good' }, 401],
+    [{ authorization: 'Bearer known' }, 403],
+    [{ authorization: 'bearer good' }, 200],
+  ])('the API with %j is %d', async (headers, status) => {
+    const answer = await get('/api/v1/shards', { authorize: byToken }, headers);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['www-authenticate']).toBe(status === 401 ? 'Bearer' : undefined);
+  });
+
+  test('health and metrics need no token', async () => {
+    for (const url of ['/livez', '/healthz', '/readyz', '/metrics']) {
+      expect((await get(url, { authorize: byToken })).status).toBe(200);
+    }
+  });
+
+  test('while nobody can say who calls, the API is closed', async () => {
+    const authorize = () => Promise.reject(new OrreryError('KUBE_UNREACHABLE', 'no answer'));
+    expect((await get('/api/v1/shards', { authorize })).status).toBe(503);
+  });
+});
+
+describe('the socket', () => {
+  let server: HttpServer | undefined;
+  afterEach(() => server?.close());
+
+  test('it listens on the address asked for and tells the real port', async () => {
+    server = await startHttp(httpOptions());
+    const answer = await fetch(`http://127.0.0.1:${server.address.port}/readyz`);
+    expect(await answer.json()).toEqual({ ready: true, reasons: [] });
+  });
+
+  test('a second server on the port is refused', async () => {
+    server = await startHttp(httpOptions());
+    await expect(startHttp(httpOptions({ port: server.address.port }))).rejects.toThrow('EADDRINUSE');
+  });
+
+  test('closing ends connections that are kept alive, and may be done twice', async () => {
+    server = await startHttp(httpOptions());
+    const socket = connect(server.address.port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.resume();
+    await server.close();
+    await closed;
+    await server.close();
+  });
+
+  test('a body over the limit changes nothing: another method is refused before it is read', async () => {
+    server = await startHttp(httpOptions());
+    const url = `http://127.0.0.1:${server.address.port}/api/v1/actors`;
+    const answer = await fetch(url, { method: 'POST', body: 'x'.repeat(limits.httpBodyBytes + 1) });
+    expect(answer.status).toBe(405);
+  });
+});

@@ -1,0 +1,224 @@
+/**
+ * The repository's own rules, as tests: each rule first on a fixture that breaks it, then on everything.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { missingOptional } from '../scripts/complete-lock.mjs';
+import { machines } from '../src/machines/index.ts';
+import { bannedUses, forbiddenForms, overCeiling, sizesOf } from './tidy/code.ts';
+import { badNames, missingHeader, outsideMentions } from './tidy/files.ts';
+import { forbiddenImports, scatteredPackages } from './tidy/imports.ts';
+import { filesBelow, parseSource, readSource } from './tidy/source.ts';
+import { listed } from './tidy/violation.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const code = filesBelow(root, ['src', 'test', 'bench', 'scripts']).filter((path) => path.endsWith('.ts'));
+const sources = code.map((path) => readSource(root, path));
+const program = sources.filter(({ path }) => path.startsWith('src/'));
+const texts = [
+  ...filesBelow(root, ['src', 'test', 'bench', 'scripts', 'docs', 'deploy', 'examples', '.ci']),
+  ...[
+    'README.md',
+    'CHANGELOG.md',
+    'package.json',
+    'package-lock.json',
+    'biome.json',
+    'tsconfig.json',
+    '.npmrc',
+  ],
+].filter((path) => !/\.(png|jpg|webp|ico|woff2)$/.test(path));
+const manifest: { dependencies: Record<string, string> } = JSON.parse(read('package.json'));
+const recorded: Record<string, number> = JSON.parse(read('test/tidy.baseline.json'));
+
+describe('who may import whom', () => {
+  const found = (path: string, text: string) => forbiddenImports([parseSource(path, text)]).length;
+
+  test.each([
+    ['src/machines/pod.ts', "import { limits } from '../limits.ts'"],
+    ['src/machines/pod.ts', "import { readFileSync } from 'node:fs'"],
+    ['src/machines/pod.ts', "import pino from 'pino'"],
+    ['src/machines/pod.ts', "import { actorId } from '../ids.ts'"],
+    ['src/bus/nats.ts', "import { machines } from '../machines/index.ts'"],
+    ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
+    ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
+    ['src/actors/host.ts', "import { runners } from '../effects/index.ts'"],
+    ['src/actors/host.ts', "export { runners } from '../effects/index.ts'"],
+    ['src/actors/host.ts', "const later = () => import('../effects/index.ts')"],
+    ['src/inspector/server.ts', "import type { KubePort } from '../kube/port.ts'"],
+    ['src/limits.ts', "import { shardOf } from './bus/shard.ts'"],
+    ['src/bus/nats.ts', "import { startReplica } from '../replica.ts'"],
+    ['src/dev/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
+  ])('%s must not say %s', (path, text) => {
+    expect(found(path, text)).toBe(1);
+  });
+
+  test.each([
+    ['src/machines/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
+    ['src/effects/patch.ts', "import type { EffectRunner } from '../effect-runner.ts'"],
+    ['src/kube/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
+    ['src/replica.ts', "import { createHost } from './actors/host.ts'"],
+    ['src/cli/run.ts', "import { startReplica } from '../replica.ts'"],
+  ])('%s may say %s', (path, text) => {
+    expect(found(path, text)).toBe(0);
+  });
+
+  test('every import in src/ is one that its folder may make', () => {
+    expect(listed(forbiddenImports(program))).toEqual([]);
+  });
+});
+
+describe('packages', () => {
+  test('a package that a second file imports, or that is no dependency, is found', () => {
+    const first = parseSource('src/log.ts', "import { pino } from 'pino'");
+    const second = parseSource(
+      'src/bus/nats.ts',
+      "import { pino } from 'pino'; import x from '@left/pad/deep.js'",
+    );
+    const messages = listed(scatteredPackages([first, second], ['pino']));
+    expect(messages).toEqual([
+      expect.stringContaining('src/bus/nats.ts:1 pino is imported by src/log.ts already'),
+      expect.stringContaining('@left/pad is no dependency'),
+    ]);
+  });
+
+  test('each package is a dependency and is imported by one file', () => {
+    expect(listed(scatteredPackages(program, Object.keys(manifest.dependencies)))).toEqual([]);
+  });
+
+  test('the lock names the builds for every platform (else: node scripts/complete-lock.mjs)', () => {
+    expect([...missingOptional(JSON.parse(read('package-lock.json'))).keys()]).toEqual([]);
+  });
+});
+
+describe('time and chance', () => {
+  test.each([
+    'Date.now()',
+    'new Date()',
+    'Date()',
+    'performance.now()',
+    'setTimeout(run, 5)',
+    'globalThis.setInterval(run, 5)',
+    'Math.random()',
+    "import { setTimeout as wait } from 'node:timers/promises'",
+  ])('%s is found, and the message names what to use', (text) => {
+    const [violation] = bannedUses(parseSource('src/actors/host.ts', text));
+    expect(violation?.message).toMatch(/banned: take a (Clock|Random) \(src\//);
+  });
+
+  test('a name that every object has is no banned call', () => {
+    expect(bannedUses(parseSource('src/actors/host.ts', 'valueOf(); constructor()'))).toEqual([]);
+  });
+
+  test('a date made of a number is allowed, and clock.ts may read the time', () => {
+    expect(bannedUses(parseSource('src/actors/host.ts', 'new Date(at)'))).toEqual([]);
+    expect(bannedUses(parseSource('src/clock.ts', 'Date.now()'))).toEqual([]);
+  });
+
+  test('time and chance come in by a Clock and a Random alone', () => {
+    expect(listed(sources.flatMap(bannedUses))).toEqual([]);
+  });
+});
+
+describe('forms', () => {
+  test.each([
+    'export default 1',
+    'let a: any',
+    'a!.b',
+    'enum A { B }',
+    'class A { constructor(readonly b: C) {} }',
+  ])('%s is found', (text) => {
+    expect(forbiddenForms(parseSource('src/a.ts', text))).toHaveLength(1);
+  });
+
+  test('no default export, any, "!", enum or parameter property', () => {
+    expect(listed(sources.flatMap(forbiddenForms))).toEqual([]);
+  });
+});
+
+describe('ceilings', () => {
+  const long = (lines: number) => `function f() {\n${'  g();\n'.repeat(lines - 2)}}\n`;
+  const sizes = (lines: number) => sizesOf(parseSource('src/a.ts', long(lines)));
+
+  test('a function of 61 lines and a file of 401 lines are over', () => {
+    expect(overCeiling(sizes(60), {})).toEqual([]);
+    expect(overCeiling(sizes(61), {})).toEqual(['src/a.ts#f has 61 lines, allowed are 60: split it']);
+    expect(overCeiling(sizesOf(parseSource('src/a.ts', 'g();\n'.repeat(401))), {})).toHaveLength(1);
+  });
+
+  test('lines of a function inside a function count for the inner one alone', () => {
+    const text = `function f() {\n  const g = () => {\n${'    h();\n'.repeat(59)}  };\n  g();\n}\n`;
+    const lengths = sizesOf(parseSource('src/a.ts', text)).map(({ name, lines }) => [name, lines]);
+    expect(lengths).toEqual([
+      ['src/a.ts', 64],
+      ['src/a.ts#f', 4],
+      ['src/a.ts#g', 61],
+    ]);
+  });
+
+  test('a recorded size may shrink and never grow', () => {
+    expect(overCeiling(sizes(70), { 'src/a.ts#f': 70 })).toEqual([]);
+    expect(overCeiling(sizes(71), { 'src/a.ts#f': 70 })).toHaveLength(1);
+    expect(overCeiling(sizes(65), { 'src/a.ts#f': 70 })).toEqual([expect.stringContaining('write 65 into')]);
+    expect(overCeiling(sizes(50), { 'src/a.ts#f': 70 })).toEqual([expect.stringContaining('take it out of')]);
+  });
+
+  test('a group of tests is no function, the tests in it are', () => {
+    const text = `describe('a', () => {\n  test('b', () => {\n${'    g();\n'.repeat(61)}  });\n});\n`;
+    const over = sizesOf(parseSource('test/a.test.ts', text)).filter(({ lines, ceiling }) => lines > ceiling);
+    expect(over).toHaveLength(1);
+  });
+
+  test('no file is longer than 400 lines and no function longer than 60, but for those recorded', () => {
+    expect(overCeiling(sources.flatMap(sizesOf), recorded)).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test.each(['src/bus/utils.ts', 'src/actor-manager.ts', 'src/bus/natsBus.ts'])(
+    'the name %s is found',
+    (path) => {
+      expect(badNames([path])).toHaveLength(1);
+    },
+  );
+
+  test('every file has a name that says its job', () => {
+    expect(listed(badNames([...code, ...filesBelow(root, ['docs', 'deploy'])]))).toEqual([]);
+  });
+
+  test('every file of the program begins with what it owns', () => {
+    expect(missingHeader('src/a.ts', 'const a = 1;')).toHaveLength(1);
+    expect(listed(program.flatMap(({ path, text }) => missingHeader(path, text)))).toEqual([]);
+  });
+
+  test.each([
+    ['/wo', 'rk/main'],
+    ['see ../sha', 'red/design'],
+    ['https://registry.np', 'mjs.org/a'],
+    ['gh', 'cr.io/a/b:1'],
+  ])('a mention of the outside is found: %s%s', (...pieces) => {
+    expect(outsideMentions('docs/a.md', pieces.join(''))).toHaveLength(1);
+  });
+
+  test('the repository stands alone: no path of one machine, no host of a registry', () => {
+    expect(listed(texts.flatMap((path) => outsideMentions(path, read(path))))).toEqual([]);
+  });
+});
+
+describe('machines', () => {
+  test('every chart in src/machines/ is registered under the name of its file', () => {
+    const charts = program.filter(
+      ({ path, text }) => path.startsWith('src/machines/') && text.includes('.createMachine('),
+    );
+    const names = charts.map(({ path }) => path.replace('src/machines/', '').replace('.ts', ''));
+    expect(names.sort()).toEqual(Object.keys(machines).sort());
+  });
+
+  test('every machine is drawn in docs/machines/', () => {
+    const drawn = filesBelow(root, ['docs/machines']);
+    expect(drawn).toEqual(
+      expect.arrayContaining(Object.keys(machines).map((name) => `docs/machines/${name}.md`)),
+    );
+  });
+});

@@ -1,0 +1,145 @@
+/** Rules about what stands in a file: calls, forms and sizes. */
+import { childrenOf, isNode, type Node, nodesOf, type Source } from './source.ts';
+import type { Violation } from './violation.ts';
+
+const clockFiles = ['src/clock.ts', 'src/random.ts'];
+const takeAClock = 'take a Clock (src/clock.ts) and call';
+
+/** Text of the call → what to do instead. */
+const bannedCalls: Readonly<Record<string, string>> = {
+  'Date.now': `${takeAClock} now()`,
+  'performance.now': `${takeAClock} monotonic()`,
+  'process.hrtime': `${takeAClock} monotonic()`,
+  'process.hrtime.bigint': `${takeAClock} monotonic()`,
+  Date: `${takeAClock} now(), then timestamp(ms)`,
+  setTimeout: `${takeAClock} after() or sleep()`,
+  setInterval: `${takeAClock} after() again each time`,
+  'Math.random': 'take a Random (src/random.ts) and call next()',
+  'crypto.randomUUID': 'take a Random (src/random.ts) and call id()',
+  randomUUID: 'take a Random (src/random.ts) and call id()',
+};
+const timerModules = ['node:timers', 'node:timers/promises', 'timers', 'timers/promises'];
+
+/** Time and chance that did not come in by the Clock and the Random handed in (I7). */
+export function bannedUses({ path, tree, text, imports, lineOf }: Source): Violation[] {
+  if (clockFiles.includes(path)) return [];
+  const calls = [...nodesOf(tree)].flatMap((node) => {
+    const name = calledName(node, text) ?? '';
+    const instead = Object.hasOwn(bannedCalls, name) ? bannedCalls[name] : undefined;
+    return instead ? [{ path, line: lineOf(node.start), message: `${name} is banned: ${instead}` }] : [];
+  });
+  const timers = imports
+    .filter(({ target }) => timerModules.includes(target))
+    .map(({ target, line }) => ({
+      path,
+      line,
+      message: `${target} is banned: ${takeAClock} after() or sleep()`,
+    }));
+  return [...calls, ...timers];
+}
+
+/** `Date.now` for `Date.now()`; `Date` for `Date()` and for `new Date()` without an argument. */
+function calledName(node: Node, text: string): string | undefined {
+  const isCall = node.type === 'CallExpression';
+  const isEmptyNew =
+    node.type === 'NewExpression' && Array.isArray(node.arguments) && node.arguments.length === 0;
+  if ((!isCall && !isEmptyNew) || !isNode(node.callee)) return undefined;
+  return text.slice(node.callee.start, node.callee.end).replace(/^globalThis\./, '');
+}
+
+const bannedForms: Readonly<Record<string, string>> = {
+  ExportDefaultDeclaration: 'no default export: name what you export',
+  TSAnyKeyword: 'no any: say what it is, or unknown and look',
+  TSNonNullExpression: 'no "!": handle the case that it is not there',
+  TSEnumDeclaration: 'no enum: a union of texts',
+  TSParameterProperty: 'no parameter property: write the field',
+};
+
+export function forbiddenForms({ path, tree, lineOf }: Source): Violation[] {
+  return [...nodesOf(tree)].flatMap((node) => {
+    const message = bannedForms[node.type];
+    return message ? [{ path, line: lineOf(node.start), message }] : [];
+  });
+}
+
+export interface Size {
+  /** `path`, or `path#function`. */
+  readonly name: string;
+  readonly lines: number;
+  readonly ceiling: number;
+}
+
+const fileCeiling = 400;
+const functionCeiling = 60;
+
+/**
+ * The file and each of its functions with their lengths in lines. Lines of functions inside a function count for those: a
+ * factory with many small functions is read one by one, like a class with many small methods.
+ */
+export function sizesOf({ path, text, tree, lineOf }: Source): Size[] {
+  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  const functions = [...functionsOf(tree, 'module')].map(({ name, node }) => ({
+    name: `${path}#${name}`,
+    lines: ownLines(node, lineOf),
+    ceiling: functionCeiling,
+  }));
+  return [{ name: path, lines, ceiling: fileCeiling }, ...functions];
+}
+
+const functionTypes = ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'];
+
+function* functionsOf(node: Node, name: string): Generator<{ name: string; node: Node }> {
+  // A group of tests is a heading and not a function: its length says nothing.
+  const isHeading =
+    node.type === 'CallExpression' &&
+    isNode(node.callee) &&
+    ['describe', 'suite'].includes(String(node.callee.name));
+  const named = nameOf(node) ?? name;
+  if (functionTypes.includes(node.type)) yield { name: named, node };
+  for (const child of childrenOf(node)) {
+    if (isHeading && functionTypes.includes(child.type)) {
+      for (const inner of childrenOf(child)) yield* functionsOf(inner, named);
+    } else yield* functionsOf(child, named);
+  }
+}
+
+function ownLines(node: Node, lineOf: Source['lineOf']): number {
+  const inner = childrenOf(node).flatMap(outermostFunctions);
+  // The line on which an inner function begins stays with the outer one.
+  const innerLines = inner.map(({ start, end }) => lineOf(end) - lineOf(start));
+  return innerLines.reduce((left, lines) => left - lines, lineOf(node.end) - lineOf(node.start) + 1);
+}
+
+function outermostFunctions(node: Node): Node[] {
+  return functionTypes.includes(node.type) ? [node] : childrenOf(node).flatMap(outermostFunctions);
+}
+
+function nameOf(node: Node): string | undefined {
+  const holder = isNode(node.id) ? node.id : isNode(node.key) ? node.key : undefined;
+  return holder && 'name' in holder ? String(holder.name) : undefined;
+}
+
+/**
+ * Sizes over their ceiling against the recorded ones. A recorded size may only shrink: one that is too large by now must be
+ * lowered, so what was won is not lost again.
+ */
+export function overCeiling(sizes: readonly Size[], recorded: Readonly<Record<string, number>>): string[] {
+  const over = new Map<string, Size>();
+  for (const size of sizes) {
+    const known = over.get(size.name);
+    if (size.lines > size.ceiling && size.lines > (known?.lines ?? 0)) over.set(size.name, size);
+  }
+  const grown = [...over.values()]
+    .filter(({ name, lines }) => lines > (recorded[name] ?? 0))
+    .map(
+      ({ name, lines, ceiling }) =>
+        `${name} has ${lines} lines, allowed are ${recorded[name] ?? ceiling}: split it`,
+    );
+  const shrunk = Object.entries(recorded)
+    .filter(([name, lines]) => (over.get(name)?.lines ?? 0) < lines)
+    .map(([name]) => {
+      const now = over.get(name)?.lines;
+      return `${name}: ${now === undefined ? 'take it out of' : `write ${now} into`} test/tidy.baseline.json`;
+    });
+  return [...grown, ...shrunk];
+}

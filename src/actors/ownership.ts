@@ -47,6 +47,8 @@ interface FenceValue {
   readonly replica: string | null;
   readonly incarnation: string;
   readonly at: number;
+  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
+  readonly releasedAt: number | null;
 }
 
 export interface HoldingView {
@@ -269,7 +271,9 @@ export class Ownership {
   async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
     const { bus, clock } = this.#options;
     const { incarnation } = this.#options.directory();
-    const value: FenceValue = { ...owner, incarnation, at: clock.now() };
+    const before = this.#fences.get(spec.fenceSubject)?.value;
+    const releasedAt = before?.replica === null ? before.at : null;
+    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt };
     const guard = { subject: spec.fenceSubject, sequence: seen };
     const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
     return sequence;

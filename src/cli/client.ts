@@ -4,17 +4,16 @@
  * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev` leaves in the
  * working directory, then the defaults; whether it can be reached is known within `limits.cliConnectMs`.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { systemClock, type Timer } from '../clock.ts';
 import { type ClientConfig, type FlagTexts, isGiven, natsAccess, readClientConfig } from '../config.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
+import { hasCode, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { silentLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
 import type { ControlPort } from '../views.ts';
+import { devFile, readDevFile } from './dev-file.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Client {
@@ -22,9 +21,6 @@ export interface Client {
   readonly bus: Bus;
   readonly subjects: Subjects;
 }
-
-/** Where `orrery dev` writes how to reach it, below the working directory. */
-export const devFile = join('.orrery', 'dev.json');
 
 /**
  * Runs `use` with a connection and closes it afterwards.
@@ -93,28 +89,12 @@ export async function bounded<T>(work: Promise<T>, overdue: () => OrreryError): 
 
 /** The configuration, and in words where it came from. */
 export function whichOrrery(given: FlagTexts, terminal: Terminal): { config: ClientConfig; source: string } {
-  const file = join(terminal.directory, devFile);
-  if (isGiven('nats', given, terminal.env) || !existsSync(file)) {
-    return { config: readClientConfig(given, terminal.env), source: '--nats' };
-  }
-  const { nats, cluster } = readDevFile(file);
-  const fromFile = isGiven('cluster', given, terminal.env) ? { nats } : { nats, cluster };
-  return { config: readClientConfig({ ...given, ...fromFile }, terminal.env), source: devFile };
-}
-
-function readDevFile(file: string): { nats: string; cluster: string } {
-  try {
-    const written: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (typeof written === 'object' && written !== null && 'nats' in written && 'cluster' in written) {
-      return { nats: String(written.nats), cluster: String(written.cluster) };
-    }
-    throw new Error('it has no "nats" and "cluster"');
-  } catch (error) {
-    throw new OrreryError(
-      'USAGE',
-      `${devFile} cannot be read (${asError(error).message}): remove it or give --nats`,
-    );
-  }
+  const { env, directory } = terminal;
+  const found = isGiven('nats', given, env) ? undefined : readDevFile(directory);
+  if (found === undefined) return { config: readClientConfig(given, env), source: '--nats' };
+  const { nats, cluster } = found;
+  const fromFile = isGiven('cluster', given, env) ? { nats } : { nats, cluster };
+  return { config: readClientConfig({ ...given, ...fromFile }, env), source: devFile };
 }
 
 /** NATS is there, Orrery is not. */

@@ -8,6 +8,7 @@ import { type Scenario, startScenario } from '../dev/scenario.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
+import { writeDevFile } from './dev-file.ts';
 import type { Program } from './parser.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
@@ -27,6 +28,14 @@ Examples:
 
 Ctrl-C stops everything. While it runs: KUBECONFIG=.orrery/kubeconfig kubectl get pods -A`;
 
+/** Orrery's cluster name on the NATS server here. */
+const clusterName = 'dev';
+
+/**
+ * A controller manager writes slices too, and now and then a second late (its client is throttled); a Pod must serve until the last
+ * slice has let go of it.
+ */
+const slowDrain = '3s';
 /** More replicas than this on one machine show nothing new. */
 const replicasMax = 16;
 
@@ -61,12 +70,16 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     replicas: read('replicas', flags.replicas, wholeNumber(0, replicasMax)),
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    cluster: clusterName,
     print,
   };
+  let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
   let scenario: Scenario | undefined;
   try {
     cluster = await startDevCluster(options, signal);
+    const http = cluster.replicas.map(({ url }) => url);
+    forgetAddresses = writeDevFile(cluster.dir, { nats: cluster.natsUrl, cluster: clusterName, http });
     await announce(cluster, terminal, signal);
     if (flags.scenario && options.replicas > 0) scenario = play(cluster, parts, print);
     await interrupted(signal);
@@ -74,6 +87,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     if (!signal.aborted) throw thrown;
   } finally {
     if (cluster !== undefined) print('stopping');
+    forgetAddresses();
     await scenario?.stop();
     await cluster?.stop();
   }
@@ -100,7 +114,8 @@ function play(
 ): Scenario {
   const { kube, routing, nodeName, controlPlane } = cluster;
   const placed = controlPlane.hasScheduler ? { nodeName } : {};
-  const scenario = startScenario({ ...parts, kube, routing, print, ...placed });
+  const patient = controlPlane.hasControllers ? { drain: slowDrain } : {};
+  const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
   scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
   return scenario;
 }

@@ -8,7 +8,7 @@ import { readActorId } from './actor-argument.ts';
 import { bounded, type Client, withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { change, clockTime, effectList } from './words.ts';
+import { change, clockTime, effectList, eventName } from './words.ts';
 
 interface EventsOptions {
   readonly follow?: boolean;
@@ -94,5 +94,5 @@ function line(transition: Transition, { style }: Terminal): string {
   const { at, id, rev, event, effects, replica } = transition;
   const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
   const where = style('dim', `rev ${rev} on ${replica}`);
-  return `${clockTime(at)}  ${id}  ${event.type}: ${change(transition)}${asked}  ${where}`;
+  return `${clockTime(at)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}`;
 }

@@ -6,7 +6,7 @@ import { readActorId } from './actor-argument.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { age, change, effectList, timerName, until } from './words.ts';
+import { age, change, effectList, eventName, timerName, until } from './words.ts';
 
 const examples = `
 Examples:
@@ -64,18 +64,34 @@ function standing(
   ];
 }
 
+/** More than these are in the JSON; a person reads backwards and stops. */
+const stepsShown = 10;
+
+/** The latest steps, oldest first; repeated ones that asked for nothing are counted on one line. */
 function why({ recent }: ActorView, now: number): string[] {
-  return recent.flatMap((step) => [
-    `${age(now - step.at).padStart(6)} ago  ${step.event.type}: ${change(step)}`,
-    ...details(step).map((line) => `            ${line}`),
-  ]);
+  const lines: { text: string; at: number; times: number }[] = [];
+  for (const step of recent) {
+    const last = lines.at(-1);
+    const text = stepText(step);
+    if (last?.text === text && step.effects.length === 0) {
+      last.times++;
+      last.at = step.at;
+    } else lines.push({ text, at: step.at, times: 1 });
+  }
+  return lines
+    .slice(-stepsShown)
+    .map(
+      ({ text, at, times }) =>
+        `${age(now - at).padStart(6)} ago  ${text}${times > 1 ? ` (${times} times)` : ''}`,
+    );
 }
 
-function details({ cause, effects }: Transition): string[] {
-  return [
-    ...(cause === null ? [] : [`because of ${cause}`]),
-    ...(effects.length === 0 ? [] : [`asked for ${effectList(effects)}`]),
-  ];
+function stepText(step: Transition): string {
+  const { event, cause, from, to, effects } = step;
+  const stays = from === to ? 'nothing changes' : change(step);
+  const asked = effects.length === 0 ? '' : `; asked for ${effectList(effects)}`;
+  const because = cause === null ? '' : ` (because of ${cause})`;
+  return `${eventName(event.type)}: ${stays}${asked}${because}`;
 }
 
 function waits({ timers, accepts }: ActorView, now: number): string[] {

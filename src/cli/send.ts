@@ -5,7 +5,7 @@ import { readActorId } from './actor-argument.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { change, effectList } from './words.ts';
+import { change, effectList, eventName } from './words.ts';
 
 const examples = `
 Examples:
@@ -57,7 +57,7 @@ function taken(transition: Transition | null, id: string): string {
   if (transition === null) return `${id} took it and nothing changed`;
   const { event, rev, effects } = transition;
   const asked = effects.length === 0 ? '' : `, asked for ${effectList(effects)}`;
-  return `${id}: ${event.type}: ${change(transition)} (revision ${rev}${asked})`;
+  return `${id}: ${eventName(event.type)}: ${change(transition)} (revision ${rev}${asked})`;
 }
 
 function refused(

@@ -32,10 +32,20 @@ export function timerName(event: string): string {
   return /^\d+$/.test(delay) ? `after ${Number(delay) / 1000} s` : delay;
 }
 
-/** `proving → marking`; an actor that begins has only the second. */
-export function change({ from, to }: Transition): string {
+/** The type of an event; a deadline that came is called by the delay's name: `after askAgain`. */
+export function eventName(type: string): string {
+  const name = timerName(type);
+  return name === type || name.startsWith('after ') ? name : `after ${name}`;
+}
+
+/** `proving → marking`; of parallel regions only those that changed; an actor that begins has only the second. */
+export function change({ from, to }: Pick<Transition, 'from' | 'to'>): string {
   if (from === null) return `began in ${to}`;
-  return from === to ? `stays ${to}` : `${from} → ${to}`;
+  if (from === to) return `stays ${to}`;
+  const [before, after] = [from.split(','), to.split(',')];
+  const left = before.filter((part) => !after.includes(part));
+  const entered = after.filter((part) => !before.includes(part));
+  return `${left.join(',')} → ${entered.join(',')}`;
 }
 
 /** `message.send ×3, pod-condition.patch` */

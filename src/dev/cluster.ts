@@ -16,12 +16,12 @@ import type { Log } from '../log.ts';
 import type { Random } from '../random.ts';
 import { type AddressRange, claimRange } from './addresses.ts';
 import { startKubeApi } from './api/server.ts';
-import { type ControlPlane, findControlPlane } from './control-plane.ts';
+import { type ControlPlane, findControlPlane, noControlPlane } from './control-plane.ts';
 import type { DurationRange } from './durations.ts';
 import { startEndpoints } from './endpoints.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Kubelet, startKubelet } from './kubelet.ts';
-import { ensureAll, readManifests } from './manifests.ts';
+import { ensureDefinitions, readManifests } from './manifests.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import type { DevParts } from './parts.ts';
 import { createReplicas, type DevReplica } from './replicas.ts';
@@ -108,9 +108,10 @@ async function build(
   const kubeconfig = await provideApi(options, dir, range, onStop);
   const kube = connectKube({ kubeconfig, clock, random, log });
   onStop(() => kube.close());
-  await ensureAll(kube, await readManifests(crdFolder), signal);
+  await ensureDefinitions(kube, await readManifests(crdFolder), clock, signal);
 
-  const controlPlane = await findControlPlane(kube, clock, signal);
+  const isOwn = options.kubeconfig === undefined;
+  const controlPlane = isOwn ? noControlPlane : await findControlPlane(kube, clock, signal);
   const parts = await startParts(options, { kube, clock, random, log }, range, controlPlane, signal, onStop);
   const replicas = await createReplicas({
     count: options.replicas,

@@ -24,6 +24,17 @@ const leases: KubeResource = {
 /** Both are renewed every 2 s and given up after 15 s; a minute leaves room for clocks that differ. */
 const freshMs = 60_000;
 
+const serviceAccounts: KubeResource = {
+  group: '',
+  version: 'v1',
+  plural: 'serviceaccounts',
+  kind: 'ServiceAccount',
+  namespaced: true,
+};
+
+export const noControlPlane: ControlPlane = { hasControllers: false, hasScheduler: false };
+
+/** What a real cluster has. A controller manager without leader election is told by the service account that only it makes. */
 export async function findControlPlane(
   kube: KubePort,
   clock: Clock,
@@ -34,8 +45,9 @@ export async function findControlPlane(
     const renewed = Date.parse(String(asRecord(lease?.spec).renewTime ?? ''));
     return clock.now() - renewed < freshMs;
   };
+  const account = await find(kube, serviceAccounts, 'default', 'default', signal);
   return {
-    hasControllers: await isLed('kube-controller-manager'),
+    hasControllers: account !== undefined || (await isLed('kube-controller-manager')),
     hasScheduler: await isLed('kube-scheduler'),
   };
 }

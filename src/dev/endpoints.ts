@@ -28,6 +28,9 @@ import type { DevPart, DevParts } from './parts.ts';
 import { createReconciler } from './reconciler.ts';
 import { deleteThis } from './workload-parts.ts';
 
+/** The first change is written at once; those of a burst together. */
+const restMs = 50;
+
 export interface EndpointsOptions extends DevParts {
   readonly onlyAnnotated?: boolean;
 }
@@ -68,7 +71,7 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
     }
   };
 
-  const queue = createReconciler({ ...options, name: 'endpoints', reconcile });
+  const queue = createReconciler({ ...options, name: 'endpoints', reconcile, restMs });
   const wakeServicesOf = (pod: PodObject | undefined) => {
     if (pod === undefined) return;
     for (const service of serviceInformer.all()) if (isSelected(service, pod)) queue.enqueue(keyOf(service));

@@ -4,8 +4,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { type Clock, sleep } from '../clock.ts';
 import { asError, hasCode, OrreryError } from '../errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../kube/port.ts';
+import { customResourceDefinitions } from '../kube/resources.ts';
+import { limits } from '../limits.ts';
+import type { PodObject } from './objects.ts';
 
 /** Every object of every YAML file of the folder, files in order of their names. */
 export async function readManifests(folder: string): Promise<KubeObject[]> {
@@ -59,4 +63,30 @@ export async function ensureAll(
     const resource = await kube.resolve(object.apiVersion ?? 'v1', object.kind ?? '', signal);
     await ensureObject(kube, resource, object, signal);
   }
+}
+
+/** Creates or merges custom resource definitions, and waits until each is served. */
+export async function ensureDefinitions(
+  kube: KubePort,
+  definitions: readonly KubeObject[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  await ensureAll(kube, definitions, signal);
+  const deadline = clock.monotonic() + limits.devStartMs;
+  for (const { metadata } of definitions) {
+    while (!isEstablished(await kube.get(customResourceDefinitions, undefined, metadata.name, signal))) {
+      if (clock.monotonic() > deadline)
+        throw new OrreryError('KUBE_SERVER', `the API server does not serve ${metadata.name}`);
+      await sleep(clock, establishedPauseMs, signal);
+    }
+  }
+}
+
+const establishedPauseMs = 50;
+
+function isEstablished(definition: KubeObject): boolean {
+  // A definition has conditions of the same form as a Pod's.
+  const { status }: PodObject = definition;
+  return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') === true;
 }

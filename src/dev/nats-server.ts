@@ -80,6 +80,8 @@ export async function startNatsServer(options: NatsServerOptions): Promise<NatsS
   await writeFile(configFile, `${JSON.stringify(configOf(options), null, 2)}\n`);
   const child = spawn('sh', ['-c', watchdog, 'nats-watchdog', path, '-c', configFile], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own: Ctrl-C at the terminal is for us, who stop the server last.
+    detached: true,
   });
   // A closed pipe is how the child learns of our end; that it is gone before us is no error here.
   child.stdin?.on('error', () => undefined);

@@ -14,7 +14,8 @@ import { limits } from '../limits.ts';
 
 export interface ReplicaOptions {
   readonly name: string;
-  /** Arguments after `src/main.ts`. */
+  /** Default: `src/main.ts`. */
+  readonly program?: string;
   readonly args: readonly string[];
   /** Both output streams are appended here. */
   readonly logFile: string;
@@ -101,7 +102,7 @@ export function createReplica(options: ReplicaOptions): ReplicaProcess {
 function launch(options: ReplicaOptions): ChildProcess {
   const log = openSync(options.logFile, 'a');
   try {
-    return spawn(process.execPath, ['--import', tetherUrl, mainFile, ...options.args], {
+    return spawn(process.execPath, ['--import', tetherUrl, options.program ?? mainFile, ...options.args], {
       cwd: root,
       stdio: ['ignore', log, log, 'ipc'],
       env: { ...process.env, ...options.env },

@@ -18,6 +18,8 @@ export interface ReconcilerOptions extends Omit<DevParts, 'kube'> {
   /** For the log. */
   readonly name: string;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
+  /** A key is left alone for so long after each run, so that a burst of changes becomes few runs; ms, default 0. */
+  readonly restMs?: number;
 }
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -27,6 +29,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const waiting = new Set<string>();
   const running = new Map<string, Promise<void>>();
   const again = new Set<string>();
+  const resting = new Map<string, Timer>();
   const failures = new Map<string, number>();
   const timers = new Map<string, { at: number; timer: Timer }>();
 
@@ -42,12 +45,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     timers.set(key, { at, timer });
   };
 
-  const run = async (key: string) => {
+  const run = async (key: string): Promise<string> => {
     try {
       await options.reconcile(key, signal);
       failures.delete(key);
     } catch (thrown) {
-      if (signal.aborted) return;
+      if (signal.aborted) return key;
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
       const facts = { object: key, error: asError(thrown).message };
@@ -55,27 +58,34 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       else log.warn(facts, `${name}: failed, again`);
       later(key, jittered(Math.min(10 * 2 ** (count - 1), limits.devRetryMaxMs), 0.3, random));
     }
+    return key;
+  };
+
+  const rest = (key: string) => {
+    const wake = () => {
+      running.delete(key);
+      resting.delete(key);
+      if (again.delete(key)) waiting.add(key);
+      pump();
+    };
+    if (options.restMs === undefined || signal.aborted) return wake();
+    running.delete(key);
+    resting.set(key, clock.after(options.restMs, wake));
+    pump();
   };
 
   const pump = () => {
     for (const key of waiting) {
       if (running.size >= limits.devReconcilesInFlight || signal.aborted) return;
       waiting.delete(key);
-      const done = Promise.resolve(key)
-        .then(run)
-        .finally(() => {
-          running.delete(key);
-          if (again.delete(key)) waiting.add(key);
-          pump();
-        });
-      running.set(key, done);
+      running.set(key, Promise.resolve(key).then(run).then(rest));
     }
   };
 
   const enqueue = (key: string, delayMs = 0) => {
     if (signal.aborted) return;
     if (delayMs > 0) return later(key, delayMs);
-    if (running.has(key)) again.add(key);
+    if (running.has(key) || resting.has(key)) again.add(key);
     else waiting.add(key);
     pump();
   };
@@ -85,7 +95,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     async stop() {
       stopping.abort();
       for (const { timer } of timers.values()) timer.cancel();
+      for (const timer of resting.values()) timer.cancel();
       timers.clear();
+      resting.clear();
       waiting.clear();
       again.clear();
       await Promise.allSettled(running.values());

@@ -126,6 +126,7 @@ interface Run {
 function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, onEnd: () => void): Run {
   const { resource, subjects, encode, world, metrics } = options;
   const kind = resourceName(resource);
+  const measured = resource.plural === '' ? name : kind;
   const interest = createInterest(resource);
   const begun = Promise.withResolvers<void>();
   // Whoever does not wait for it learns of a loss by onLost.
@@ -146,7 +147,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
     ...options,
     guard: { subject: subjects.worldFence(name), sequence: fence },
     take: picture.take,
-    onLag: (seconds) => metrics.worldLag(name, seconds),
+    onLag: (seconds) => metrics.worldLag(measured, seconds),
     onLost(error) {
       end(error);
       options.onLost(error);
@@ -171,7 +172,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
       interest,
       picture,
       onListed: () => state.again(),
-      onRestart: () => metrics.watchRestarts(name),
+      onRestart: () => metrics.watchRestarts(measured),
     };
     scopes = namespacesOf(options).map((namespace) => startScope({ ...parts, namespace }));
     // What stands in the world and is not followed any more must go.

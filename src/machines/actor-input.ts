@@ -1,6 +1,6 @@
+/** What a durable actor knows from its birth: its own name. The host fills it in from the id. */
 import type { ActorId } from '../ids.ts';
 
-/** What every durable actor's chart is begun with. */
 export interface ActorInput {
   readonly id: ActorId;
   readonly namespace: string;

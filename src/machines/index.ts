@@ -7,6 +7,7 @@ import type { AnyStateMachine } from 'xstate';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
+import { watchDescription, watchMachine, watchVersion } from './watch.ts';
 
 export interface Chart {
   readonly name: string;
@@ -42,6 +43,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     version: shardVersion,
     description: shardDescription,
     machine: shardMachine,
+    durable: false,
+    createdBy: [],
+  },
+  watch: {
+    name: 'watch',
+    version: watchVersion,
+    description: watchDescription,
+    machine: watchMachine,
     durable: false,
     createdBy: [],
   },

@@ -75,6 +75,12 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
   };
 }
 
+/** What changes when a Service's route is lost. */
+export function withoutProof({ proofs, asked }: PodContext, service: string): Partial<PodContext> {
+  const { [service]: _lost, ...kept } = proofs;
+  return { proofs: kept, asked: asked.filter((name) => name !== service), lostRoute: service };
+}
+
 export const provable = (facts: PodFacts | null): facts is PodFacts =>
   valid(facts) !== null &&
   facts?.gated === true &&

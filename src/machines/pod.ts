@@ -31,6 +31,7 @@ import {
   verifiedMessage,
   withdrawal,
   withdrawnNote,
+  withoutProof,
 } from './pod-context.ts';
 
 export const podVersion = 1;
@@ -124,15 +125,9 @@ export const podMachine = setup({
           }
         : {},
     ),
-    dropProof: assign(({ context, event }) => {
-      if (event.type !== 'route.lost') return {};
-      const { [event.service]: _lost, ...proofs } = context.proofs;
-      return {
-        proofs,
-        asked: context.asked.filter((name) => name !== event.service),
-        lostRoute: event.service,
-      };
-    }),
+    dropProof: assign(({ context, event }) =>
+      event.type === 'route.lost' ? withoutProof(context, event.service) : {},
+    ),
     hold: assign(({ context, event }) => ({
       heldSince: context.heldSince ?? (event as Stamp).at,
       asked: [],

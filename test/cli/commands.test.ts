@@ -41,6 +41,14 @@ const transition: Transition = {
   to: 'proving.asking',
   effects: [{ type: 'message.send' }, { type: 'message.send' }],
 };
+const idle: Transition = {
+  ...transition,
+  event: { type: 'route.wanted' },
+  cause: null,
+  from: 'a',
+  to: 'a',
+  effects: [],
+};
 const web1: ActorView = {
   ...summary('web-1', { state: 'proving.asking', since: now - 42_000 }),
   machine: 'pod',
@@ -50,7 +58,7 @@ const web1: ActorView = {
   context: {},
   timers: [{ event: 'xstate.after.askAgain.pod.proving.asking', at: now + 600_000 }],
   pending: [{ key: 'pod/shop/web-1/4/0', type: 'message.send' }],
-  recent: [transition],
+  recent: [transition, ...[5, 6, 7].map((rev) => ({ ...idle, rev }))],
   accepts: ['route.proven', 'pod.recheck'],
 };
 const shard = (number: number, more: Partial<ShardView> = {}): ShardView => ({
@@ -155,9 +163,10 @@ describe('orrery explain', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^pod\/shop\/web-1 is in proving\.asking, for \d+s\n/);
     expect(out).toContain('proving: Waits until each Service has been seen to reach this Pod.');
-    expect(out).toContain('pod.observed: deciding → proving.asking');
-    expect(out).toContain('because of service/shop/web/9/0');
-    expect(out).toContain('asked for message.send ×2');
+    expect(out).toMatch(
+      /\d+s ago {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web\/9\/0\)\n/,
+    );
+    expect(out).toContain('route.wanted: nothing changes (3 times)');
     expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
     expect(out).toContain('any of the events route.proven, pod.recheck');
     expect(out).toContain('message.send  (pod/shop/web-1/4/0)');

@@ -1,6 +1,6 @@
 /** How times, timers and changes are said. */
 import { describe, expect, test } from 'vitest';
-import { age, change, effectList, timerName, until } from '../../src/cli/words.ts';
+import { age, change, effectList, eventName, timerName, until } from '../../src/cli/words.ts';
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 
@@ -34,20 +34,17 @@ test("a timer is called by the chart's own name for the delay", () => {
   expect(timerName('xstate.after.askAgain.pod.proving.asking')).toBe('askAgain');
   expect(timerName('xstate.after.5000.pod.proving')).toBe('after 5 s');
   expect(timerName('poll')).toBe('poll');
+  expect(eventName('xstate.after.askAgain.pod.proving.asking')).toBe('after askAgain');
+  expect(eventName('xstate.after.5000.pod.proving')).toBe('after 5 s');
+  expect(eventName('pod.recheck')).toBe('pod.recheck');
 });
 
 test('a change is a beginning, a way, or a stay; effects are counted', () => {
-  const step = {
-    id: 'pod/a/b',
-    rev: 1,
-    fence: 1,
-    replica: 'r',
-    at: 0,
-    cause: null,
-    event: { type: 'e' },
-  } as const;
-  expect(change({ ...step, from: null, to: 'a', effects: [] })).toBe('began in a');
-  expect(change({ ...step, from: 'a', to: 'b', effects: [] })).toBe('a → b');
-  expect(change({ ...step, from: 'a', to: 'a', effects: [] })).toBe('stays a');
+  expect(change({ from: null, to: 'a' })).toBe('began in a');
+  expect(change({ from: 'a', to: 'b' })).toBe('a → b');
+  expect(change({ from: 'a', to: 'a' })).toBe('stays a');
+  expect(change({ from: 'routes.idle,endpoints.ignored', to: 'routes.sampling,endpoints.ignored' })).toBe(
+    'routes.idle → routes.sampling',
+  );
   expect(effectList([{ type: 'x' }, { type: 'y' }, { type: 'x' }])).toBe('x ×2, y');
 });

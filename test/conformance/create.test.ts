@@ -2,7 +2,11 @@ import { describe, expect } from 'vitest';
 import { causeFields, configMap, metaOf, namesOf, test, uidOf, versionOf } from './conformance.ts';
 
 describe('create', () => {
-  test('a new object gets an identity: uid, version, creation time in whole seconds', async ({ api, core, namespace }) => {
+  test('a new object gets an identity: uid, version, creation time in whole seconds', async ({
+    api,
+    core,
+    namespace,
+  }) => {
     const reply = await api.post(`${core}/configmaps`, configMap('a', { labels: { l: 'v' } }, { k: 'v' }));
     expect(reply.code).toBe(201);
     expect(reply.body).toMatchObject({
@@ -40,7 +44,8 @@ describe('create', () => {
   test('generateName makes names that start with it and end with five characters', async ({ api, core }) => {
     const first = await api.post(`${core}/configmaps`, { metadata: { generateName: 'gen-' } });
     const second = await api.post(`${core}/configmaps`, { metadata: { generateName: 'gen-' } });
-    for (const reply of [first, second]) expect(String(metaOf(reply).name)).toMatch(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    for (const reply of [first, second])
+      expect(String(metaOf(reply).name)).toMatch(/^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(metaOf(first).name).not.toBe(metaOf(second).name);
     expect(metaOf(first).generateName).toBe('gen-');
   });
@@ -76,7 +81,10 @@ describe('create', () => {
   test('nothing is created in a namespace that does not exist', async ({ api }) => {
     const reply = await api.post('/api/v1/namespaces/does-not-exist/configmaps', configMap('a'));
     expect(reply.code).toBe(404);
-    expect(reply.body).toMatchObject({ reason: 'NotFound', message: 'namespaces "does-not-exist" not found' });
+    expect(reply.body).toMatchObject({
+      reason: 'NotFound',
+      message: 'namespaces "does-not-exist" not found',
+    });
   });
 
   test('an object of another namespace than the path is refused with 400', async ({ api, core }) => {
@@ -127,7 +135,10 @@ describe('create', () => {
     },
   );
 
-  test('labels, annotations, finalizers and owners that break the rules are all named', async ({ api, core }) => {
+  test('labels, annotations, finalizers and owners that break the rules are all named', async ({
+    api,
+    core,
+  }) => {
     const reply = await api.post(
       `${core}/configmaps`,
       configMap('a', {
@@ -141,6 +152,7 @@ describe('create', () => {
     expect(causeFields(reply)).toEqual([
       'metadata.annotations',
       'metadata.finalizers',
+      'metadata.finalizers[0]',
       'metadata.labels',
       'metadata.ownerReferences.name',
       'metadata.ownerReferences.uid',
@@ -149,7 +161,10 @@ describe('create', () => {
 
   test('two controllers of one object are refused', async ({ api, core }) => {
     const owner = (name: string) => ({ apiVersion: 'v1', kind: 'Pod', name, uid: name, controller: true });
-    const reply = await api.post(`${core}/configmaps`, configMap('a', { ownerReferences: [owner('x'), owner('y')] }));
+    const reply = await api.post(
+      `${core}/configmaps`,
+      configMap('a', { ownerReferences: [owner('x'), owner('y')] }),
+    );
     expect(reply.code).toBe(422);
     expect(causeFields(reply)).toEqual(['metadata.ownerReferences']);
   });
@@ -208,7 +223,10 @@ describe('create', () => {
   });
 
   test('a body beyond 3 MiB is refused', async ({ api, core }) => {
-    const reply = await api.post(`${core}/configmaps`, configMap('a', {}, { k: 'x'.repeat(3 * 1024 * 1024) }));
+    const reply = await api.post(
+      `${core}/configmaps`,
+      configMap('a', {}, { k: 'x'.repeat(3 * 1024 * 1024) }),
+    );
     expect(reply.code).toBe(413);
     expect(reply.body.reason).toBe('RequestEntityTooLarge');
   });

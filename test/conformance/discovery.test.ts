@@ -16,7 +16,13 @@ describe('discovery', () => {
   test('/apis names every group with its preferred version', async ({ api }) => {
     const reply = await api.get('/apis');
     expect(reply.body.kind).toBe('APIGroupList');
-    for (const name of ['apps', 'discovery.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'apiextensions.k8s.io'])
+    for (const name of [
+      'apps',
+      'discovery.k8s.io',
+      'coordination.k8s.io',
+      'events.k8s.io',
+      'apiextensions.k8s.io',
+    ])
       expect(reply.body.groups).toContainEqual({
         name,
         versions: [{ groupVersion: `${name}/v1`, version: 'v1' }],
@@ -42,15 +48,18 @@ describe('discovery', () => {
     ['/apis/apps/v1', 'statefulsets', 'StatefulSet', 'sts', true],
     ['/apis/apps/v1', 'replicasets', 'ReplicaSet', 'rs', true],
     ['/apis/apiextensions.k8s.io/v1', 'customresourcedefinitions', 'CustomResourceDefinition', 'crd', false],
-  ] as const)('%s lists %s with kind, short name and scope', async ([path, name, kind, short, namespaced], { api }) => {
-    const reply = await api.get(path);
-    expect(reply.body.kind).toBe('APIResourceList');
-    const found = resource(reply, name);
-    expect(found).toMatchObject({ kind, namespaced, singularName: kind.toLowerCase() });
-    expect(found?.shortNames).toContain(short);
-    for (const verb of ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'])
-      expect(found?.verbs).toContain(verb);
-  });
+  ] as const)(
+    '%s lists %s with kind, short name and scope',
+    async ([path, name, kind, short, namespaced], { api }) => {
+      const reply = await api.get(path);
+      expect(reply.body.kind).toBe('APIResourceList');
+      const found = resource(reply, name);
+      expect(found).toMatchObject({ kind, namespaced, singularName: kind.toLowerCase() });
+      expect(found?.shortNames).toContain(short);
+      for (const verb of ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'])
+        expect(found?.verbs).toContain(verb);
+    },
+  );
 
   test.for([
     ['/api/v1', 'pods/status'],

@@ -4,7 +4,10 @@ import { configMap, metaOf, pod, test } from './conformance.ts';
 
 describe('JSON merge patch', () => {
   test('merges maps, replaces lists, and removes what is null', async ({ api, core }) => {
-    await api.post(`${core}/configmaps`, configMap('a', { finalizers: ['x.example.com/a'] }, { keep: '1', go: '2' }));
+    await api.post(
+      `${core}/configmaps`,
+      configMap('a', { finalizers: ['x.example.com/a'] }, { keep: '1', go: '2' }),
+    );
     const reply = await api.patch(`${core}/configmaps/a`, 'merge', {
       metadata: { finalizers: ['x.example.com/b'] },
       data: { go: null, come: '3' },
@@ -49,7 +52,10 @@ describe('JSON patch', () => {
   });
 
   test('reaches into lists by index and behind their end', async ({ api, core }) => {
-    await api.post(`${core}/configmaps`, configMap('a', { finalizers: ['x.example.com/a', 'x.example.com/c'] }));
+    await api.post(
+      `${core}/configmaps`,
+      configMap('a', { finalizers: ['x.example.com/a', 'x.example.com/c'] }),
+    );
     const reply = await api.patch(`${core}/configmaps/a`, 'json', [
       { op: 'add', path: '/metadata/finalizers/1', value: 'x.example.com/b' },
       { op: 'add', path: '/metadata/finalizers/-', value: 'x.example.com/d' },
@@ -92,7 +98,10 @@ describe('JSON patch', () => {
 
 describe('strategic merge patch', () => {
   const conditions = (body: JsonObject) => ((body.status as JsonObject).conditions ?? []) as JsonObject[];
-  const types = (body: JsonObject) => conditions(body).map((condition) => condition.type).sort();
+  const types = (body: JsonObject) =>
+    conditions(body)
+      .map((condition) => condition.type)
+      .sort();
 
   test('merges conditions by type', async ({ api, core }) => {
     await api.post(`${core}/pods`, pod('a'));
@@ -108,9 +117,14 @@ describe('strategic merge patch', () => {
   test('puts a new item before those that are there', async ({ api, core }) => {
     await api.post(`${core}/pods`, pod('a'));
     for (const type of ['example.com/one', 'example.com/two'])
-      await api.patch(`${core}/pods/a/status`, 'strategic', { status: { conditions: [{ type, status: 'True' }] } });
+      await api.patch(`${core}/pods/a/status`, 'strategic', {
+        status: { conditions: [{ type, status: 'True' }] },
+      });
     const { body } = await api.get(`${core}/pods/a`);
-    expect(conditions(body).map((condition) => condition.type)).toEqual(['example.com/two', 'example.com/one']);
+    expect(conditions(body).map((condition) => condition.type)).toEqual([
+      'example.com/two',
+      'example.com/one',
+    ]);
   });
 
   test('removes an item by $patch: delete', async ({ api, core }) => {
@@ -145,7 +159,14 @@ describe('strategic merge patch', () => {
           metadata: { labels },
           spec: {
             containers: [
-              { name: 'one', image: 'one:1', env: [{ name: 'A', value: '1' }, { name: 'B', value: '2' }] },
+              {
+                name: 'one',
+                image: 'one:1',
+                env: [
+                  { name: 'A', value: '1' },
+                  { name: 'B', value: '2' },
+                ],
+              },
               { name: 'two', image: 'two:1' },
             ],
           },
@@ -155,7 +176,9 @@ describe('strategic merge patch', () => {
     const reply = await api.patch(`${path}/a`, 'strategic', {
       spec: { template: { spec: { containers: [{ name: 'one', env: [{ name: 'B', value: '3' }] }] } } },
     });
-    const { containers } = ((reply.body.spec as JsonObject).template as JsonObject).spec as { containers: JsonObject[] };
+    const { containers } = ((reply.body.spec as JsonObject).template as JsonObject).spec as {
+      containers: JsonObject[];
+    };
     const byName = new Map(containers.map((container) => [container.name, container]));
     expect([...byName.keys()].sort()).toEqual(['one', 'two']);
     expect(byName.get('one')).toMatchObject({ image: 'one:1' });
@@ -169,12 +192,20 @@ describe('strategic merge patch', () => {
 
   test('merges owner references by uid', async ({ api, core }) => {
     // Owners of a kind that no server knows are never collected.
-    const owner = (uid: string, name: string) => ({ apiVersion: 'nobody.example.com/v1', kind: 'Nobody', name, uid });
+    const owner = (uid: string, name: string) => ({
+      apiVersion: 'nobody.example.com/v1',
+      kind: 'Nobody',
+      name,
+      uid,
+    });
     await api.post(`${core}/configmaps`, configMap('a', { ownerReferences: [owner('u1', 'one')] }));
     const reply = await api.patch(`${core}/configmaps/a`, 'strategic', {
       metadata: { ownerReferences: [owner('u2', 'two')] },
     });
-    expect((metaOf(reply).ownerReferences as JsonObject[]).map(({ uid }) => uid).sort()).toEqual(['u1', 'u2']);
+    expect((metaOf(reply).ownerReferences as JsonObject[]).map(({ uid }) => uid).sort()).toEqual([
+      'u1',
+      'u2',
+    ]);
   });
 
   test('adds to finalizers and takes away by $deleteFromPrimitiveList', async ({ api, core }) => {
@@ -182,7 +213,10 @@ describe('strategic merge patch', () => {
     const added = await api.patch(`${core}/configmaps/a`, 'strategic', {
       metadata: { finalizers: ['x.example.com/b'] },
     });
-    expect([...(metaOf(added).finalizers as string[])].sort()).toEqual(['x.example.com/a', 'x.example.com/b']);
+    expect([...(metaOf(added).finalizers as string[])].sort()).toEqual([
+      'x.example.com/a',
+      'x.example.com/b',
+    ]);
     const taken = await api.patch(`${core}/configmaps/a`, 'strategic', {
       metadata: { '$deleteFromPrimitiveList/finalizers': ['x.example.com/a'] },
     });
@@ -210,7 +244,11 @@ describe('strategic merge patch', () => {
     const containers = [{ name: 'one', image: 'one:1' }];
     await api.post(path, {
       metadata: { name: 'a' },
-      spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers } },
+      },
     });
     const reply = await api.patch(`${path}/a`, 'strategic', {
       spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } },

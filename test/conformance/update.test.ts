@@ -79,7 +79,10 @@ describe('update', () => {
     expect(now.body.data).toBeUndefined();
   });
 
-  test('a Lease is replaced only by who names its version, and made by a PUT if there is none', async ({ api, namespace }) => {
+  test('a Lease is replaced only by who names its version, and made by a PUT if there is none', async ({
+    api,
+    namespace,
+  }) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/a`;
     const lease: JsonObject = { metadata: { name: 'a' }, spec: { holderIdentity: 'x' } };
     const made = await api.put(path, lease);
@@ -119,7 +122,9 @@ describe('status', () => {
       status: { phase: 'Running', podIPs: [{ ip: '10.1.2.3' }] },
     });
     expect(reply.code).toBe(200);
-    expect(reply.body).toMatchObject({ status: { phase: 'Running', podIP: '10.1.2.3', podIPs: [{ ip: '10.1.2.3' }] } });
+    expect(reply.body).toMatchObject({
+      status: { phase: 'Running', podIP: '10.1.2.3', podIPs: [{ ip: '10.1.2.3' }] },
+    });
     expect((reply.body.spec as JsonObject).nodeName).toBeUndefined();
   });
 
@@ -150,7 +155,9 @@ describe('metadata that is fixed', () => {
       const reply = await api.patch(path, 'strategic', { metadata: { uid: 'another' } });
       expect(reply.code).toBe(422);
       expect(causeFields(reply)).toEqual(['metadata.uid']);
-      expect(String(reply.body.message)).toContain('metadata.uid: Invalid value: "another": field is immutable');
+      expect(String(reply.body.message)).toContain(
+        'metadata.uid: Invalid value: "another": field is immutable',
+      );
     }
   });
 

@@ -1,8 +1,9 @@
 /** The scenario shows the problem and its solution: what decides is when the gates open. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { startInformer } from '../../src/dev/informer.ts';
-import { ensureAll, readManifests } from '../../src/dev/manifests.ts';
+import { ensureDefinitions, readManifests } from '../../src/dev/manifests.ts';
 import type { PodReady } from '../../src/dev/narrator.ts';
 import { isTrue, type PodObject } from '../../src/dev/objects.ts';
 import type { Routing } from '../../src/dev/routing.ts';
@@ -18,9 +19,10 @@ beforeEach(async () => {
   lines = [];
   readies = [];
   bench = await startBench();
-  await ensureAll(
+  await ensureDefinitions(
     bench.kube,
     await readManifests(join(import.meta.dirname, '../../deploy/crds')),
+    systemClock,
     bench.signal,
   );
   await bench.startControllers();

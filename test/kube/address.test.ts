@@ -1,3 +1,4 @@
+/** Addresses: one canonical form each, and texts that are none. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAddress } from '../../src/kube/address.ts';

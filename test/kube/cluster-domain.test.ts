@@ -1,3 +1,4 @@
+/** The domain of the cluster, from resolver configurations as they are found. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
 import { effectTypes } from '../../src/machines/effects.ts';
 import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
+import { watchEffectTypes } from '../../src/machines/watch.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
@@ -42,6 +43,14 @@ const want = {
   ip: '10.0.0.1',
   family: 'IPv4',
 };
+const watchFailed = (attempt: number, code: string, retryAfterMs: number | null) => ({
+  type: 'watch.failed',
+  attempt,
+  code,
+  message: code,
+  retryAfterMs,
+  resourceVersion: '9',
+});
 const summary = { healthy: [], unhealthy: [], anonymous: 0, unreachable: 0, lastError: null };
 
 export interface Sample {
@@ -93,6 +102,23 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'sample.failed', round: 1, message: 'no' },
       { type: 'service.recheck' },
       { type: 'effect.settled', effect: 'message.send', error: null },
+    ],
+  },
+  watch: {
+    input: { resource: 'pods', namespace: null },
+    effectTypes: watchEffectTypes,
+    events: [
+      { type: 'started' },
+      { type: 'watch.page.listed', attempt: 1, page: '', resourceVersion: '7', objects: 3 },
+      { type: 'watch.page.listed', attempt: 1, page: 'next', resourceVersion: '7', objects: 3 },
+      { type: 'watch.page.listed', attempt: 2, page: '', resourceVersion: '8', objects: 3 },
+      { type: 'watch.advanced', attempt: 2, resourceVersion: '9' },
+      { type: 'watch.ended', attempt: 2, resourceVersion: '9' },
+      watchFailed(1, 'KUBE_UNREACHABLE', null),
+      watchFailed(2, 'KUBE_THROTTLED', 2_000),
+      watchFailed(2, 'KUBE_EXPIRED', null),
+      watchFailed(3, 'KUBE_SERVER', null),
+      { type: 'watch.relist' },
     ],
   },
   shard: {

@@ -57,6 +57,7 @@ export const leaseKind: Kind = {
   ...plainKind,
   unconditionalUpdate: false,
   createsOnUpdate: true,
+  qualifiesFinalizers: false,
   unknownField: unsupportedField,
   check: (lease): Cause[] => {
     const duration = numberAt(lease, 'spec', 'leaseDurationSeconds');

@@ -18,6 +18,7 @@ import { type Kind, plainKind, unsupportedField } from './kind.ts';
 export const definitionKind: Kind = {
   ...plainKind,
   unconditionalUpdate: false,
+  qualifiesFinalizers: false,
   unknownField: unsupportedField,
   generation: (definition) => definition.spec ?? null,
   fill,

@@ -20,6 +20,8 @@ export interface Kind {
   readonly answersDeleted: boolean;
   /** Deleted in two steps: marked first, removed when the kubelet says so. */
   readonly deletesGracefully: boolean;
+  /** Finalizers must be of the form `example.com/name`, but for Kubernetes' own. */
+  readonly qualifiesFinalizers: boolean;
   readonly fields: FieldLabels;
   /** The complaint about a field that cannot be selected by. */
   readonly unknownField: (field: string) => string;
@@ -54,6 +56,7 @@ export const plainKind: Kind = {
   createsOnUpdate: false,
   answersDeleted: false,
   deletesGracefully: false,
+  qualifiesFinalizers: true,
   fields: metaFields,
   unknownField: (field) =>
     `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,

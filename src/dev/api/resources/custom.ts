@@ -67,6 +67,7 @@ function customRules(version: JsonObject, hasStatus: boolean): Kind {
   return {
     ...plainKind,
     unconditionalUpdate: false,
+    qualifiesFinalizers: false,
     fields: fieldsAt(...paths),
     unknownField: unsupportedField,
     generation: (object): Json => (hasStatus ? withoutMetadata(object, 'status') : withoutMetadata(object)),

@@ -1,5 +1,5 @@
 /** Asks all rules that an object must keep before it is stored. */
-import type { Cause } from '../causes.ts';
+import { type Cause, invalidValue } from '../causes.ts';
 import type { StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { validate } from '../schema/validate.ts';
@@ -10,6 +10,7 @@ import { metadataCauses, metadataUpdateCauses } from '../validation/metadata.ts'
 export function checkNew(resource: Resource, object: StoredObject): void {
   refuse(resource, object, [
     ...metadataCauses(object.metadata, resource.rules.nameRule),
+    ...finalizerCauses(resource, object),
     ...contentCauses(resource, object),
   ]);
 }
@@ -18,6 +19,7 @@ export function checkNew(resource: Resource, object: StoredObject): void {
 export function checkChanged(resource: Resource, object: StoredObject, old: StoredObject): void {
   refuse(resource, object, [
     ...metadataUpdateCauses(object.metadata, old.metadata),
+    ...finalizerCauses(resource, object),
     ...contentCauses(resource, object),
     ...(resource.rules.checkUpdate?.(object, old, resource) ?? []),
   ]);
@@ -30,6 +32,17 @@ export function checkStatusChanged(resource: Resource, object: StoredObject, old
     ...(resource.isCustom ? contentCauses(resource, object) : []),
     ...(resource.rules.checkStatus?.(object, old) ?? []),
   ]);
+}
+
+const standardFinalizers = ['kubernetes', 'orphan', 'foregroundDeletion'];
+
+function finalizerCauses(resource: Resource, { metadata }: StoredObject): Cause[] {
+  if (!resource.rules.qualifiesFinalizers) return [];
+  return (metadata.finalizers ?? []).flatMap((finalizer, index) => {
+    if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) return [];
+    const text = 'name is neither a standard finalizer name nor is it fully qualified';
+    return [invalidValue(`metadata.finalizers[${index}]`, finalizer, text)];
+  });
 }
 
 function contentCauses(resource: Resource, object: StoredObject): Cause[] {

@@ -171,7 +171,7 @@ async function measureStarts(): Promise<void> {
   const last = bench.replicas[2];
   if (!last) return;
   for (let n = 0; n < runs; n++) {
-    await last.stop();
+    await last.kill('SIGTERM');
     const started = clock.monotonic();
     last.start();
     while (!(await isReady(last))) await sleep(clock, 10);
@@ -234,7 +234,7 @@ async function measureGraceful(): Promise<void> {
     await untilSpread(bench);
     const replica = bench.replicas[n % 3];
     if (!replica) continue;
-    latencies.push(...(await latenciesWhile(bench, () => replica.stop())));
+    latencies.push(...(await latenciesWhile(bench, () => replica.kill('SIGTERM'))));
     replica.start();
     await untilReady(replica, clock, signal);
   }

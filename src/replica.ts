@@ -2,14 +2,15 @@
  * One replica, composed: connects to NATS and Kubernetes, starts the engine, the watches, the request subjects and HTTP; ends in
  * the reverse order. Everything is handed what it needs; nothing here decides anything.
  */
+
+import { everybodyMay } from './access.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
-import { everybodyMay } from './access.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { systemClock } from './clock.ts';
-import type { NatsConfig, RunConfig } from './config.ts';
+import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
@@ -44,7 +45,11 @@ const handOverMs = 4_000;
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   const metrics = createMetrics({ processMetrics: true });
-  const kube = connectKube({ ...basics, log, ...(config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig }) });
+  const kube = connectKube({
+    ...basics,
+    log,
+    ...(config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig }),
+  });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
   const engine = createEngine(config, { bus, subjects, kube, log, metrics });
@@ -64,7 +69,14 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   await engine.start(constantWatches(watchParts, () => engine.ownership));
   followGroupKinds(watchParts, engine.ownership);
-  const control = serveControl({ engine, bus, subjects, clock: systemClock, replica: config.replica, release: config.release });
+  const control = serveControl({
+    engine,
+    bus,
+    subjects,
+    clock: systemClock,
+    replica: config.replica,
+    release: config.release,
+  });
   return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log }) };
 }
 
@@ -85,19 +97,6 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
     name: `orrery ${replica}`,
     cluster,
     streamReplicas,
-  };
-}
-
-function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: NatsConfig) {
-  const tls = {
-    ...(caFile === null ? {} : { caFile }),
-    ...(certFile === null ? {} : { certFile }),
-    ...(keyFile === null ? {} : { keyFile }),
-  };
-  return {
-    servers,
-    ...(credsFile === null ? {} : { credsFile }),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }
 

@@ -69,7 +69,8 @@ export function followGroupKinds(parts: WatchParts, ownership: Ownership): void 
 function groupKinds(world: World): Map<string, { apiVersion: string; kind: string }> {
   const kinds = new Map<string, { apiVersion: string; kind: string }>();
   for (const { digest } of world.entries('routegates')) {
-    if (digest?.kind !== 'routegates' || 'invalid' in digest.spec || digest.spec.groupResource === null) continue;
+    if (digest?.kind !== 'routegates' || 'invalid' in digest.spec || digest.spec.groupResource === null)
+      continue;
     const { apiVersion, kind } = digest.spec.groupResource;
     kinds.set(`${apiVersion}/${kind}`, { apiVersion, kind });
   }
@@ -107,7 +108,10 @@ function holding(
       // The first list may take as long as the API server is away; the watch chart retries it, so nobody waits for it here.
       load: async (fence) => {
         mirror.start(fence).catch((error) => {
-          parts.log.info({ resource: mirror.name, error: String(error) }, 'the mirror ended before its first list');
+          parts.log.info(
+            { resource: mirror.name, error: String(error) },
+            'the mirror ended before its first list',
+          );
         });
       },
       open: () => {},

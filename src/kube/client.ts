@@ -16,10 +16,11 @@ import { KubeConfig, loadYaml } from '@kubernetes/client-node';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { silentLog } from '../log.ts';
 import { jittered, type Random } from '../random.ts';
 import { within } from './deadline.ts';
 import { type Access, createTransport, type GetAccess, type TlsAccess } from './http.ts';
-import { type KubeLog, silentLog } from './log.ts';
+import type { KubeLog } from './log.ts';
 import type { KubePort } from './port.ts';
 import { createRestPort } from './rest.ts';
 

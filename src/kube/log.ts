@@ -1,13 +1,6 @@
 /**
- * What the Kubernetes side asks of a logger; pino's satisfies it.
+ * What the Kubernetes side asks of a logger: the part of the program's log that it uses.
  */
-import type { ErrorFacts } from '../errors.ts';
+import type { Log } from '../log.ts';
 
-export interface KubeLog {
-  debug(facts: ErrorFacts, message: string): void;
-  info(facts: ErrorFacts, message: string): void;
-  warn(facts: ErrorFacts, message: string): void;
-}
-
-/** Says nothing; for callers that have no use for a log. */
-export const silentLog: KubeLog = { debug() {}, info() {}, warn() {} };
+export type KubeLog = Pick<Log, 'debug' | 'info' | 'warn'>;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createClusterDomain, parseClusterDomain } from '../../src/kube/cluster-domain.ts';
-import { silentLog } from '../../src/kube/log.ts';
+import { silentLog } from '../../src/log.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 test.each([

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../src/actors/local.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
-import { silentLog } from '../../src/kube/log.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { pods } from '../../src/kube/resources.ts';
 import { createWatchRunner } from '../../src/kube/watch.ts';
+import { silentLog } from '../../src/log.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../src/machines/watch.ts';
 import { type Random, seededRandom } from '../../src/random.ts';
 import { until } from '../until.ts';

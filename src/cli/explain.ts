@@ -88,7 +88,7 @@ function why({ recent }: ActorView, now: number): string[] {
 
 function stepText(step: Transition): string {
   const { event, cause, from, to, effects } = step;
-  const stays = from === to ? 'nothing changes' : change(step);
+  const stays = from === to ? 'stays' : change(step);
   const asked = effects.length === 0 ? '' : `; asked for ${effectList(effects)}`;
   const because = cause === null ? '' : ` (because of ${cause})`;
   return `${eventName(event.type)}: ${stays}${asked}${because}`;

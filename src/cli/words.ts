@@ -48,11 +48,21 @@ export function change({ from, to }: Pick<Transition, 'from' | 'to'>): string {
   return `${left.join(',')} → ${entered.join(',')}`;
 }
 
-/** `message.send ×3, pod-condition.patch` */
+/** `message.send (route.proven to pod/shop/web-0), pod-condition.patch ×2` */
 export function effectList(effects: Transition['effects']): string {
   const counts = new Map<string, number>();
-  for (const { type } of effects) counts.set(type, (counts.get(type) ?? 0) + 1);
+  for (const effect of effects) {
+    const text = effectText(effect);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
   return [...counts].map(([type, count]) => (count === 1 ? type : `${type} ×${count}`)).join(', ');
+}
+
+/** A message says what is sent and to whom. */
+function effectText(effect: Transition['effects'][number]): string {
+  const { type, event, to } = effect as { type: string; event?: { type: string }; to?: readonly string[] };
+  if (type !== 'message.send' || event === undefined || to === undefined) return type;
+  return `${type} (${event.type} to ${to.length === 1 ? to[0] : `${to.length} actors`})`;
 }
 
 /** Local to no zone: people compare it with logs. */

@@ -166,7 +166,7 @@ describe('orrery explain', () => {
     expect(out).toMatch(
       /\d+s ago {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web\/9\/0\)\n/,
     );
-    expect(out).toContain('route.wanted: nothing changes (3 times)');
+    expect(out).toContain('route.wanted: stays (3 times)');
     expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
     expect(out).toContain('any of the events route.proven, pod.recheck');
     expect(out).toContain('message.send  (pod/shop/web-1/4/0)');

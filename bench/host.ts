@@ -90,6 +90,8 @@ function facts(token: number): ServiceFacts {
     probes: { IPv4: probe, IPv6: null },
     replicas: 3,
     routesToken: String(token),
+    peers: [],
+    readyAddresses: null,
   };
 }
 

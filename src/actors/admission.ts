@@ -15,6 +15,7 @@ const ip = v.pipe(v.string(), v.ip());
 const actor = (kind: ActorKind) =>
   v.pipe(v.string(), v.regex(new RegExp(`^${kind}/[^/]+/.+$`)), v.maxLength(600));
 
+const place = { pod: actor('pod'), uid, ip, family: v.picklist(['IPv4', 'IPv6']) };
 const route = (type: string) => v.object({ type: v.literal(type), service: name, serviceUid: uid, uid, ip });
 
 /** Kind → event type → schema. */
@@ -22,18 +23,20 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
   pod: {
     'pod.recheck': v.object({ type: v.literal('pod.recheck') }),
     'route.proven': route('route.proven'),
-    'route.unverifiable': route('route.unverifiable'),
-    'route.lost': route('route.lost'),
+    'route.unverifiable': v.object({ type: v.literal('route.unverifiable'), service: name, serviceUid: uid }),
+    'route.lost': v.object({
+      type: v.literal('route.lost'),
+      service: name,
+      serviceUid: uid,
+      uids: v.pipe(v.array(uid), v.maxLength(1_000)),
+    }),
   },
   service: {
     'service.recheck': v.object({ type: v.literal('service.recheck') }),
-    'route.wanted': v.object({
-      type: v.literal('route.wanted'),
-      pod: actor('pod'),
-      uid,
-      ip,
-      family: v.picklist(['IPv4', 'IPv6']),
-    }),
+    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),
+    'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
+    'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
+    'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
 };

@@ -54,8 +54,8 @@ export class Groups {
   readonly #groups = new Map<string, Group>();
   readonly #groupOfPod = new Map<string, Group>();
   readonly #groupOfService = new Map<string, Group>();
-  /** Slices by Service: slice name → hash of its ready addresses. */
-  readonly #slices = new Map<string, Map<string, number>>();
+  /** Slices by Service: slice name → its ready addresses and their hash. */
+  readonly #slices = new Map<string, Map<string, { sum: number; ready: readonly string[] }>>();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
 
@@ -78,8 +78,15 @@ export class Groups {
   /** Sum over the Service's ready addresses. */
   slicesSum(namespace: string, name: string): number {
     let sum = 0;
-    for (const value of this.#slices.get(`${namespace}/${name}`)?.values() ?? []) sum = (sum + value) >>> 0;
+    for (const slice of this.#slices.get(`${namespace}/${name}`)?.values() ?? [])
+      sum = (sum + slice.sum) >>> 0;
     return sum;
+  }
+
+  /** The Service's ready addresses, sorted. */
+  readyAddresses(namespace: string, name: string): string[] {
+    const slices = [...(this.#slices.get(`${namespace}/${name}`)?.values() ?? [])];
+    return [...new Set(slices.flatMap(({ ready }) => ready))].sort();
   }
 
   /** All actors that the groups call for. */
@@ -117,9 +124,9 @@ export class Groups {
   }
 
   setSlice(namespace: string, name: string, service: string, digest: EndpointSliceDigest | null): Affected {
-    const sum =
-      digest === null ? null : digest.readyAddresses.reduce((total, ip) => (total + hash(ip)) >>> 0, 1);
-    put(this.#slices, `${namespace}/${service}`, name, sum);
+    const ready = digest?.readyAddresses ?? [];
+    const sum = ready.reduce((total, ip) => (total + hash(ip)) >>> 0, 1);
+    put(this.#slices, `${namespace}/${service}`, name, digest === null ? null : { sum, ready });
     return this.#groupOfService.has(`${namespace}/${service}`)
       ? new Set([`service/${namespace}/${service}`])
       : new Set();

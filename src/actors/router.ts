@@ -63,7 +63,16 @@ export function createRouter(options: {
       if (!isComplete(group.gate)) return null;
       if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
       const sum = groups.slicesSum(namespace, name);
-      return { type: 'service.observed', facts: serviceFacts(world, group, name, sum, clusterDomain()) };
+      return {
+        type: 'service.observed',
+        facts: serviceFacts(
+          world,
+          group,
+          name,
+          { sum, ready: groups.readyAddresses(namespace, name) },
+          clusterDomain(),
+        ),
+      };
     },
   };
 }
@@ -174,7 +183,7 @@ function serviceFacts(
   world: World,
   group: Group,
   name: string,
-  slicesSum: number,
+  slices: { readonly sum: number; readonly ready: readonly string[] },
   clusterDomain: string,
 ): ServiceFacts | null {
   const digest = group.services.get(name);
@@ -188,7 +197,9 @@ function serviceFacts(
       IPv6: probeOf(gate, name, digest, 'IPv6', clusterDomain),
     },
     replicas: replicasOf(world, group),
-    routesToken: `${group.podsSum.toString(36)}.${slicesSum.toString(36)}`,
+    routesToken: `${group.podsSum.toString(36)}.${slices.sum.toString(36)}`,
+    peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
+    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? slices.ready : null,
   };
 }
 

@@ -69,6 +69,8 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
   const found: StoredMessage[] = [];
   let checkpoint: Checkpoint = { mail: 0, feed: 0 };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // It may be aborted before anybody waits for it.
+  promise.catch(() => {});
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   const following = await bus.follow('state', {

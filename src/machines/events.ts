@@ -28,6 +28,14 @@ export type RouteWanted = {
   readonly ip: string;
   readonly family: IpFamily;
 };
+/** A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it (whenRouteIsLost: withdraw). */
+export type RouteWatched = {
+  readonly type: 'route.watched';
+  readonly pod: ActorId;
+  readonly uid: string;
+  readonly ip: string;
+  readonly family: IpFamily;
+};
 /** A Pod that asked does not need the proof any more. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
 /** The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its uid. */
@@ -38,22 +46,24 @@ export type RouteProven = {
   readonly uid: string;
   readonly ip: string;
 };
-/** The Service cannot tell its Pods apart (old proxies): the Pod counts as proven for it. */
+/** The Service cannot tell its Pods apart (old proxies): every Pod that asked counts as proven for it. */
 export type RouteUnverifiable = {
   readonly type: 'route.unverifiable';
   readonly service: string;
   readonly serviceUid: string;
-  readonly uid: string;
-  readonly ip: string;
 };
-/** The Service does not reach the Pod any more. */
+/** The Service does not reach these Pods any more; it is said to each of them. */
 export type RouteLost = {
   readonly type: 'route.lost';
   readonly service: string;
   readonly serviceUid: string;
-  readonly uid: string;
-  readonly ip: string;
+  readonly uids: readonly string[];
 };
+
+/** A Service whose answers carried no header asks the others of its group whether theirs ever did. */
+export type HeaderAsked = { readonly type: 'header.asked'; readonly service: ActorId };
+/** Answers of some Service of the group carried the header: the group's Pods can be told apart. */
+export type HeaderSeen = { readonly type: 'header.seen' };
 
 /** One answer of a sampling round that named a Pod's address with status 200. */
 export type SampleAnswered = {
@@ -120,6 +130,9 @@ export type ServiceEvent =
   | ServiceObserved
   | RouteWanted
   | RouteUnwanted
+  | RouteWatched
+  | HeaderAsked
+  | HeaderSeen
   | SampleAnswered
   | SampleFinished
   | SampleFailed

@@ -49,4 +49,8 @@ export interface ServiceFacts {
   readonly replicas: number;
   /** Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at once. */
   readonly routesToken: string;
+  /** The other Services of the group, by name. */
+  readonly peers: readonly string[];
+  /** Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost: withdraw); else null. */
+  readonly readyAddresses: readonly string[] | null;
 }

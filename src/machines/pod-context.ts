@@ -4,7 +4,7 @@
 import type { ActorId } from '../ids.ts';
 import type { KubeEventWrite, MessageSend } from './effects.ts';
 import { equal } from './equal.ts';
-import type { PodEvent, Stamp } from './events.ts';
+import type { PodEvent, RouteProven, Stamp } from './events.ts';
 import type { PodFacts } from './facts.ts';
 
 export interface PodContext {
@@ -81,6 +81,28 @@ export function withoutProof({ proofs, asked }: PodContext, service: string): Pa
   return { proofs: kept, asked: asked.filter((name) => name !== service), lostRoute: service };
 }
 
+/** Whether the Service still owes this Pod a proof. */
+export function isOwed({ facts, proofs }: PodContext, service: string, serviceUid: string): boolean {
+  return facts?.services[service] === serviceUid && proofs[service] !== serviceUid;
+}
+
+/** Whether the proof is about this very Pod at its present address, and news. */
+export function isOwnProof(context: PodContext, proof: RouteProven): boolean {
+  const known = valid(context.facts);
+  const isAboutMe = known?.facts.uid === proof.uid && known.address.ip === proof.ip;
+  return isAboutMe && isOwed(context, proof.service, proof.serviceUid);
+}
+
+/** True at first sight, and not by a patch of ours that was taken back since. */
+export function isConditionTrue({ facts, lostRoute }: PodContext): boolean {
+  return facts?.condition === 'True' && lostRoute === null;
+}
+
+/** Whether lost routes are to be noticed, and can be. */
+export function isWatched({ facts }: PodContext): boolean {
+  return facts?.gate.whenRouteIsLost === 'withdraw' && facts.verifiable && valid(facts) !== null;
+}
+
 export const provable = (facts: PodFacts | null): facts is PodFacts =>
   valid(facts) !== null &&
   facts?.gated === true &&
@@ -138,16 +160,17 @@ export function verifiedMessage({ facts }: PodContext): string {
 
 /** The same question to every Service that was not asked yet. */
 export function question({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  const known = valid(context.facts);
   return {
     to: unasked(context).map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: {
-      type: 'route.wanted',
-      pod: `pod/${context.namespace}/${context.name}`,
-      uid: known?.facts.uid ?? '',
-      ip: known?.address.ip ?? '',
-      family: known?.address.family ?? 'IPv4',
-    },
+    event: { ...ownAddress(context), type: 'route.wanted' },
+  };
+}
+
+/** Asks the Services to tell when they stop reaching this Pod, whose condition is True already. */
+export function watching({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
+  return {
+    to: Object.keys(context.proofs).map((service): ActorId => `service/${context.namespace}/${service}`),
+    event: { ...ownAddress(context), type: 'route.watched' },
   };
 }
 
@@ -157,5 +180,16 @@ export function withdrawal({ context }: { context: PodContext }): Omit<MessageSe
   return {
     to: context.asked.map((service): ActorId => `service/${context.namespace}/${service}`),
     event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
+  };
+}
+
+function ownAddress(context: PodContext) {
+  const known = valid(context.facts);
+  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
+  return {
+    pod,
+    uid: known?.facts.uid ?? '',
+    ip: known?.address.ip ?? '',
+    family: known?.address.family ?? ('IPv4' as const),
   };
 }

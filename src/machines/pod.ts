@@ -16,6 +16,10 @@ import type { Stamp } from './events.ts';
 import {
   conditionOf,
   invalidNote,
+  isConditionTrue,
+  isOwed,
+  isOwnProof,
+  isWatched,
   lostMessage,
   missingNote,
   openedNote,
@@ -29,6 +33,7 @@ import {
   unproven,
   valid,
   verifiedMessage,
+  watching,
   withdrawal,
   withdrawnNote,
   withoutProof,
@@ -68,7 +73,8 @@ export const podMachine = setup({
     isAddressInvalid: ({ context }: Args) =>
       context.facts?.address != null && 'invalid' in context.facts.address,
     isAddressValid: ({ context }: Args) => valid(context.facts) !== null,
-    isConditionTrue: ({ context }: Args) => context.facts?.condition === 'True' && context.lostRoute === null,
+    isConditionTrue: ({ context }: Args) => isConditionTrue(context),
+    isConditionTrueAndWatched: ({ context }: Args) => isConditionTrue(context) && isWatched(context),
     isConditionTakenBack: ({ context, event }) =>
       event.type === 'pod.observed' &&
       context.facts?.condition === 'True' &&
@@ -82,21 +88,13 @@ export const podMachine = setup({
       context.facts?.gate.whenRouteIsLost === 'withdraw' &&
       provable(context.facts) &&
       unproven(context).length > 0,
-    isProofForMe: ({ context, event }) => {
-      if (event.type !== 'route.proven' && event.type !== 'route.unverifiable') return false;
-      const known = valid(context.facts);
-      return (
-        known !== null &&
-        known.facts.uid === event.uid &&
-        known.address.ip === event.ip &&
-        known.facts.services[event.service] === event.serviceUid &&
-        context.proofs[event.service] !== event.serviceUid
-      );
-    },
+    isProofForMe: ({ context, event }) => event.type === 'route.proven' && isOwnProof(context, event),
+    isVerdictForMe: ({ context, event }) =>
+      event.type === 'route.unverifiable' && isOwed(context, event.service, event.serviceUid),
     isLossForMe: ({ context, event }) =>
       event.type === 'route.lost' &&
       context.facts?.gate.whenRouteIsLost === 'withdraw' &&
-      context.facts.uid === event.uid &&
+      event.uids.includes(context.facts.uid) &&
       context.proofs[event.service] === event.serviceUid,
     isRefusedAsGone: ({ event }) => event.type === 'condition.refused' && event.reason === 'gone',
   },
@@ -179,7 +177,7 @@ export const podMachine = setup({
       { guard: 'isNews', actions: 'remember' },
     ],
     'route.proven': { guard: 'isProofForMe', actions: 'keepProof' },
-    'route.unverifiable': { guard: 'isProofForMe', actions: 'keepProof' },
+    'route.unverifiable': { guard: 'isVerdictForMe', actions: 'keepProof' },
     'pod.recheck': { actions: 'startAfresh', target: '.deciding' },
   },
   states: {
@@ -189,6 +187,11 @@ export const podMachine = setup({
       always: [
         { guard: 'isTerminating', target: 'terminating' },
         { guard: 'isUngated', target: 'ungated' },
+        {
+          guard: 'isConditionTrueAndWatched',
+          target: 'ready',
+          actions: ['adoptProofs', { type: 'message.send', params: watching }],
+        },
         { guard: 'isConditionTrue', target: 'ready', actions: 'adoptProofs' },
         { guard: 'isGroupMissing', target: 'groupMissing' },
         { guard: 'isNotApplicable', target: 'notApplicable' },

@@ -1,77 +1,55 @@
 /**
  * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its group and tells
- * each Pod when the Service was seen to reach it. Region `endpoints` (slices for workloads outside the cluster) has its place here.
+ * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (slices for workloads outside the
+ * cluster) has its place here.
  *
- * Who sends: the router (`service.observed`), Pods (`route.wanted`), the sampling effect (`sample.*`), people (`service.recheck`).
- * What it promises:
+ * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the sampling effect
+ * (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`). What it promises:
  * - A Pod is told `route.proven` only for an answer with status 200 that carried its own address, from a round that asked this very Service.
  * - One reply credits whoever answered, whoever was hoped for.
- * - Rounds go on for ever while somebody wants a proof, and none runs while nobody does.
+ * - Answers without the header prove nothing, unless no answer of the group ever carried it; then every Pod that asked is told so.
+ * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches.
  * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
  */
 import { assign, setup } from 'xstate';
-import type { ActorId } from '../ids.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
-import type { SampleSummary, ServiceEvent, Stamp } from './events.ts';
-import type { RouteProbe, ServiceFacts } from './facts.ts';
+import type { Stamp } from './events.ts';
+import {
+  callsOf,
+  credited,
+  headerAnswer,
+  headerQuestion,
+  isAged,
+  isAnonymous,
+  isAskable,
+  isSamePod,
+  isStale,
+  isWatching,
+  judged,
+  loss,
+  lostPods,
+  proof,
+  remembered,
+  round,
+  roundOf,
+  type ServiceContext,
+  type ServiceInput,
+  verdict,
+  withWant,
+} from './service-context.ts';
 
 export const serviceVersion = 1;
 export const serviceDescription =
   'Samples a Service for the Pods behind it and says which of them it reaches.';
 
-/** What one Pod wants to know. */
-export interface Want {
-  readonly pod: ActorId;
-  readonly uid: string;
-  readonly ip: string;
-  readonly family: 'IPv4' | 'IPv6';
-  /** When it was asked last, ms since the epoch. Pods ask again; what is not asked again is forgotten. */
-  readonly at: number;
-}
-
-/** A Pod asks again at least once a minute; three silent minutes mean that it is gone. */
-const wantLifetimeMs = 180_000;
-/** A repeated question renews the want only when it has aged, so that it seldom costs a write. */
-const wantRenewalMs = 50_000;
-
-export interface ServiceContext {
-  readonly namespace: string;
-  readonly name: string;
-  readonly facts: ServiceFacts | null;
-  /** Unanswered wants, one for each Pod, oldest first. */
-  readonly wants: readonly Want[];
-  /** Number of the sampling round in work, or of the last one; answers to an older one are ignored. */
-  readonly round: number;
-  /** Rounds in a row that proved nothing new. */
-  readonly fruitless: number;
-  /** Something changed while a round was in work: another one follows at once. */
-  readonly hurried: boolean;
-  readonly lastRound: SampleSummary | null;
-  readonly lastError: string | null;
-}
-
-type Event = ServiceEvent & Stamp;
 type Args = { readonly context: ServiceContext };
-
-/** The probe for the family of the longest waiting Pod; the round serves the wants of that family. */
-function probeFor({ facts, wants }: ServiceContext): { probe: RouteProbe; wants: readonly Want[] } | null {
-  for (const family of new Set(wants.map((want) => want.family))) {
-    const probe = facts?.probes[family];
-    if (probe) return { probe, wants: wants.filter((want) => want.family === family) };
-  }
-  return null;
-}
-
-const isStale = (want: Want, event: Event) => event.at - want.at > wantLifetimeMs;
-
-const uidOf = (facts: ServiceFacts | null) => facts?.uid.slice(0, 8) ?? '';
 
 export const serviceMachine = setup({
   types: {
     context: {} as ServiceContext,
-    events: {} as Event,
+    events: {} as ServiceInput,
     input: {} as ActorInput,
     tags: {} as 'settled' | 'wrong',
   },
@@ -84,31 +62,39 @@ export const serviceMachine = setup({
       (event.facts?.routesToken !== context.facts?.routesToken ||
         !equal(event.facts?.probes, context.facts?.probes)),
     isNewWant: ({ context, event }) =>
-      event.type === 'route.wanted' &&
-      !context.wants.some((want) => want.pod === event.pod && want.uid === event.uid && want.ip === event.ip),
+      event.type === 'route.wanted' && !context.wants.some((want) => isSamePod(want, event)),
     isAgedWant: ({ context, event }) =>
       event.type === 'route.wanted' &&
-      context.wants.some((want) => want.pod === event.pod && event.at - want.at > wantRenewalMs),
+      context.wants.some((want) => isSamePod(want, event) && isAged(want, event)),
     isKnownWant: ({ context, event }) =>
       event.type === 'route.unwanted' &&
-      context.wants.some((want) => want.pod === event.pod && want.uid === event.uid),
+      [...context.wants, ...context.watched].some((want) => want.pod === event.pod && want.uid === event.uid),
+    isNewWatch: ({ context, event }) =>
+      event.type === 'route.watched' &&
+      isWatching(context) &&
+      !context.watched.some((one) => isSamePod(one, event)),
     isAnyWantStale: ({ context, event }) => context.wants.some((want) => isStale(want, event)),
     isWantedAnswer: ({ context, event }) =>
       event.type === 'sample.answered' &&
       event.round === context.round &&
       context.wants.some((want) => want.ip === event.ip),
     isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
-    isAnythingWanted: ({ context }: Args) => probeFor(context) !== null,
-    isUnaskable: ({ context }: Args) => probeFor(context) === null,
+    isAnyPodLost: ({ context }: Args) => lostPods(context).length > 0,
+    isAnythingWanted: ({ context }: Args) => isAskable(context),
+    isUnaskable: ({ context }: Args) => roundOf(context) === null,
     isNothingWanted: ({ context }: Args) => context.wants.length === 0,
+    isWatching: ({ context }: Args) => context.wants.length === 0 && roundOf(context) !== null,
     isHurried: ({ context }: Args) => context.hurried,
+    isAnonymousGroup: ({ context }: Args) => isAnonymous(context) && context.header === 'no',
+    isAnonymousAlone: ({ context }: Args) => isAnonymous(context) && context.facts?.peers.length === 0,
+    isAnonymousYet: ({ context }: Args) => isAnonymous(context) && context.header === 'unknown',
+    isHeaderKnown: ({ context }: Args) => context.header === 'yes',
   },
   delays: {
     /** A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost (I4). */
     roundPatience: ({ context }) => {
-      const chosen = probeFor(context);
-      if (chosen === null) return 60_000;
-      return 5_000 + (callsOf(context, chosen.probe) * chosen.probe.timeoutMs) / 3;
+      const next = roundOf(context);
+      return next === null ? 60_000 : 5_000 + (callsOf(context, next.probe) * next.probe.timeoutMs) / 3;
     },
     /**
      * 0.2 s growing to 5 s while nothing changes, ± 25 %: the readiness specification. By 15 % a round: the pause is then about a
@@ -116,44 +102,53 @@ export const serviceMachine = setup({
      */
     pause: ({ context, event }) =>
       Math.min(200 * 1.15 ** Math.min(context.fruitless, 30), 5_000) * (0.75 + 0.5 * (event as Stamp).random),
+    /** The group's other Services answer within milliseconds; one whose shard moves meanwhile is waited for. */
+    answerPatience: 1_500,
+    /** Watched routes are looked at every 10 s (± 25 %): with three misses, a lost one is told within the 30 s of the specification. */
+    checkPause: ({ event }) => 10_000 * (0.75 + 0.5 * (event as Stamp).random),
   },
   actions: {
-    remember: assign(({ event }) => (event.type === 'service.observed' ? { facts: event.facts } : {})),
+    remember: assign(({ context, event }) =>
+      event.type === 'service.observed' ? remembered(context, event.facts) : {},
+    ),
     hurry: assign({ hurried: true, fruitless: 0 }),
-    keepWant: assign(({ context, event }) => {
-      if (event.type !== 'route.wanted') return {};
-      const { pod, uid, ip, family, at } = event;
-      const others = context.wants.filter((want) => want.pod !== pod);
-      return { wants: [...others, { pod, uid, ip, family, at }], hurried: true, fruitless: 0 };
-    }),
-    renewWant: assign(({ context, event }) =>
+    keepWant: assign(({ context, event }) =>
       event.type === 'route.wanted'
-        ? { wants: context.wants.map((want) => (want.pod === event.pod ? { ...want, at: event.at } : want)) }
+        ? { wants: withWant(context.wants, event), hurried: true, fruitless: 0 }
         : {},
     ),
-    dropUnwanted: assign(({ context, event }) =>
-      event.type === 'route.unwanted'
-        ? { wants: context.wants.filter((want) => want.pod !== event.pod) }
-        : {},
+    renewWant: assign(({ context, event }) =>
+      event.type === 'route.wanted' ? { wants: withWant(context.wants, event) } : {},
     ),
+    keepWatch: assign(({ context, event }) =>
+      event.type === 'route.watched' ? { watched: withWant(context.watched, event) } : {},
+    ),
+    dropUnwanted: assign(({ context, event }) => {
+      if (event.type !== 'route.unwanted') return {};
+      const isOther = ({ pod }: { pod: string }) => pod !== event.pod;
+      return { wants: context.wants.filter(isOther), watched: context.watched.filter(isOther) };
+    }),
     dropStale: assign(({ context, event }) => ({
       wants: context.wants.filter((want) => !isStale(want, event)),
     })),
-    dropAnswered: assign(({ context, event }) =>
-      event.type === 'sample.answered'
-        ? { wants: context.wants.filter((want) => want.ip !== event.ip), fruitless: 0 }
-        : {},
+    dropLost: assign(({ context }) => {
+      const lost = lostPods(context);
+      return { watched: context.watched.filter((one) => !lost.includes(one)) };
+    }),
+    credit: assign(({ context, event }) =>
+      event.type === 'sample.answered' ? credited(context, event.ip, event.at) : {},
     ),
     startRound: assign(({ context }) => ({ round: context.round + 1, hurried: false })),
     noteRound: assign(({ context, event }) =>
-      event.type === 'sample.finished'
-        ? { lastRound: event.summary, lastError: event.summary.lastError, fruitless: context.fruitless + 1 }
-        : {},
+      event.type === 'sample.finished' ? judged(context, event.summary) : {},
     ),
     noteFailure: assign(({ context, event }) => ({
       lastError: event.type === 'sample.failed' ? event.message : 'no outcome of the sampling round in time',
       fruitless: context.fruitless + 1,
+      lastRound: null,
     })),
+    noteHeader: assign({ header: 'yes' }),
+    noteNoHeader: assign({ header: 'no' }),
     forgetWants: assign({ wants: [] }),
     'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
     'route.sample': (_, _params: Omit<RouteSample, 'type'>) => {},
@@ -165,9 +160,11 @@ export const serviceMachine = setup({
     name: input.name,
     facts: null,
     wants: [],
+    watched: [],
     round: 0,
     fruitless: 0,
     hurried: false,
+    header: 'unknown',
     lastRound: null,
     lastError: null,
   }),
@@ -186,13 +183,17 @@ export const serviceMachine = setup({
           { guard: 'isNewWant', actions: 'keepWant' },
           { guard: 'isAgedWant', actions: 'renewWant' },
         ],
+        'route.watched': { guard: 'isNewWatch', actions: 'keepWatch' },
         'route.unwanted': { guard: 'isKnownWant', actions: 'dropUnwanted' },
         'service.recheck': { actions: 'hurry' },
         'sample.answered': {
           guard: 'isWantedAnswer',
-          actions: [{ type: 'message.send', params: proof }, 'dropAnswered'],
+          actions: [{ type: 'message.send', params: proof }, 'credit'],
         },
+        'header.asked': { guard: 'isHeaderKnown', actions: { type: 'message.send', params: headerAnswer } },
+        'header.seen': { actions: 'noteHeader' },
       },
+      always: { guard: 'isAnyPodLost', actions: [{ type: 'message.send', params: loss }, 'dropLost'] },
       states: {
         idle: {
           description: 'Nobody wants a proof that the Service can be asked for.',
@@ -212,16 +213,44 @@ export const serviceMachine = setup({
           description: 'Chooses what follows a round.',
           always: [
             { guard: 'isAnyWantStale', actions: 'dropStale' },
+            { guard: 'isWatching', target: 'watching' },
             { guard: 'isNothingWanted', target: 'settled' },
             { guard: 'isUnaskable', target: 'idle' },
+            {
+              guard: 'isAnonymousGroup',
+              target: 'settled',
+              actions: [{ type: 'message.send', params: verdict }, 'forgetWants'],
+            },
+            {
+              guard: 'isAnonymousAlone',
+              target: 'settled',
+              actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
+            },
+            { guard: 'isAnonymousYet', target: 'inquiring' },
             { guard: 'isHurried', target: 'sampling' },
             { target: 'pausing' },
           ],
+        },
+        inquiring: {
+          description:
+            'No answer carried the header: asks the other Services of the group whether any of theirs ever did.',
+          entry: { type: 'message.send', params: headerQuestion },
+          on: { 'header.seen': { actions: 'noteHeader', target: 'pausing' } },
+          after: {
+            answerPatience: [
+              { guard: 'isHeaderKnown', target: 'pausing' },
+              {
+                target: 'settled',
+                actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
+              },
+            ],
+          },
         },
         pausing: {
           description:
             'Some Pod is not reached yet; the next round follows after a pause, or at once when something changes.',
           always: [
+            { guard: 'isWatching', target: 'watching' },
             { guard: 'isNothingWanted', target: 'settled' },
             { guard: 'isUnaskable', target: 'idle' },
             { guard: 'isHurried', target: 'sampling' },
@@ -231,7 +260,18 @@ export const serviceMachine = setup({
         settled: {
           description: 'Every Pod that asked was reached.',
           tags: 'settled',
-          always: { guard: 'isAnythingWanted', target: 'sampling' },
+          always: [
+            { guard: 'isAnythingWanted', target: 'sampling' },
+            { guard: 'isWatching', target: 'watching' },
+          ],
+        },
+        watching: {
+          description: 'Every Pod that asked was reached; now and then it is looked whether they still are.',
+          always: [
+            { guard: 'isAnythingWanted', target: 'sampling' },
+            { guard: 'isUnaskable', target: 'idle' },
+          ],
+          after: { checkPause: 'sampling' },
         },
         gone: {
           description: 'The Service does not exist any more, or no group needs it.',
@@ -253,43 +293,3 @@ export const serviceMachine = setup({
     },
   },
 });
-
-/** The specification's bound: attempts for each expected replica. */
-function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {
-  return Math.max(1, probe.attemptsPerReplica * (facts?.replicas ?? 1));
-}
-
-function round({ context }: { context: ServiceContext }): Omit<RouteSample, 'type'> {
-  const chosen = probeFor(context);
-  const probe = chosen?.probe ?? emptyProbe;
-  return {
-    group: `${context.namespace}/${context.name}`,
-    round: context.round,
-    probe,
-    calls: chosen === null ? 0 : callsOf(context, probe),
-    wanted: (chosen?.wants ?? []).map((want) => want.ip),
-  };
-}
-
-const emptyProbe: RouteProbe = {
-  url: '',
-  podIPHeaders: { IPv4: '', IPv6: '' },
-  timeoutMs: 1,
-  attemptsPerReplica: 1,
-};
-
-/** Tells the Pod that has the answering address. An address belongs to one Pod at a time; the uid says which one was meant. */
-function proof({ context, event }: { context: ServiceContext; event: Event }): Omit<MessageSend, 'type'> {
-  const wants = event.type === 'sample.answered' ? context.wants.filter((want) => want.ip === event.ip) : [];
-  const latest = wants.at(-1);
-  return {
-    to: latest ? [latest.pod] : [],
-    event: {
-      type: 'route.proven',
-      service: context.name,
-      serviceUid: uidOf(context.facts),
-      uid: latest?.uid ?? '',
-      ip: latest?.ip ?? '',
-    },
-  };
-}

@@ -34,6 +34,8 @@ export const serviceFacts: ServiceFacts = {
   },
   replicas: 2,
   routesToken: 'a.b',
+  peers: ['api'],
+  readyAddresses: null,
 };
 
 const want = {
@@ -77,8 +79,8 @@ export const samples: Readonly<Record<string, Sample>> = {
       observed({ ...podFacts, uid: 'pod-uid-2' }),
       observed(null),
       { type: 'route.proven', ...proof },
-      { type: 'route.unverifiable', ...proof },
-      { type: 'route.lost', ...proof },
+      { type: 'route.unverifiable', service: 'web', serviceUid: 'svc-uid1' },
+      { type: 'route.lost', service: 'web', serviceUid: 'svc-uid1', uids: ['pod-uid-1'] },
       { type: 'condition.patched', status: 'True' },
       { type: 'condition.refused', reason: 'error', message: 'no' },
       { type: 'condition.refused', reason: 'gone', message: 'gone' },
@@ -95,6 +97,11 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'service.observed', facts: { ...serviceFacts, probes: { IPv4: null, IPv6: null } } },
       { type: 'service.observed', facts: null },
       want,
+      { type: 'service.observed', facts: { ...serviceFacts, readyAddresses: ['10.0.0.1'] } },
+      { type: 'sample.finished', round: 1, calls: 6, summary: { ...summary, anonymous: 6 } },
+      { type: 'header.asked', service: 'service/shop/api' },
+      { type: 'header.seen' },
+      { ...want, type: 'route.watched' },
       { ...want, pod: 'pod/shop/web-1', uid: 'pod-uid-2', ip: '10.0.0.2' },
       { type: 'route.unwanted', pod: 'pod/shop/web-0', uid: 'pod-uid-1' },
       { type: 'sample.answered', round: 1, ip: '10.0.0.1' },

@@ -31,32 +31,53 @@ const headlessLabel = 'service.kubernetes.io/headless';
 /** Kubernetes' default. */
 const endpointsPerSlice = 100;
 
-/** Every slice that the Service should have, by name. */
+/**
+ * Every slice that the Service should have, by name. Endpoints stay in the slice of `held` in which they are, so that a change of one
+ * Pod is a change of one slice.
+ */
 export function slicesOf(
   service: ServiceObject,
   pods: readonly PodObject[],
+  held: readonly EndpointSliceObject[] = [],
 ): Map<string, EndpointSliceObject> {
   const selected = pods.filter(
     (pod) => isSelected(service, pod) && addressOf(pod) !== undefined && !hasEnded(pod),
   );
   const groups = Map.groupBy(selected, (pod) => JSON.stringify(portsOf(service, pod)));
   if (groups.size === 0) groups.set(JSON.stringify(portsOf(service, undefined)), []);
+  const heldByName = new Map(held.map((slice) => [slice.metadata.name, slice]));
   const slices = new Map<string, EndpointSliceObject>();
   for (const [ports, members] of groups) {
-    const endpoints = members
-      .toSorted((a, b) => a.metadata.name.localeCompare(b.metadata.name))
-      .map((pod) => endpointOf(service, pod));
-    for (
-      let from = 0, index = 0;
-      index === 0 || from < endpoints.length;
-      from += endpointsPerSlice, index += 1
-    ) {
-      const name = sliceName(service, ports, index);
-      const part = endpoints.slice(from, from + endpointsPerSlice);
-      slices.set(name, sliceObject(service, name, JSON.parse(ports), part));
+    const nameOf = (index: number) => sliceName(service, ports, index);
+    const endpoints = members.map((pod) => endpointOf(service, pod));
+    for (const [index, part] of pack(endpoints, (at) => heldByName.get(nameOf(at))).entries()) {
+      if (part.length === 0 && index > 0) continue;
+      slices.set(nameOf(index), sliceObject(service, nameOf(index), JSON.parse(ports), part));
     }
   }
   return slices;
+}
+
+/** Shares endpoints out: each where it was, new ones where there is room. There is always a first part. */
+function pack(
+  endpoints: readonly Endpoint[],
+  heldAt: (index: number) => EndpointSliceObject | undefined,
+): Endpoint[][] {
+  const unplaced = new Map(endpoints.map((endpoint) => [endpoint.targetRef?.uid ?? '', endpoint]));
+  const take = (uid: string) => {
+    const endpoint = unplaced.get(uid);
+    unplaced.delete(uid);
+    return endpoint === undefined ? [] : [endpoint];
+  };
+  const mostParts = Math.max(1, Math.ceil(endpoints.length / endpointsPerSlice));
+  const parts = Array.from({ length: mostParts }, (_, index) =>
+    (heldAt(index)?.endpoints ?? []).flatMap((endpoint) => take(endpoint.targetRef?.uid ?? '')),
+  );
+  const left = [...unplaced.values()].sort((a, b) =>
+    (a.targetRef?.name ?? '').localeCompare(b.targetRef?.name ?? ''),
+  );
+  for (const part of parts) part.push(...left.splice(0, Math.max(0, endpointsPerSlice - part.length)));
+  return parts;
 }
 
 /** Whether the slice says already what is wanted. */

@@ -28,8 +28,9 @@ import type { DevPart, DevParts } from './parts.ts';
 import { createReconciler } from './reconciler.ts';
 import { deleteThis } from './workload-parts.ts';
 
-/** The first change is written at once; those of a burst together. */
+/** The first change is written at once, those of a burst together; the pause grows with the work that a run is, ms. */
 const restMs = 50;
+const restMsPerEndpoint = 0.5;
 
 export interface EndpointsOptions extends DevParts {
   readonly onlyAnnotated?: boolean;
@@ -48,12 +49,15 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
   const heldBy = (key: string) =>
     slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
 
+  const restFor = (key: string) =>
+    heldBy(key).reduce((sum, slice) => sum + (slice.endpoints?.length ?? 0) * restMsPerEndpoint, restMs);
+
   const reconcile = async (key: string, signal: AbortSignal) => {
     await synced;
     const service = serviceInformer.get(key);
     const isServed = service !== undefined && !isDeleting(service) && isOurs(service);
-    const wanted = isServed ? slicesOf(service, pods.all()) : new Map<string, EndpointSliceObject>();
     const held = heldBy(key);
+    const wanted = isServed ? slicesOf(service, pods.all(), held) : new Map<string, EndpointSliceObject>();
     for (const slice of wanted.values()) await write(slice, signal);
     for (const slice of held)
       if (!wanted.has(slice.metadata.name)) await deleteThis(options, sliceResource, slice, signal);
@@ -71,7 +75,7 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
     }
   };
 
-  const queue = createReconciler({ ...options, name: 'endpoints', reconcile, restMs });
+  const queue = createReconciler({ ...options, name: 'endpoints', reconcile, restMs: restFor });
   const wakeServicesOf = (pod: PodObject | undefined) => {
     if (pod === undefined) return;
     for (const service of serviceInformer.all()) if (isSelected(service, pod)) queue.enqueue(keyOf(service));

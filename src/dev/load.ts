@@ -29,7 +29,7 @@ export interface LoadOptions {
   readonly targets: () => readonly LoadTarget[];
   readonly requestsPerSecond: number;
   readonly timeoutMs?: number;
-  /** Called each second with what happened in it. */
+  /** Called each second, and at the end, with what happened in it. */
   readonly onSecond?: (second: LoadCounts, total: LoadCounts) => void;
   readonly onLost?: (target: LoadTarget, reason: string) => void;
 }
@@ -93,6 +93,7 @@ export function startLoad(options: LoadOptions): Load {
     async stop() {
       timer?.cancel();
       await Promise.all(inFlight);
+      options.onSecond?.(second.counts(), total.counts());
       return total.counts();
     },
   };

@@ -18,8 +18,8 @@ export interface ReconcilerOptions extends Omit<DevParts, 'kube'> {
   /** For the log. */
   readonly name: string;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
-  /** A key is left alone for so long after each run, so that a burst of changes becomes few runs; ms, default 0. */
-  readonly restMs?: number;
+  /** A key is left alone for so long after each run, so that a burst of changes becomes few runs; ms, default none. */
+  readonly restMs?: (key: string) => number;
 }
 
 export function createReconciler(options: ReconcilerOptions): Reconciler {
@@ -70,7 +70,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     };
     if (options.restMs === undefined || signal.aborted) return wake();
     running.delete(key);
-    resting.set(key, clock.after(options.restMs, wake));
+    resting.set(key, clock.after(options.restMs(key), wake));
     pump();
   };
 

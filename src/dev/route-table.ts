@@ -27,7 +27,7 @@ export interface RouteTable {
   /** What is true now; `isKnown` for what was there before the routing started. */
   want(targets: readonly Target[], isKnown: boolean): void;
   /** Where a connection to that port may go, as far as the routing knows. */
-  targets(portName: string): Target[];
+  targets(portName: string): readonly Target[];
   stop(): void;
 }
 
@@ -40,6 +40,8 @@ export interface RouteTableOptions {
 
 export function createRouteTable(options: RouteTableOptions): RouteTable {
   const known = new Map<string, Target>();
+  /** Answers of `targets`, until something is learned. */
+  const choices = new Map<string, readonly Target[]>();
   const pending = new Map<string, { target: Target | undefined; timer: Timer }>();
 
   const learn = (key: string, target: Target | undefined) => {
@@ -47,6 +49,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     const before = known.get(key);
     if (target === undefined) known.delete(key);
     else known.set(key, target);
+    choices.clear();
     const address = (target ?? before)?.address ?? '';
     const wasReady = before?.state === 'ready';
     const isReady = target?.state === 'ready';
@@ -85,8 +88,11 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
       }
     },
     targets(portName) {
+      const held = choices.get(portName);
+      if (held !== undefined) return held;
       const of = [...known.values()].filter((target) => target.portName === portName);
       const ready = of.filter((target) => target.state === 'ready');
+      choices.set(portName, ready.length > 0 ? ready : of);
       return ready.length > 0 ? ready : of;
     },
     stop() {

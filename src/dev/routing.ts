@@ -58,8 +58,12 @@ interface ServiceRoutes {
   readonly relays: Map<string, Relay>;
   readonly since: Map<string, number>;
   news: RouteChange[];
+  targetCount: number;
 }
 
+/** Slices of a burst are looked at together; the pause grows with the work that a look is, ms. */
+const restMs = 10;
+const restMsPerTarget = 0.1;
 const none: DurationRange = { minMs: 0, maxMs: 0 };
 
 export function startRouting(options: RoutingOptions): Routing {
@@ -69,6 +73,8 @@ export function startRouting(options: RoutingOptions): Routing {
   const closing = new Set<Relay>();
   const listeners = new Set<(event: RoutingEvent) => void>();
   if (options.onEvent !== undefined) listeners.add(options.onEvent);
+  /** Services with slices from before the routing started: what these say is known at once. */
+  const early = new Set<string>();
   let isSynced = false;
 
   const delayFor = (key: string) => (kind: 'add' | 'remove') => {
@@ -93,13 +99,21 @@ export function startRouting(options: RoutingOptions): Routing {
       relays: new Map(),
       since: new Map(),
       news: [],
+      targetCount: 0,
     };
     routes.set(key, made);
     return made;
   };
-  const observe = (key: string) => {
+  const notice = (slice: EndpointSliceObject) => {
+    if (!isSynced) early.add(serviceKeyOf(slice));
+    observer.enqueue(serviceKeyOf(slice));
+  };
+  const restFor = (key: string) => restMs + restMsPerTarget * routesOf(key).targetCount;
+  const observe = async (key: string) => {
     const held = slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
-    routesOf(key).table.want(targetsOf(held), !isSynced);
+    const targets = targetsOf(held);
+    routesOf(key).targetCount = targets.length;
+    routesOf(key).table.want(targets, early.delete(key));
     queue.enqueue(key);
   };
 
@@ -158,6 +172,7 @@ export function startRouting(options: RoutingOptions): Routing {
   };
 
   const queue = createReconciler({ ...options, name: 'routing', reconcile });
+  const observer = createReconciler({ ...options, name: 'routing', reconcile: observe, restMs: restFor });
   const services = startInformer<ServiceObject>({
     ...options,
     resource: serviceResource,
@@ -170,10 +185,9 @@ export function startRouting(options: RoutingOptions): Routing {
     ...options,
     resource: endpointSlices,
     onChange(change) {
-      observe(serviceKeyOf(change.object));
+      notice(change.object);
       const previous = change.type === 'set' ? change.previous : undefined;
-      if (previous !== undefined && serviceKeyOf(previous) !== serviceKeyOf(change.object))
-        observe(serviceKeyOf(previous));
+      if (previous !== undefined && serviceKeyOf(previous) !== serviceKeyOf(change.object)) notice(previous);
     },
   });
   const synced = Promise.all([services.synced, slices.synced]).then(() => {
@@ -196,6 +210,7 @@ export function startRouting(options: RoutingOptions): Routing {
     listening: () => [...routes.values()].flatMap((held) => [...held.relays.keys()]).map(withoutName),
     async stop() {
       await Promise.all([services.stop(), slices.stop()]);
+      await observer.stop();
       for (const held of routes.values()) held.table.stop();
       await queue.stop();
       const relays = [...routes.values()].flatMap((held) => [...held.relays.values()]);

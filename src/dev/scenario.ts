@@ -51,8 +51,8 @@ const shopDefaults: ShopOptions = {
   services: ['cart', 'catalog', 'checkout', 'login', 'search'],
   isGated: true,
   routingDelay: '500ms-3s',
-  routingRemovalDelay: '0ms-300ms',
-  drain: '1s',
+  routingRemovalDelay: '0ms-200ms',
+  drain: '2s',
 };
 
 const serviceAccounts: KubeResource = {

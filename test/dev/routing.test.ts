@@ -1,7 +1,12 @@
 /** The service routing stand-in against an API server, with real sockets. */
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isTrue, type PodObject, type ServiceObject } from '../../src/dev/objects.ts';
+import {
+  type EndpointSliceObject,
+  isTrue,
+  type PodObject,
+  type ServiceObject,
+} from '../../src/dev/objects.ts';
 import type { RoutingEvent } from '../../src/dev/routing.ts';
 import { endpointSlices, pods, services } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
@@ -103,14 +108,11 @@ describe('the delay', () => {
     const service = await bench.createService('web');
     await bench.createPod('a');
     await ready('a');
-    await until(
-      async () =>
-        (await bench.kube.list(endpointSlices, { namespace: bench.namespace }, bench.signal)).items.length >
-        0,
-      {
-        what: 'a slice',
-      },
-    );
+    const isListed = async () => {
+      const { items } = await bench.kube.list(endpointSlices, { namespace: bench.namespace }, bench.signal);
+      return items.some((slice: EndpointSliceObject) => slice.endpoints?.[0]?.conditions?.ready === true);
+    };
+    await until(isListed, { what: 'a slice that names the Pod' });
     await bench.startRouting({ addDelay: { minMs: 60_000, maxMs: 60_000 } });
     await reachable(service);
   });

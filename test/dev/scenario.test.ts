@@ -31,14 +31,14 @@ beforeEach(async () => {
 afterEach(() => bench.stop());
 
 const services = ['one', 'two', 'three', 'four', 'five'];
-const start = (routing: Routing, routingDelay: string): Scenario =>
+const start = (routing: Routing, routingDelay: string, drain = '150ms'): Scenario =>
   startScenario({
     ...bench.parts,
     routing,
     services,
     routingDelay,
     routingRemovalDelay: '0ms-50ms',
-    drain: '150ms',
+    drain,
     rollOverEveryMs: 100,
     print: (line) => lines.push(line),
     onReady: (fact) => readies.push(fact),
@@ -84,7 +84,7 @@ function openAtOnce(): void {
 test('no request is lost while the gates open only for Pods that every route leads to', async () => {
   const routing = await bench.startRouting();
   openWhenProven(routing);
-  const counts = await played(start(routing, '100ms-500ms'), 2);
+  const counts = await played(start(routing, '100ms-500ms', '1s'), 2);
   expect(counts.lost).toBe(0);
   expect(counts.sent).toBeGreaterThan(100);
   expect(readies.length).toBeGreaterThanOrEqual(9);

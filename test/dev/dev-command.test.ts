@@ -1,0 +1,86 @@
+/** The command `orrery dev` as a person uses it: one process, its lines, and its end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { until } from '../until.ts';
+
+const mainFile = resolve(import.meta.dirname, '../../src/main.ts');
+let dir: string;
+let dev: ChildProcess | undefined;
+let output: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'orrery-command-'));
+  output = '';
+});
+afterEach(async () => {
+  dev?.kill('SIGKILL');
+  await until(() => processesHere().length === 0, { what: 'the end of everything', timeoutMs: 20_000 });
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function start(...args: string[]): Promise<number | null> {
+  const child = spawn(process.execPath, [mainFile, 'dev', '--dir', join(dir, 'dev'), ...args], { cwd: dir });
+  dev = child;
+  const take = (data: Buffer) => {
+    output += data.toString();
+  };
+  child.stdout.on('data', take);
+  child.stderr.on('data', take);
+  return new Promise((done) => child.once('exit', (code) => done(code)));
+}
+const line = (pattern: RegExp) =>
+  until(() => pattern.exec(output), { what: `${pattern} in:\n${output}`, timeoutMs: 40_000 });
+
+/** Processes that work in the folder of this test. */
+function processesHere(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => commandOf(pid).includes(dir));
+}
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}
+
+test.each([
+  [['--replicas', 'many'], 'replicas'],
+  [['--http', 'nowhere'], 'http'],
+])('a wrong value ends with exit code 2 and a line that names the flag: %j', async (args, flag) => {
+  expect(await start(...args)).toBe(2);
+  expect(output).toMatch(new RegExp(`^error: --${flag}: .* is not allowed; allowed: .*\n$`));
+  expect(existsSync(join(dir, 'dev'))).toBe(false);
+});
+
+test('it tells every address, stops on SIGTERM with 0, and leaves no process and no file but its folder', async () => {
+  const ended = start('--replicas', '1', '--http', '127.0.0.1:0', '--no-scenario');
+  await line(/^nats +nats:\/\/127\.0\.0\.1:\d+/m);
+  await line(/^kubernetes +dev\/kubeconfig/m);
+  const [, url = ''] = await line(/^orrery-0 +(http:\/\/\S+) +ready$/m);
+  expect((await fetch(`${url}readyz`)).status).toBe(200);
+  dev?.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(processesHere()).toEqual([]);
+  expect(readdirSync(dir)).toEqual(['dev']);
+}, 60_000);
+
+test('a replica that dies is told and started again; all end when the command is killed', async () => {
+  const ended = start('--replicas', '1', '--http', '127.0.0.1:0', '--no-scenario');
+  await line(/^orrery-0 .* ready$/m);
+  const replica = processesHere().find((pid) => commandOf(pid).includes('--replica orrery-0'));
+  process.kill(Number(replica), 'SIGKILL');
+  await line(/^orrery-0 ended \(SIGKILL\); it is started again in 0\.5 s; see /m);
+  await until(
+    () => processesHere().some((pid) => pid !== replica && commandOf(pid).includes('--replica orrery-0')),
+    {
+      what: 'another replica',
+    },
+  );
+  dev?.kill('SIGKILL');
+  await ended;
+  await until(() => processesHere().length === 0, { what: 'no process is left', timeoutMs: 15_000 });
+}, 60_000);

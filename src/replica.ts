@@ -13,6 +13,7 @@ import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
+import { GateStatusKeeper } from './gate-status.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
@@ -61,6 +62,14 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     log,
     world: engine.world,
     namespaces: config.namespaces,
+    gateStatus: new GateStatusKeeper({
+      kube,
+      log,
+      clock: systemClock,
+      world: engine.world,
+      groups: engine.router.groups,
+      replica: config.replica,
+    }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
   metrics.observe(gauges(engine));

@@ -11,6 +11,7 @@ import { encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
 import type { Clock } from './clock.ts';
 import type { WorldEntry } from './digests.ts';
+import type { GateStatusKeeper } from './gate-status.ts';
 import { createGroupMirror } from './kube/group-mirror.ts';
 import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
@@ -29,6 +30,7 @@ export interface WatchParts {
   readonly log: KubeLog;
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
+  readonly gateStatus: GateStatusKeeper;
 }
 
 /** Kinds that are always watched. */
@@ -99,7 +101,11 @@ function holding(
   create: (onLost: () => void) => Mirror,
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
-  const end = () => mirror.stop();
+  const isOfGates = mirror.name === routeGates.plural;
+  const end = () => {
+    if (isOfGates) parts.gateStatus.stop();
+    mirror.stop();
+  };
   return {
     name: `watch/${mirror.name}`,
     stream: 'world',
@@ -114,7 +120,9 @@ function holding(
           );
         });
       },
-      open: () => {},
+      open: () => {
+        if (isOfGates) parts.gateStatus.start();
+      },
       drain: async () => end(),
       drop: end,
     },

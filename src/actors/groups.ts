@@ -89,6 +89,13 @@ export class Groups {
     return [...new Set(slices.flatMap(({ ready }) => ready))].sort();
   }
 
+  /** The Pods that a RouteGate holds. */
+  podsOfGate(namespace: string, name: string): PodDigest[] {
+    return [...this.#groups.values()].flatMap(({ gate, pods }) =>
+      gate.namespace === namespace && gate.name === name ? [...pods.values()] : [],
+    );
+  }
+
   /** All actors that the groups call for. */
   *members(): Iterable<string> {
     for (const key of this.#groupOfPod.keys()) yield `pod/${key}`;

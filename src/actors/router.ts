@@ -18,6 +18,8 @@ export interface Observation {
 }
 
 export interface Router {
+  /** The index over the world; for those who count. */
+  readonly groups: Groups;
   /** Ids of the actors that the world calls for. */
   members(): Iterable<string>;
   /** What an actor has to be told now; null: nothing can be said (picture incomplete, or no kind of the world's). */
@@ -51,6 +53,7 @@ export function createRouter(options: {
   };
 
   return {
+    groups,
     members: () => groups.members(),
     onAffected(callback) {
       affectedListener = callback;

@@ -12,7 +12,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
 import { type Scenario, startScenario } from '../../src/dev/scenario.ts';
-import { namespaces } from '../../src/kube/resources.ts';
+import { namespaces, routeGates } from '../../src/kube/resources.ts';
 import { silentLog } from '../../src/log.ts';
 import { systemRandom } from '../../src/random.ts';
 import type { ShardsView } from '../../src/views.ts';
@@ -31,6 +31,7 @@ interface Stage {
   readonly cluster: DevCluster;
   readonly scenario: Scenario;
   readonly lines: string[];
+  readonly namespace: string;
 }
 
 async function play(): Promise<Stage> {
@@ -67,7 +68,7 @@ async function play(): Promise<Stage> {
       timeoutMs: 60_000,
     },
   );
-  return { cluster, scenario, lines };
+  return { cluster, scenario, lines, namespace };
 }
 
 async function rolledOver({ scenario, lines }: Stage, times: number): Promise<void> {
@@ -77,6 +78,19 @@ async function rolledOver({ scenario, lines }: Stage, times: number): Promise<vo
   }).catch((error) => {
     throw new Error(`${error.message}; the story so far:\n${lines.join('\n')}`);
   });
+}
+
+interface GateStatusSeen {
+  readonly pods: number;
+  readonly ready: number;
+  readonly conditions: readonly object[];
+}
+
+/** The RouteGate's status once it tells of ready Pods. */
+async function gateStatusOf({ cluster, namespace }: Stage): Promise<GateStatusSeen | null> {
+  const gate = await cluster.kube.get(routeGates, namespace, 'shop', new AbortController().signal);
+  const status = gate.status as GateStatusSeen | undefined;
+  return status !== undefined && status.ready >= 2 ? status : null;
 }
 
 test('a rolling update loses no request: every new Pod is held back until traffic reaches it', {
@@ -94,6 +108,10 @@ test('a rolling update loses no request: every new Pod is held back until traffi
   expect(new Set(marked.map(({ wanted }) => wanted.length))).toEqual(new Set([5]));
   expect(gaps(story)).toEqual([]);
   expect(questionsAskedTwice(story)).toEqual([]);
+  const status = await until(() => gateStatusOf(stage), {
+    what: 'the status of the RouteGate to tell of ready Pods',
+  });
+  expect(status.conditions).toMatchObject([{ type: 'Valid', status: 'True' }]);
 });
 
 test.each([0, 1, 2])(

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const models = new URL('../node_modules/@kubernetes/client-node/dist/gen/models/', import.meta.url);
-const target = new URL('../src/dev/api/schema/builtin-types.txt', import.meta.url);
+export const kubeTypesFile = new URL('../src/dev/api/schema/builtin-types.txt', import.meta.url);
 
 const roots = [
   'V1ConfigMap',
@@ -37,7 +37,8 @@ interface Attribute {
   readonly format: string;
 }
 
-function main(): void {
+/** The whole table as text. */
+export function kubeTypes(): string {
   const types = new Map<string, string>();
   const waiting = [...roots];
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
@@ -48,7 +49,7 @@ function main(): void {
   }
   const release = /OpenAPI spec version: release-(\S+)/.exec(textOf('V1Pod', 'js'))?.[1] ?? 'unknown';
   const head = `# Kubernetes ${release}. Made by scripts/kube-types.ts; do not edit. "!" = always present; [] list; {} map.\n`;
-  writeFileSync(target, `${head}${[...types.values()].sort().join('\n')}\n`);
+  return `${head}${[...types.values()].sort().join('\n')}\n`;
 }
 
 function textOf(model: string, extension: 'js' | 'd.ts'): string {
@@ -99,4 +100,4 @@ function shortName(model: string): string {
   return model.replace(/^V1/, '');
 }
 
-main();
+if (import.meta.main) writeFileSync(kubeTypesFile, kubeTypes());

@@ -22,7 +22,7 @@ export interface Reply {
 export interface CallOptions {
   readonly type?: string;
   readonly accept?: string;
-  /** null: none at all. */
+  /** Instead of what the kubeconfig says; null: none at all. */
   readonly token?: string | null;
 }
 
@@ -50,17 +50,21 @@ export const patchTypes = {
 export class Client {
   readonly #access: Access;
   readonly #agent: HttpAgent;
+  /** Without the client certificate, for calls that say who they are by another token. */
+  readonly #stranger: HttpAgent;
 
   constructor(access: Access) {
     this.#access = access;
     const { ca, cert, key, skipsVerification } = access;
-    this.#agent = access.url.startsWith('https:')
-      ? new HttpsAgent({ ca, cert, key, rejectUnauthorized: !skipsVerification, keepAlive: true })
-      : new HttpAgent({ keepAlive: true });
+    const server = { ca, rejectUnauthorized: !skipsVerification, keepAlive: true };
+    const isSecure = access.url.startsWith('https:');
+    this.#agent = isSecure ? new HttpsAgent({ ...server, cert, key }) : new HttpAgent({ keepAlive: true });
+    this.#stranger = isSecure ? new HttpsAgent(server) : new HttpAgent({ keepAlive: true });
   }
 
   close(): void {
     this.#agent.destroy();
+    this.#stranger.destroy();
   }
 
   get(path: string, options?: CallOptions): Promise<Reply> {
@@ -132,7 +136,8 @@ export class Client {
         : { 'Content-Type': options.type ?? 'application/json', 'Content-Length': Buffer.byteLength(text) }),
     };
     return new Promise((resolve, reject) => {
-      const sent = send(url, { method, headers, agent: this.#agent }, resolve);
+      const agent = options.token === undefined ? this.#agent : this.#stranger;
+      const sent = send(url, { method, headers, agent }, resolve);
       sent.on('error', reject);
       sent.end(text);
     });

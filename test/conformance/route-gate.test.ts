@@ -1,10 +1,10 @@
 /** The definition of RouteGate in deploy/crds, and the preset in deploy/presets, on an API server. */
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
 import { until } from '../until.ts';
 import type { JsonObject } from './client.ts';
-import { causeFields, isDevelopmentServer, metaOf, test } from './conformance.ts';
+import { test as base, causeFields, isDevelopmentServer, metaOf } from './conformance.ts';
 
 const read = (path: string) =>
   parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as JsonObject;
@@ -28,15 +28,23 @@ const gate = (spec: JsonObject): JsonObject => ({
 
 const path = (namespace: string) => `/apis/orrery.dev/v1alpha1/namespaces/${namespace}/routegates`;
 
-describe('RouteGate', () => {
+const test = base.extend<{ served: true }>({
   // The definition is for the whole cluster and is left there: other users of a real cluster may rely on it.
-  beforeAll<{ api: import('./client.ts').Client }>(async ({ api }) => {
-    const name = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/routegates.orrery.dev';
-    const applied = await api.patch(`${name}?fieldManager=conformance&force=true`, 'apply', definition);
-    expect([200, 201]).toContain(applied.code);
-    await until(async () => (await api.get(path('default'))).code === 200, { what: 'RouteGates are served' });
-  });
+  served: [
+    async ({ api }, use) => {
+      const name = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/routegates.orrery.dev';
+      const applied = await api.patch(`${name}?fieldManager=conformance&force=true`, 'apply', definition);
+      if (applied.code > 201) throw new Error(applied.text);
+      await until(async () => (await api.get(path('default'))).code === 200, {
+        what: 'RouteGates are served',
+      });
+      await use(true);
+    },
+    { scope: 'file', auto: true },
+  ],
+});
 
+describe('RouteGate', () => {
   test('the preset for Tailscale is accepted as it is', async ({ api, namespace }) => {
     const reply = await api.post(`${path(namespace)}?fieldValidation=Strict`, {
       ...preset,

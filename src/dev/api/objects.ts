@@ -3,7 +3,7 @@
  *
  * Promises: a stored object is never changed; a new version is a new object.
  */
-import { copy, type JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 
 export interface OwnerReference extends JsonObject {
   apiVersion: string;
@@ -45,10 +45,6 @@ export function withoutMetadata(object: JsonObject, ...fields: string[]): JsonOb
 /** The same object with other metadata; shares everything else. */
 export function withMeta(object: StoredObject, meta: Partial<ObjectMeta>): StoredObject {
   return { ...object, metadata: { ...object.metadata, ...meta } };
-}
-
-export function copyObject(object: StoredObject): StoredObject {
-  return copy(object);
 }
 
 /** Whole seconds in RFC 3339, as Kubernetes writes times. */

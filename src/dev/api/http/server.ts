@@ -20,6 +20,8 @@ import { resourceTarget } from './route.ts';
 /** @param token what callers must bring as their bearer token */
 export function createHttpServer(cluster: Cluster, token: string): Server {
   const server = createServer((request, response) => {
+    // A client that leaves in the middle is no fault of ours; without a listener it would end the process.
+    response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
     void serve(cluster, token, request, response);
   });
   server.keepAliveTimeout = limits.devKeepAliveMs;
@@ -127,6 +129,7 @@ function sinkOf(response: ServerResponse): WatchSink {
   return {
     write: (line) => void response.write(line),
     end: () => void response.end(),
+    cut: () => void response.destroy(),
     get waitingBytes() {
       return response.writableLength;
     },

@@ -30,7 +30,6 @@ export const podKind: Kind = {
   generation: (pod) => pod.spec ?? null,
   fill,
   create,
-  update: () => {},
   status: (pod, old) => {
     const { ownerReferences: _, ...meta } = pod.metadata;
     const owners = old.metadata.ownerReferences;

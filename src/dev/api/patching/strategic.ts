@@ -134,6 +134,6 @@ function ordered(
 function plain<T extends Json>(value: T): T {
   if (Array.isArray(value)) return value.map(plain) as T;
   if (!isObject(value)) return copy(value);
-  const fields = Object.entries(value).filter(([key, field]) => !key.startsWith('$') && field !== null);
+  const fields = Object.entries(value).filter(([key]) => !key.startsWith('$'));
   return Object.fromEntries(fields.map(([key, field]) => [key, plain(field ?? null)])) as T;
 }

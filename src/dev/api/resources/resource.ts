@@ -1,5 +1,4 @@
 /** A resource as the API serves it: where it is, what it is called, what can be done with it, and by which rules it lives. */
-import type { Json } from '../json.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../objects.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -57,5 +56,3 @@ export function shown(resource: Resource, object: StoredObject): StoredObject {
 export function pathOf(path: string): string[] {
   return path.split('.').filter((part) => part !== '');
 }
-
-export type FieldValue = Json | undefined;

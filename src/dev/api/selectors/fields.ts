@@ -38,11 +38,6 @@ export function matchesFields(selector: FieldSelector, labels: FieldLabels, obje
   );
 }
 
-/** The name that a selector asks for, if it asks for exactly one: such a list or watch concerns one object. */
-export function selectedName(selector: FieldSelector): string | undefined {
-  return selector.find(({ field, isEqual }) => field === 'metadata.name' && isEqual)?.value;
-}
-
 /** Commas separate terms unless a backslash stands before them. */
 function splitTerms(text: string): string[] {
   return text.match(/(?:\\.|[^,\\])+/g) ?? [];

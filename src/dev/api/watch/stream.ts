@@ -20,7 +20,10 @@ import type { Watcher } from './fanout.ts';
 /** Where the lines go. */
 export interface WatchSink {
   write(line: Buffer): void;
+  /** In good order: what was written arrives. */
   end(): void;
+  /** At once: what the reader did not take is dropped. */
+  cut(): void;
   /** Bytes that were written and not yet taken by the reader. */
   readonly waitingBytes: number;
   /** Calls back when the connection is closed, whoever closed it. */
@@ -49,6 +52,8 @@ class WatchStream implements Watcher {
   readonly #timers = new Set<Timer>();
   /** A watch may be opened for a version that is yet to come. */
   #fromRevision = 0;
+  /** What is sent at the start is bounded by the store and its history, and does not count. */
+  #waitingMax = Number.POSITIVE_INFINITY;
   #leave: () => void = () => {};
   #isOpen = true;
 
@@ -67,6 +72,7 @@ class WatchStream implements Watcher {
     if (this.#wantsInitial()) this.#sendInitial();
     else if (version !== undefined && version > 0) this.#replay(version);
     if (!this.#isOpen) return;
+    this.#waitingMax = this.#sink.waitingBytes + limits.devWatchWaitingBytes;
     this.#leave = this.#cluster.fanout.add(this);
     this.#sink.onClose(() => this.#stop());
     this.#startTimers();
@@ -77,7 +83,9 @@ class WatchStream implements Watcher {
     const type = eventType(change, this.#options.selection.matches);
     if (type === undefined) return;
     this.#sink.write(changeLine(this.#target.resource, change, type));
-    if (this.#sink.waitingBytes > limits.devWatchWaitingBytes) this.close();
+    if (this.#sink.waitingBytes <= this.#waitingMax) return;
+    this.#stop();
+    this.#sink.cut();
   }
 
   close(): void {

@@ -1,9 +1,8 @@
 /** Options of writes as they stand in a query: dry run, field manager, strictness. */
-import { type Cause, invalidValue, notSupported, required, tooLong } from '../causes.ts';
-import { isSet } from '../http/request.ts';
+import { type Cause, notSupported, required, tooLong } from '../causes.ts';
 import { invalid } from '../status.ts';
 
-export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 
 export interface WriteOptions {
   readonly isDryRun: boolean;
@@ -33,8 +32,8 @@ export function writeOptions(query: URLSearchParams, kind: OptionsKind, isApply 
   if (!strictness.includes(fieldValidation))
     causes.push(notSupported('fieldValidation', fieldValidation, strictness));
   if (causes.length > 0) throw invalid({ kind, group: 'meta.k8s.io' }, '', causes);
-  const isStrict = fieldValidation === 'Strict' || fieldValidation === 'Ignore';
-  return { isDryRun: isDryRun(query), fieldManager, fieldValidation: isStrict ? fieldValidation : 'Warn' };
+  const isSaid = fieldValidation === 'Strict' || fieldValidation === 'Ignore';
+  return { isDryRun: isDryRun(query), fieldManager, fieldValidation: isSaid ? fieldValidation : 'Warn' };
 }
 
 export function isDryRun(query: URLSearchParams): boolean {
@@ -44,14 +43,5 @@ export function isDryRun(query: URLSearchParams): boolean {
 export function dryRunCauses(query: URLSearchParams): Cause[] {
   const values = query.getAll('dryRun');
   if (values.every((value) => value === 'All')) return [];
-  return [{ ...notSupported('dryRun', values, ['All']) }];
-}
-
-/** `force` of an apply. */
-export function isForced(query: URLSearchParams): boolean {
-  return isSet(query, 'force');
-}
-
-export function invalidOption(kind: string, field: string, value: string, detail: string) {
-  return invalid({ kind, group: 'meta.k8s.io' }, '', [invalidValue(field, value, detail)]);
+  return [notSupported('dryRun', values, ['All'])];
 }

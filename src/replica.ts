@@ -13,10 +13,12 @@ import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
-import { GateStatusKeeper } from './gate-status.ts';
+import { kubeEventWrite } from './effects/kube-event.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
+import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
@@ -67,8 +69,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       log,
       clock: systemClock,
       world: engine.world,
-      groups: engine.router.groups,
-      replica: config.replica,
+      podsOfGate: (namespace, name) => engine.router.groups.podsOfGate(namespace, name),
+      warn: warnAboutGate(kube, config.replica),
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
@@ -181,6 +183,23 @@ function startHttpOf(
     clock: systemClock,
     authorize,
   });
+}
+
+/** The Event is written by the same code as those of actors, under a key of the RouteGate's own. */
+function warnAboutGate(kube: KubePort, replica: string) {
+  const write = kubeEventWrite(kube, { replica });
+  return ({ namespace, name, uid, reason, note, key }: GateWarning, signal: AbortSignal) => {
+    const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'RouteGate', namespace, name, uid };
+    const event = {
+      type: 'kube-event.write',
+      regarding,
+      eventType: 'Warning',
+      reason,
+      note,
+      at: systemClock.now(),
+    } as const;
+    return write(event, { key, actor: 'pod/_/_', signal, emit: () => {} });
+  };
 }
 
 /** Kinds whose first list makes the world complete. */

@@ -11,7 +11,7 @@ import { encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
 import type { Clock } from './clock.ts';
 import type { WorldEntry } from './digests.ts';
-import type { GateStatusKeeper } from './gate-status.ts';
+import type { GateStatusKeeper } from './kube/gate-status.ts';
 import { createGroupMirror } from './kube/group-mirror.ts';
 import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';

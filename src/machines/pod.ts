@@ -84,10 +84,7 @@ export const podMachine = setup({
     isRouteOwed: ({ context }: Args) => provable(context.facts) && unproven(context).length > 0,
     isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
-    isRouteOwedAndWithdrawn: ({ context }: Args) =>
-      context.facts?.gate.whenRouteIsLost === 'withdraw' &&
-      provable(context.facts) &&
-      unproven(context).length > 0,
+    isRouteOwedAndWithdrawn: ({ context }: Args) => isWatched(context) && unproven(context).length > 0,
     isProofForMe: ({ context, event }) => event.type === 'route.proven' && isOwnProof(context, event),
     isVerdictForMe: ({ context, event }) =>
       event.type === 'route.unverifiable' && isOwed(context, event.service, event.serviceUid),

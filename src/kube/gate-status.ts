@@ -4,24 +4,36 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
-import type { Groups } from './actors/groups.ts';
-import type { World } from './actors/world.ts';
-import { type Clock, type Timer, timestamp } from './clock.ts';
-import type { Digest, PodDigest, RouteGateDigest } from './digests.ts';
-import { selects } from './digests.ts';
-import { kubeEventWrite } from './effects/kube-event.ts';
-import { asError, hasCode } from './errors.ts';
-import type { KubeLog } from './kube/log.ts';
-import type { KubeObject, KubePort } from './kube/port.ts';
-import { routeGates } from './kube/resources.ts';
+import { type Clock, type Timer, timestamp } from '../clock.ts';
+import { type Digest, type PodDigest, type RouteGateDigest, selects, type WorldEntry } from '../digests.ts';
+import { asError, hasCode } from '../errors.ts';
+import type { KubeLog } from './log.ts';
+import type { KubeObject, KubePort } from './port.ts';
+import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;
-  readonly world: World;
-  readonly groups: Groups;
+  /** The part of actors/world.ts that is needed here. */
+  readonly world: {
+    entries(resource: string): Iterable<WorldEntry>;
+    get(resource: string, namespace: string, name: string): Digest | null;
+    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  };
+  /** The Pods that a RouteGate holds (actors/groups.ts). */
+  readonly podsOfGate: (namespace: string, name: string) => readonly PodDigest[];
+  /** Writes a Warning Event about a RouteGate; the same key is written once. */
+  readonly warn: (about: GateWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
   readonly log: KubeLog;
-  readonly replica: string;
+}
+
+export interface GateWarning {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly key: string;
 }
 
 export interface GateStatus {
@@ -135,14 +147,14 @@ export class GateStatusKeeper {
 
   /** @returns whether Pods wait */
   async #writeOne(key: string, signal: AbortSignal): Promise<boolean> {
-    const { kube, world, groups, clock } = this.#parts;
+    const { kube, world, podsOfGate, warn, clock } = this.#parts;
     const [namespace = '', name = ''] = key.split('/');
     const digest = world.get('routegates', namespace, name);
     if (digest?.kind !== 'routegates') return false;
     const pods = [...world.entries('pods')].flatMap((entry) =>
       entry.namespace === namespace && entry.digest?.kind === 'pods' ? [entry.digest] : [],
     );
-    const status = gateStatus(digest, pods, groups.podsOfGate(namespace, name), clock.now());
+    const status = gateStatus(digest, pods, podsOfGate(namespace, name), clock.now());
     const text = JSON.stringify(status);
     if (this.#written.get(key) === text) return status.waiting > 0;
     const current = await kube.get(routeGates, namespace, name, signal);
@@ -151,36 +163,15 @@ export class GateStatusKeeper {
     const body = { metadata: { uid: digest.uid }, status: { ...counts, conditions } };
     await kube.patch(routeGates, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     this.#written.set(key, text);
-    if (valid.status === 'False') await this.#warn(namespace, name, digest, valid.message, signal);
+    if (valid.status === 'False') {
+      // One Event for each generation of the object, whoever writes it.
+      const key = `routegate/${digest.uid}/${digest.generation}`;
+      await warn(
+        { namespace, name, uid: digest.uid, reason: valid.reason, note: valid.message, key },
+        signal,
+      );
+    }
     return status.waiting > 0;
-  }
-
-  async #warn(
-    namespace: string,
-    name: string,
-    digest: RouteGateDigest,
-    message: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { kube, replica, clock } = this.#parts;
-    const regarding = {
-      apiVersion: 'orrery.dev/v1alpha1',
-      kind: 'RouteGate',
-      namespace,
-      name,
-      uid: digest.uid,
-    };
-    const effect = {
-      type: 'kube-event.write',
-      regarding,
-      eventType: 'Warning',
-      reason: 'InvalidSpec',
-      note: message,
-      at: clock.now(),
-    } as const;
-    // One Event for each generation of the object, whoever writes it.
-    const key = `routegate/${digest.uid}/${digest.generation}`;
-    await kubeEventWrite(kube, { replica })(effect, { key, actor: 'pod/_/_', signal, emit: () => {} });
   }
 }
 

@@ -41,6 +41,8 @@ export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
   live(): ReadonlyMap<string, Member> | null;
+  /** Whether that very process is still heard of; one that leaves is, until it has gone. */
+  isPresent(replica: string, incarnation: string): boolean;
   /** Everybody who was heard of in the last minute. */
   all(): readonly Member[];
   /** Tells the others now, not at the next beat. */
@@ -96,6 +98,10 @@ export function startDirectory(options: {
         ([, member]) => now - member.lastHeard <= silenceMaxMs && !member.leaving,
       );
       return new Map(living);
+    },
+    isPresent(name, itsIncarnation) {
+      const member = members.get(name);
+      return member?.incarnation === itsIncarnation && clock.monotonic() - member.lastHeard <= silenceMaxMs;
     },
     all() {
       const now = clock.monotonic();

@@ -121,6 +121,9 @@ export class Ownership {
       onTransition: ({ event, from, to }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
         if (to === 'held.active') this.#options.onMove?.(spec.name);
+        // A claim that was lost, or came before the release: who is to claim now? One that failed waits for the next beat.
+        const isOpen = to === 'unowned' && from !== null && event.type !== 'effect.failed';
+        if (isOpen) queueMicrotask(() => this.plan());
       },
     });
     this.#held.set(spec.name, { spec, chart });
@@ -171,7 +174,7 @@ export class Ownership {
       const state = chart.state();
       const wanted = this.#stopping ? null : wantedOwner(spec.name, candidates);
       const isMine = wanted === this.#options.replica;
-      if (state === 'unowned' && this.#mayClaim(spec, live, isMine)) {
+      if (state === 'unowned' && this.#mayClaim(spec, isMine)) {
         chart.send({ type: 'holding.assigned', seen: this.#fences.get(spec.fenceSubject)?.sequence ?? 0 });
       } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
@@ -206,18 +209,15 @@ export class Ownership {
     return moves;
   }
 
-  #mayClaim(
-    spec: HoldingSpec,
-    live: ReadonlyMap<string, { readonly incarnation: string }>,
-    isMine: boolean,
-  ): boolean {
+  #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
     if (this.#stopping) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
     // Our own claim, of which the answer was lost: take it up again, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#options.replica) return true;
     if (!isMine) return false;
     if (!owner || owner.replica === null) return true;
-    return live.get(owner.replica)?.incarnation !== owner.incarnation;
+    // One that leaves hands over by itself; taking it away meanwhile would cut short what it is finishing.
+    return !this.#options.directory().isPresent(owner.replica, owner.incarnation);
   }
 
   #onFence(message: StoredMessage): void {

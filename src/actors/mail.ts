@@ -97,7 +97,7 @@ function bury(ports: MailPorts, run: ShardRun, message: StoredMessage, error: Er
   const headers = {
     ...message.headers,
     'Orrery-Error': `${code}: ${headerText(error.message)}`,
-    'Orrery-Subject': message.subject,
+    'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
   };
   const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
   ports.bus.append(ports.subjects.dead, message.data, options).then(

@@ -65,6 +65,12 @@ function actorSubjects(prefix: string) {
     /** How far the shard's mail and feed have come; stands beside the records that it speaks of. */
     checkpoint: (shard: number) => `${prefix}.state.${shard}._checkpoint._._`,
 
+    /** The subject that the sender used, from the one under which the mail stream keeps the message. */
+    sendOfMail: (subject: string) =>
+      subject.replace(/^(.*)\.mail\.\d+\.([^.]+\.[^.]+\.[^.]+)$/, (whole, start, rest) =>
+        start === prefix ? `${prefix}.send.${rest}` : whole,
+      ),
+
     parseSend: (subject: string) => readActor(tokensAfter(`${prefix}.send.`, subject)),
     parseMail: (subject: string) => readSharded(tokensAfter(`${prefix}.mail.`, subject)),
     parseState: (subject: string) => readSharded(tokensAfter(`${prefix}.state.`, subject)),

@@ -153,3 +153,11 @@ describe('subjects', () => {
     );
   });
 });
+
+test('the subject that a sender used is told from the one under which the mail keeps the message', () => {
+  const { mail, send, sendOfMail } = subjects('dev');
+  for (const id of ['pod/shop/web-0', 'domain/_/app.example.com'] as const) {
+    expect(sendOfMail(mail(7, id))).toBe(send(id));
+  }
+  expect(sendOfMail('orrery.other.mail.7.pod.shop.web')).toBe('orrery.other.mail.7.pod.shop.web');
+});

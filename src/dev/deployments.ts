@@ -3,10 +3,12 @@
  *
  * The arithmetic of Kubernetes' own controller: never more Pods than replicas + maxSurge, never fewer available ones than
  * replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old ones before. Absent: progress
- * deadlines, rollback by revision, proportional scaling in the middle of a rollout.
+ * deadlines, proportional scaling in the middle of a rollout.
  */
 import { hasCode } from '../errors.ts';
 import { deployments as resource } from '../kube/resources.ts';
+import { deploymentConditions } from './deployment-conditions.ts';
+import { numberRevisions, revisionAnnotation, revisionOf } from './deployment-revisions.ts';
 import {
   isDeleting,
   type PodObject,
@@ -15,8 +17,6 @@ import {
 } from './objects.ts';
 import { childMeta, childrenOf, templateHash } from './pod-template.ts';
 import { deleteThis, type WorkloadParts, writeStatus } from './workload-parts.ts';
-
-const revisionAnnotation = 'deployment.kubernetes.io/revision';
 
 export async function reconcileDeployment(
   parts: WorkloadParts,
@@ -31,12 +31,13 @@ export async function reconcileDeployment(
     owned.find((set) => hashOf(set) === hash) ??
     (await createReplicaSet(parts, deployment, owned, hash, signal));
   const old = owned.filter((set) => hashOf(set) !== hash && !isDeleting(set));
+  await numberRevisions(parts, deployment, current, old, signal);
   if (deployment.spec?.paused !== true) {
     const scales = planRollout(deployment, current, old, podsOf(parts, old));
     for (const [set, replicas] of scales) await scale(parts, set, replicas, signal);
     await prune(parts, deployment, old, signal);
   }
-  const status = deploymentStatus(deployment, current, old);
+  const status = deploymentStatus(deployment, current, old, parts.clock.now());
   await writeStatus(parts, resource, parts.pictures.deployments, deployment, status, signal);
 }
 
@@ -161,18 +162,29 @@ function deploymentStatus(
   deployment: WorkloadObject,
   current: WorkloadObject,
   old: readonly WorkloadObject[],
+  nowMs: number,
 ) {
   const sum = (field: string) =>
     [current, ...old].reduce((total, set) => total + Number(set.status?.[field] ?? 0), 0);
   const replicas = deployment.spec?.replicas ?? 1;
   const ready = sum('readyReplicas');
+  const updated = Number(current.status?.replicas ?? 0);
+  const facts = {
+    replicas,
+    available: ready,
+    updated,
+    total: sum('replicas'),
+    unavailableMax: roomOf(deployment, replicas).unavailable,
+    current: current.metadata.name,
+  };
   return {
     observedGeneration: deployment.metadata.generation ?? 0,
     replicas: sum('replicas'),
-    updatedReplicas: Number(current.status?.replicas ?? 0),
+    updatedReplicas: updated,
     readyReplicas: ready,
     availableReplicas: ready,
     unavailableReplicas: Math.max(0, replicas - ready),
+    conditions: deploymentConditions(deployment, facts, nowMs),
   };
 }
 
@@ -183,10 +195,6 @@ function podsOf(parts: WorkloadParts, sets: readonly WorkloadObject[]): PodObjec
 
 function hashOf(set: WorkloadObject): string | undefined {
   return set.metadata.labels?.['pod-template-hash'];
-}
-
-function revisionOf(set: WorkloadObject): number {
-  return Number(set.metadata.annotations?.[revisionAnnotation] ?? 0);
 }
 
 function sizeOf(set: WorkloadObject): number {

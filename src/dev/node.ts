@@ -3,6 +3,7 @@
  * deletes it.
  */
 
+import { arch, platform, release, type } from 'node:os';
 import type { Timer } from '../clock.ts';
 import { timestamp } from '../clock.ts';
 import { asError, hasCode } from '../errors.ts';
@@ -94,6 +95,7 @@ function statusOf(nodeName: string, isReady: boolean, nowMs: number) {
   return {
     capacity: room,
     allocatable: room,
+    nodeInfo: machineInfo(),
     addresses: [
       { type: 'InternalIP', address: hostIp },
       { type: 'Hostname', address: nodeName },
@@ -108,5 +110,21 @@ function statusOf(nodeName: string, isReady: boolean, nowMs: number) {
         lastTransitionTime: timestamp(nowMs),
       },
     ],
+  };
+}
+
+/** The machine that this runs on; of a kubelet and a container runtime there is only the name. */
+function machineInfo() {
+  return {
+    architecture: arch() === 'x64' ? 'amd64' : arch(),
+    bootID: '',
+    containerRuntimeVersion: `node://${process.versions.node}`,
+    kernelVersion: release(),
+    kubeProxyVersion: '',
+    kubeletVersion: 'orrery-dev',
+    machineID: '',
+    operatingSystem: platform(),
+    osImage: type(),
+    systemUUID: '',
   };
 }

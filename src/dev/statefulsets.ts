@@ -3,13 +3,14 @@
  *
  * The rules of Kubernetes' own controller: OrderedReady waits for each Pod before the next; a rolling update deletes the
  * highest outdated Pod and goes on when its successor is Ready; ordinals below `partition` are left as they are. Absent:
- * ControllerRevisions (a Pod below the partition that is lost comes back by the new template), volume claims (an
- * emptyDir stands in).
+ * Pods of an old template (one below the partition that is lost comes back by the new one), volume claims (an emptyDir
+ * stands in).
  */
 import { hasCode } from '../errors.ts';
 import { pods as podResource, statefulSets as resource } from '../kube/resources.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from './objects.ts';
 import { childrenOf, podFromTemplate, templateHash } from './pod-template.ts';
+import { keepRevision } from './statefulset-revisions.ts';
 import { createPod, deleteThis, type WorkloadParts, writeStatus } from './workload-parts.ts';
 
 interface Plan {
@@ -25,6 +26,7 @@ export async function reconcileStatefulSet(
   const set = parts.pictures.statefulSets.get(key);
   if (set === undefined || isDeleting(set)) return;
   const revision = `${set.metadata.name}-${templateHash(set.spec?.template)}`;
+  await keepRevision(parts, set, revision, signal);
   const owned = childrenOf(set, 'StatefulSet', parts.pictures.pods.all());
   const { create, remove } = planStatefulSet(set, owned, revision);
   for (const pod of remove) await deleteThis(parts, podResource, pod, signal);

@@ -22,6 +22,8 @@ export interface Reply {
 export interface CallOptions {
   readonly type?: string;
   readonly accept?: string;
+  /** `User-Agent`; none by itself. */
+  readonly agent?: string;
   /** Instead of what the kubeconfig says; null: none at all. */
   readonly token?: string | null;
 }
@@ -97,9 +99,13 @@ export class Client {
     return { code: message.statusCode ?? 0, body: parsed(text), text, warnings };
   }
 
-  async watch(path: string, query: Readonly<Record<string, string>> = {}): Promise<Watch> {
+  async watch(
+    path: string,
+    query: Readonly<Record<string, string>> = {},
+    options: CallOptions = {},
+  ): Promise<Watch> {
     const parameters = new URLSearchParams({ watch: 'true', ...query });
-    const message = await this.#send('GET', `${path}?${parameters}`, undefined, {});
+    const message = await this.#send('GET', `${path}?${parameters}`, undefined, options);
     const events: WatchEvent[] = [];
     const state = { hasEnded: false };
     const lines = createInterface({ input: message });
@@ -130,6 +136,7 @@ export class Client {
     const token = options.token === undefined ? this.#access.token : (options.token ?? undefined);
     const headers = {
       Accept: options.accept ?? 'application/json',
+      ...(options.agent === undefined ? {} : { 'User-Agent': options.agent }),
       ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
       ...(text === undefined
         ? {}

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { JsonObject, Reply } from './client.ts';
+import type { Client, JsonObject, Reply } from './client.ts';
 import { test } from './conformance.ts';
 
 function resource(reply: Reply, name: string): JsonObject | undefined {
@@ -70,6 +70,67 @@ describe('discovery', () => {
     ['/apis/discovery.k8s.io/v1', 'endpointslices'],
   ] as const)('%s lists %s', async ([path, name], { api }) => {
     expect(resource(await api.get(path), name)).toBeDefined();
+  });
+});
+
+describe('aggregated discovery', () => {
+  const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+
+  async function resourcesOf(
+    api: Client,
+    path: string,
+    group: string,
+    version: string,
+  ): Promise<JsonObject[]> {
+    const { body } = await api.get(path, { accept });
+    expect(body).toMatchObject({ kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' });
+    const own = (body.items as JsonObject[]).find(
+      (item) => ((item.metadata ?? {}) as JsonObject).name === (group === '' ? undefined : group),
+    );
+    const found = ((own?.versions ?? []) as JsonObject[]).find((entry) => entry.version === version);
+    expect(found?.freshness).toBe('Current');
+    return (found?.resources ?? []) as JsonObject[];
+  }
+
+  test.for([
+    ['/api', '', 'pods', 'Pod', 'Namespaced', ['po'], ['all']],
+    ['/api', '', 'namespaces', 'Namespace', 'Cluster', ['ns'], undefined],
+    ['/apis', 'apps', 'statefulsets', 'StatefulSet', 'Namespaced', ['sts'], ['all']],
+    ['/apis', 'coordination.k8s.io', 'leases', 'Lease', 'Namespaced', undefined, undefined],
+  ] as const)(
+    '%s tells of %s %s',
+    async ([path, group, resource, kind, scope, shortNames, categories], { api }) => {
+      const found = (await resourcesOf(api, path, group, 'v1')).find((entry) => entry.resource === resource);
+      expect(found).toEqual({
+        resource,
+        responseKind: { group: '', version: '', kind },
+        scope,
+        singularResource: kind.toLowerCase(),
+        verbs: expect.arrayContaining(['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']),
+        ...(shortNames === undefined ? {} : { shortNames }),
+        ...(categories === undefined ? {} : { categories }),
+        ...(resource === 'leases' ? {} : { subresources: expect.any(Array) }),
+      });
+    },
+  );
+
+  test('tells of the parts of a resource', async ({ api }) => {
+    const found = await resourcesOf(api, '/apis', 'apps', 'v1');
+    const deployments = found.find(({ resource }) => resource === 'deployments');
+    expect(deployments?.subresources).toEqual(
+      expect.arrayContaining([
+        {
+          subresource: 'scale',
+          responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+          verbs: ['get', 'patch', 'update'],
+        },
+      ]),
+    );
+  });
+
+  test.for(['application/json', '*/*'])('%s still gets the old form', async (old, { api }) => {
+    expect((await api.get('/apis', { accept: old })).body.kind).toBe('APIGroupList');
+    expect((await api.get('/api', { accept: old })).body.kind).toBe('APIVersions');
   });
 });
 

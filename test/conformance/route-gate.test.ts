@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
 import { until } from '../until.ts';
 import type { JsonObject } from './client.ts';
-import { test as base, causeFields, isDevelopmentServer, metaOf } from './conformance.ts';
+import { test as base, causeFields, metaOf } from './conformance.ts';
 
 const read = (path: string) =>
   parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')) as JsonObject;
@@ -132,8 +132,7 @@ describe('RouteGate', () => {
     expect(causeFields(reply)).toContain(field);
   });
 
-  // docs/development-cluster.md: the development server keeps CEL rules and does not run them yet.
-  test.skipIf(isDevelopmentServer).for([
+  test.for([
     ['a condition of the kubelet', { conditionType: 'Ready' }, 'spec.conditionType'],
     [
       'In without values',

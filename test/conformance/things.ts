@@ -1,6 +1,6 @@
 /** For the tests of custom resources: a definition with one of everything, and objects of it. */
 import { until } from '../until.ts';
-import type { Client, Json, JsonObject } from './client.ts';
+import type { Client, Json, JsonObject, Reply } from './client.ts';
 import { test as base, uniqueName } from './conformance.ts';
 
 /** Path of the definitions. */
@@ -56,6 +56,18 @@ export interface Thing {
   /** Path of the things in the test's namespace. */
   readonly path: string;
   thing(name: string, spec: Json, more?: JsonObject): JsonObject;
+}
+
+/** A schema with validation rules. */
+export const ruled = (own: JsonObject, ...rules: JsonObject[]): JsonObject => ({
+  ...own,
+  'x-kubernetes-validations': rules,
+});
+
+/** `field: message` of each cause of a refusal. */
+export function told(reply: Reply): string[] {
+  const { causes = [] } = (reply.body.details ?? {}) as { causes?: JsonObject[] };
+  return causes.map(({ field, message }) => `${field}: ${message}`);
 }
 
 /** A definition of one version, `v1`; `version` and `more` change the version and the specification. */

@@ -117,3 +117,27 @@ describe('scale', () => {
     await api.delete(`${all}/a`, { propagationPolicy: 'Background' });
   });
 });
+
+describe('a ControllerRevision', () => {
+  test('keeps its data, and may get another number', async ({ api, namespace }) => {
+    const path = `/apis/apps/v1/namespaces/${namespace}/controllerrevisions`;
+    const data = { spec: { template: { $patch: 'replace', metadata: { labels: { a: 'b' } } } } };
+    const made = await api.post(path, { metadata: { name: 'r' }, data, revision: 1 });
+    expect(made.code).toBe(201);
+    expect(made.body).toMatchObject({ data, revision: 1 });
+    expect((await api.patch(`${path}/r`, 'merge', { revision: 2 })).body).toMatchObject({
+      data,
+      revision: 2,
+    });
+    const changed = await api.patch(`${path}/r`, 'merge', { data: { spec: null } });
+    expect(changed.code).toBe(422);
+    expect(causeFields(changed)).toEqual(['data']);
+  });
+
+  test('needs data, and a number that is not negative', async ({ api, namespace }) => {
+    const path = `/apis/apps/v1/namespaces/${namespace}/controllerrevisions`;
+    const refused = await api.post(path, { metadata: { name: 'r' }, revision: -1 });
+    expect(refused.code).toBe(422);
+    expect(causeFields(refused)).toEqual(['data', 'revision']);
+  });
+});

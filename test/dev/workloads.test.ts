@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startInformer } from '../../src/dev/informer.ts';
 import { isHealthy, type PodObject, replicaSets, type WorkloadObject } from '../../src/dev/objects.ts';
+import { controllerRevisions } from '../../src/dev/statefulset-revisions.ts';
 import type { KubeResource } from '../../src/kube/port.ts';
 import { deployments, pods, statefulSets } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
@@ -140,6 +141,28 @@ describe('a StatefulSet', () => {
     expect(updated.map((pod) => pod.metadata.name)).toEqual(['web-2']);
   });
 
+  test('keeps its templates as numbered revisions, and one that comes back is the newest again', async () => {
+    const revisions = async () => {
+      const { items } = await bench.kube.list(
+        controllerRevisions,
+        { namespace: bench.namespace },
+        bench.signal,
+      );
+      return items.map((item) => (item as { revision?: number }).revision).sort();
+    };
+    await create(statefulSets, { replicas: 0 });
+    await until(async () => `${await revisions()}` === '1', { what: 'the first revision' });
+    await changeTemplate(statefulSets);
+    await until(async () => `${await revisions()}` === '1,2', { what: 'the second revision' });
+    await patch(statefulSets, { template: { metadata: { annotations: { version: null } } } });
+    await until(async () => `${await revisions()}` === '2,3', { what: 'the first template as the third' });
+    await patch(statefulSets, {
+      revisionHistoryLimit: 0,
+      template: { metadata: { annotations: { version: '4' } } },
+    });
+    await until(async () => `${await revisions()}` === '4', { what: 'only the last one' });
+  });
+
   test('is scaled down from the highest ordinal, and takes its Pods with it when it is deleted', async () => {
     await bench.startKubelet();
     await create(statefulSets, { replicas: 3, serviceName: 'web' });
@@ -190,6 +213,39 @@ describe('a Deployment', () => {
         what: 'Pods of the first template alone',
       },
     );
+  });
+
+  test('numbers its templates, and one that comes back is the newest again', async () => {
+    const annotation = 'deployment.kubernetes.io/revision';
+    const revisions = async () => {
+      const held = await bench.kube.get(deployments, bench.namespace, 'web', bench.signal);
+      const { items } = await bench.kube.list(replicaSets, { namespace: bench.namespace }, bench.signal);
+      const ofSets = items.map((set) => set.metadata.annotations?.[annotation]).sort();
+      return [held.metadata.annotations?.[annotation], ...ofSets].join(' ');
+    };
+    await create(deployments, { replicas: 1 });
+    await until(async () => (await revisions()) === '1 1', { what: 'the first revision' });
+    await changeTemplate(deployments);
+    await until(async () => (await revisions()) === '2 1 2', { what: 'the second revision' });
+    await patch(deployments, { template: { metadata: { annotations: { version: null } } } });
+    await until(async () => (await revisions()) === '3 2 3', {
+      what: 'the first template as the third revision',
+    });
+  });
+
+  test('is Available and has progressed when its Pods are ready, and says so once', async () => {
+    await bench.startKubelet();
+    await create(deployments, { replicas: 2 });
+    const conditions = async () => {
+      const held = ((await status(deployments)).conditions ?? []) as ReadonlyArray<Record<string, string>>;
+      return held.map(({ type, status: word, reason }) => `${type}=${word} ${reason}`);
+    };
+    const wanted = ['Available=True MinimumReplicasAvailable', 'Progressing=True NewReplicaSetAvailable'];
+    await until(async () => `${await conditions()}` === `${wanted}`, { what: 'both conditions' });
+    const before = await bench.kube.get(deployments, bench.namespace, 'web', bench.signal);
+    await patch(deployments, { revisionHistoryLimit: 9 });
+    await counts(deployments, { observedGeneration: (before.metadata.generation ?? 0) + 1 });
+    expect((await status(deployments)).conditions).toEqual((before as WorkloadObject).status?.conditions);
   });
 
   test('takes its ReplicaSets and Pods with it when it is deleted', async () => {

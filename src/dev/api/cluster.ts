@@ -2,6 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import type { Random } from '../../random.ts';
+import type { Tokens } from './access/tokens.ts';
 import type { Registry } from './resources/registry.ts';
 import type { ServiceAddresses } from './storage/service-addresses.ts';
 import type { Store } from './storage/store.ts';
@@ -12,6 +13,7 @@ export interface Cluster {
   readonly registry: Registry;
   readonly fanout: Fanout;
   readonly addresses: ServiceAddresses;
+  readonly tokens: Tokens;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

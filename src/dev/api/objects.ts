@@ -28,6 +28,7 @@ export interface ObjectMeta extends JsonObject {
   annotations?: Record<string, string>;
   ownerReferences?: OwnerReference[];
   finalizers?: string[];
+  managedFields?: JsonObject[];
 }
 
 export interface StoredObject extends JsonObject {

@@ -10,12 +10,15 @@ import { invariant } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { type Log, silentLog } from '../../log.ts';
 import type { Random } from '../../random.ts';
+import { createDefaultRoles } from './access/default-roles.ts';
+import { Tokens } from './access/tokens.ts';
 import type { Cluster } from './cluster.ts';
 import { createContent } from './content.ts';
 import { Definitions } from './controllers/definitions.ts';
 import { EventExpiry } from './controllers/event-expiry.ts';
 import { GarbageCollector } from './controllers/garbage-collector.ts';
 import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
+import { createCertificates } from './http/certificates.ts';
 import { createHttpServer } from './http/server.ts';
 import { Registry } from './resources/registry.ts';
 import { ServiceAddresses } from './storage/service-addresses.ts';
@@ -39,6 +42,8 @@ export interface KubeApiOptions {
 export interface KubeApi {
   readonly url: string;
   readonly token: string;
+  /** PEM: the authority that vouches for the server, and for nothing else. */
+  readonly ca: string;
   /** A kubeconfig for this server, as YAML. */
   kubeconfig(): string;
   /** Ends all watches and connections. */
@@ -47,20 +52,23 @@ export interface KubeApi {
 
 /** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
 export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
-  const { cluster, stopControllers } = createCluster(options);
   const token = options.token ?? options.random.id();
-  const server = createHttpServer(cluster, token);
+  const { cluster, stopControllers } = createCluster(options, token);
+  const certificates = createCertificates();
+  const server = createHttpServer(cluster, certificates);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
   createContent(cluster, port);
-  const url = `http://127.0.0.1:${port}`;
+  createDefaultRoles(cluster);
+  const url = `https://127.0.0.1:${port}`;
   return {
     url,
     token,
-    kubeconfig: () => kubeconfigText(url, token),
+    ca: certificates.ca,
+    kubeconfig: () => kubeconfigText(url, token, certificates.ca),
     stop() {
       stopControllers();
       cluster.fanout.closeAll();
@@ -72,13 +80,17 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   };
 }
 
-function createCluster(options: KubeApiOptions): { cluster: Cluster; stopControllers: () => void } {
+function createCluster(
+  options: KubeApiOptions,
+  token: string,
+): { cluster: Cluster; stopControllers: () => void } {
   const store = new Store(options.historyChanges ?? limits.devHistoryChanges);
   const cluster: Cluster = {
     store,
     registry: new Registry(),
     fanout: new Fanout(),
     addresses: new ServiceAddresses(options.serviceCidr ?? '127.96.0.0/16', options.random),
+    tokens: new Tokens({ clock: options.clock, random: options.random, store }, token),
     clock: options.clock,
     random: options.random,
     log: options.log ?? silentLog,
@@ -101,7 +113,7 @@ function createCluster(options: KubeApiOptions): { cluster: Cluster; stopControl
   };
 }
 
-function kubeconfigText(url: string, token: string): string {
+function kubeconfigText(url: string, token: string, ca: string): string {
   invariant(/^[\w.~+/=-]+$/.test(token), 'a bearer token is of the characters of RFC 6750');
   return `apiVersion: v1
 kind: Config
@@ -109,6 +121,7 @@ clusters:
   - name: orrery-dev
     cluster:
       server: ${url}
+      certificate-authority-data: ${Buffer.from(ca).toString('base64')}
 contexts:
   - name: orrery-dev
     context:

@@ -70,10 +70,11 @@ export function qualified(name: ResourceName | KindName): string {
 }
 
 function detailsOf(name: ResourceName | KindName, objectName: string): ErrorDetails {
+  const kind = 'plural' in name ? name.plural : name.kind;
   return {
     ...(objectName === '' ? {} : { name: objectName }),
     ...(name.group === '' ? {} : { group: name.group }),
-    kind: 'plural' in name ? name.plural : name.kind,
+    ...(kind === '' ? {} : { kind }),
   };
 }
 
@@ -85,6 +86,12 @@ export function notFound(resource: ResourceName, name: string): ApiError {
 /** There is nothing at this path. */
 export function noSuchPath(): ApiError {
   return new ApiError(404, 'NotFound', 'the server could not find the requested resource', { details: {} });
+}
+
+/** What only real containers could answer; the development cluster's Pods are servers within one process. */
+export function noContainers(part: string): ApiError {
+  const message = `pods/${part} is not there: Pods of the development cluster have no containers, only servers within one process`;
+  return new ApiError(501, 'NotImplemented', message, { details: {} });
 }
 
 export function methodNotAllowed(): ApiError {

@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { equal, type Json, type JsonObject } from '../../../src/dev/api/json.ts';
-import { applyConfiguration } from '../../../src/dev/api/patching/apply.ts';
+import { apply } from '../../../src/dev/api/patching/apply.ts';
 import { jsonPatch } from '../../../src/dev/api/patching/json-patch.ts';
 import { mergePatch } from '../../../src/dev/api/patching/merge-patch.ts';
 import { strategicMerge } from '../../../src/dev/api/patching/strategic.ts';
 import { builtinSchema } from '../../../src/dev/api/schema/builtin.ts';
 import type { Schema } from '../../../src/dev/api/schema/schema.ts';
 import { fc, test as property } from './properties.ts';
+
+const applyConfiguration = (schema: Schema, live: JsonObject, applied: JsonObject) => {
+  const manager = { name: 'test', operation: 'Apply', apiVersion: 'v1', subresource: '' } as const;
+  return apply(schema, live, applied, new Map(), { manager, force: false, time: '' }).value;
+};
 
 describe('JSON merge patch', () => {
   // RFC 7386, appendix A.

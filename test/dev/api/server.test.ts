@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { systemClock } from '../../../src/clock.ts';
@@ -10,15 +11,40 @@ import { memoryCluster, secrets } from './memory-cluster.ts';
 describe('the development API server', () => {
   test('listens on 127.0.0.1, and its kubeconfig leads there', async () => {
     await using cluster = await memoryCluster();
-    expect(cluster.server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(cluster.server.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     const config = parse(cluster.server.kubeconfig());
     expect(config).toMatchObject({
       kind: 'Config',
       'current-context': 'orrery-dev',
-      clusters: [{ cluster: { server: cluster.server.url } }],
+      clusters: [
+        {
+          cluster: {
+            server: cluster.server.url,
+            'certificate-authority-data': Buffer.from(cluster.server.ca).toString('base64'),
+          },
+        },
+      ],
       users: [{ user: { token: cluster.server.token } }],
     });
     expect((await cluster.api.get('/api/v1/namespaces')).code).toBe(200);
+  });
+
+  test('each server has an authority of its own, which vouches for loopback alone', async () => {
+    await using one = await memoryCluster();
+    await using two = await memoryCluster();
+    const shown = await new Promise<X509Certificate | undefined>((resolve, reject) => {
+      const { ca, url } = one.server;
+      const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', ca }, () => {
+        resolve(socket.getPeerX509Certificate());
+        socket.destroy();
+      });
+      socket.once('error', reject);
+    });
+    expect(shown?.checkIP('127.0.0.1')).toBe('127.0.0.1');
+    expect(shown?.checkHost('localhost')).toBe('localhost');
+    expect(shown?.checkHost('orrery.dev')).toBeUndefined();
+    expect(shown?.verify(new X509Certificate(one.server.ca).publicKey)).toBe(true);
+    expect(shown?.verify(new X509Certificate(two.server.ca).publicKey)).toBe(false);
   });
 
   test('takes the token it is given, and makes a new one otherwise', async () => {
@@ -96,8 +122,9 @@ describe('the development API server', () => {
   test('a client that leaves in the middle of its request does no harm', async () => {
     await using cluster = await memoryCluster();
     const { hostname, port } = new URL(cluster.server.url);
+    const { ca } = cluster.server;
     for (const length of [10, 1_000_000]) {
-      const socket = connect(Number(port), hostname);
+      const socket = connect({ port: Number(port), host: hostname, ca });
       const head = `POST ${secrets} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${cluster.server.token}\r\n`;
       await new Promise((resolve) => socket.write(`${head}Content-Length: ${length}\r\n\r\n{"meta`, resolve));
       socket.destroy();

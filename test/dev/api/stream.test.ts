@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Tokens } from '../../../src/dev/api/access/tokens.ts';
 import type { Cluster } from '../../../src/dev/api/cluster.ts';
 import { newUid } from '../../../src/dev/api/cluster.ts';
 import { Registry } from '../../../src/dev/api/resources/registry.ts';
@@ -20,12 +21,14 @@ function clusterAlone(): Cluster {
   const fanout = new Fanout();
   store.onChange((change) => fanout.publish(change));
   const addresses = new ServiceAddresses('127.96.0.0/16', random);
+  const clock = new VirtualClock();
   return {
     store,
     fanout,
     registry: new Registry(),
     addresses,
-    clock: new VirtualClock(),
+    tokens: new Tokens({ clock, random, store }, 'secret'),
+    clock,
     random,
     log: silentLog,
   };

@@ -1,7 +1,5 @@
-/** Answers that are the same for every server: version, health, index, and what the client accepts. */
-
-import { type ApiError, notAcceptable } from '../status.ts';
-import { mediaType } from '../writing/body.ts';
+/** Answers that are the same for every server: version, health, index. */
+import type { ApiError } from '../status.ts';
 import type { Answer } from './request.ts';
 
 /** The Kubernetes release whose behaviour this server follows. */
@@ -34,14 +32,4 @@ export function pageNotFound(): Answer {
 
 export function errorAnswer(error: ApiError): Answer {
   return jsonAnswer(error.code, error.status());
-}
-
-const offered = ['application/json', 'application/json;stream=watch'];
-
-/** @throws ApiError 406 for a client that takes no JSON */
-export function checkAccepts(accept: string): void {
-  const wanted = accept === '' ? ['*/*'] : accept.split(',').map(mediaType);
-  if (wanted.some((type) => type === '*/*' || type === 'application/*' || type === 'application/json'))
-    return;
-  throw notAcceptable(offered);
 }

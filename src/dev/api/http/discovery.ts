@@ -41,8 +41,8 @@ function groupList(registry: Registry): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
-/** Group → versions, the preferred one first. */
-function groupsOf(registry: Registry): Map<string, string[]> {
+/** Group → versions, the preferred one first; without the core group. */
+export function groupsOf(registry: Registry): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const { group, version } of registry.all()) {
     if (group === '') continue;
@@ -73,10 +73,7 @@ function rankOf(version: string): number[] {
 }
 
 function resourceList(registry: Registry, group: string, version: string): JsonObject {
-  const own = registry.all().filter((resource) => resource.group === group && resource.version === version);
-  const entries = own.flatMap(resourceEntries);
-  if (group === '') entries.push(partEntry('bindings', { kind: 'Binding', verbs: ['create'] }));
-  entries.sort((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
+  const entries = resourcesOf(registry, group, version);
   const groupVersion = apiVersionOf({ group, version });
   return {
     kind: 'APIResourceList',
@@ -84,6 +81,14 @@ function resourceList(registry: Registry, group: string, version: string): JsonO
     groupVersion,
     resources: entries,
   };
+}
+
+/** The entries of a group's version, parts included, by name. */
+export function resourcesOf(registry: Registry, group: string, version: string): JsonObject[] {
+  const own = registry.all().filter((resource) => resource.group === group && resource.version === version);
+  const entries = own.flatMap(resourceEntries);
+  if (group === '') entries.push(partEntry('bindings', { kind: 'Binding', verbs: ['create'] }));
+  return entries.sort((a, b) => (String(a.name) < String(b.name) ? -1 : 1));
 }
 
 function resourceEntries(resource: Resource): JsonObject[] {

@@ -1,7 +1,9 @@
 /** From method and target to the verb that answers. */
+import { answerReview, isReview } from '../access/reviews.ts';
+import { requestToken } from '../access/token-request.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Verb } from '../resources/resource.ts';
-import { methodNotAllowed, noSuchPath } from '../status.ts';
+import { methodNotAllowed, noContainers, noSuchPath } from '../status.ts';
 import { bindPod } from '../verbs/bind.ts';
 import { deleteCollection, deleteObject } from '../verbs/delete.ts';
 import { finalizeNamespace } from '../verbs/finalize.ts';
@@ -21,7 +23,7 @@ interface Row {
 
 const onCollection: Readonly<Record<string, Row>> = {
   GET: { verb: 'list', handler: listObjects },
-  POST: { verb: 'create', handler: createObject },
+  POST: { verb: 'create', handler: createOrAnswer },
   DELETE: { verb: 'deletecollection', handler: deleteCollection },
 };
 
@@ -34,6 +36,11 @@ const onObject: Readonly<Record<string, Row>> = {
 
 const onPart: Readonly<Record<string, Handler>> = { GET: getObject, PUT: updateObject, PATCH: patchObject };
 
+function createOrAnswer(cluster: Cluster, request: ApiRequest, target: Target): Answer {
+  const handler = isReview(target.resource) ? answerReview : createObject;
+  return handler(cluster, request, target);
+}
+
 /** @throws ApiError; 405 for a method that the target does not take */
 export function dispatch(cluster: Cluster, request: ApiRequest, target: Target): Answer {
   if (target.subresource !== '') return dispatchPart(cluster, request, target);
@@ -45,6 +52,9 @@ export function dispatch(cluster: Cluster, request: ApiRequest, target: Target):
   return row.handler(cluster, request, target);
 }
 
+/** Parts of a Pod that only a kubelet with real containers has. */
+const needsContainers: ReadonlySet<string> = new Set(['log', 'exec', 'attach', 'portforward', 'proxy']);
+
 function dispatchPart(cluster: Cluster, request: ApiRequest, target: Target): Answer {
   const { resource, subresource } = target;
   if (subresource === 'status' && resource.hasStatus)
@@ -55,8 +65,11 @@ function dispatchPart(cluster: Cluster, request: ApiRequest, target: Target): An
   }
   if (subresource === 'binding' && resource.storage === 'pods')
     return allowed({ POST: bindPod }, request)(cluster, request, target);
+  if (subresource === 'token' && resource.storage === 'serviceaccounts')
+    return allowed({ POST: requestToken }, request)(cluster, request, target);
   if (subresource === 'finalize' && resource.storage === 'namespaces')
     return allowed({ PUT: finalizeNamespace }, request)(cluster, request, target);
+  if (resource.storage === 'pods' && needsContainers.has(subresource)) throw noContainers(subresource);
   throw noSuchPath();
 }
 

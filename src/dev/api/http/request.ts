@@ -1,4 +1,5 @@
 /** A request as the verbs see it, and what they answer. */
+import type { User } from '../access/users.ts';
 import type { Resource } from '../resources/resource.ts';
 
 export interface ApiRequest {
@@ -7,7 +8,10 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly accept: string;
   readonly contentType: string;
+  /** Empty if the client says nothing. */
+  readonly userAgent: string;
   readonly body: Buffer;
+  readonly user: User;
 }
 
 /** What the path of a request leads to. */

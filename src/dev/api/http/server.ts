@@ -3,40 +3,45 @@
  *
  * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the server.
  */
-import { timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
 import { asError } from '../../../errors.ts';
 import { limits } from '../../../limits.ts';
+import { attributesOf } from '../access/attributes.ts';
+import { authorize } from '../access/authorize.ts';
+import { ownAudience } from '../access/tokens.ts';
+import { anonymous, type User } from '../access/users.ts';
 import type { Cluster } from '../cluster.ts';
-import { ApiError, bodyTooLarge, internalError, noSuchPath, unauthorized } from '../status.ts';
+import { openApiAnswer } from '../openapi/documents.ts';
+import { decodeProtobuf, protobufType } from '../protobuf/decode.ts';
+import { ApiError, badRequest, bodyTooLarge, internalError, noSuchPath, unauthorized } from '../status.ts';
 import { listOptions } from '../verbs/list-options.ts';
 import { openWatch, type WatchSink } from '../watch/stream.ts';
-import { checkAccepts, errorAnswer, jsonAnswer, pageNotFound, publicAnswer } from './answers.ts';
+import { mediaType } from '../writing/body.ts';
+import { aggregatedDiscovery } from './aggregated-discovery.ts';
+import { errorAnswer, jsonAnswer, pageNotFound, publicAnswer } from './answers.ts';
+import type { ServerCertificates } from './certificates.ts';
 import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { dispatch } from './dispatch.ts';
+import { shaped, shapedSink, shaperOf } from './forms.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from './request.ts';
 import { resourceTarget } from './route.ts';
 
-/** @param token what callers must bring as their bearer token */
-export function createHttpServer(cluster: Cluster, token: string): Server {
-  const server = createServer((request, response) => {
+export function createHttpServer(cluster: Cluster, certificates: ServerCertificates): Server {
+  const { cert, key } = certificates;
+  const server = createServer({ cert, key }, (request, response) => {
     // A client that leaves in the middle is no fault of ours; without a listener it would end the process.
     response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
-    void serve(cluster, token, request, response);
+    void serve(cluster, request, response);
   });
   server.keepAliveTimeout = limits.devKeepAliveMs;
   return server;
 }
 
-async function serve(
-  cluster: Cluster,
-  token: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function serve(cluster: Cluster, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const apiRequest = await readRequest(request);
-    const answer = publicAnswer(apiRequest.path) ?? answerOf(cluster, token, apiRequest, request, response);
+    const answer = publicAnswer(apiRequest.path) ?? answerOf(cluster, apiRequest, request, response);
     if (answer !== undefined) write(response, answer);
   } catch (thrown) {
     writeError(cluster, request, response, asError(thrown));
@@ -57,38 +62,56 @@ async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
     path,
     query: new URLSearchParams(query),
     accept: request.headers.accept ?? '',
-    contentType: request.headers['content-type'] ?? '',
-    body: Buffer.concat(chunks),
+    user: anonymous,
+    userAgent: request.headers['user-agent'] ?? '',
+    ...jsonBody(request.headers['content-type'] ?? '', Buffer.concat(chunks)),
   };
+}
+
+/** Behind this point there is no protobuf. @throws ApiError 400 */
+function jsonBody(contentType: string, body: Buffer): Pick<ApiRequest, 'contentType' | 'body'> {
+  if (mediaType(contentType) !== protobufType || body.length === 0) return { contentType, body };
+  try {
+    const value = decodeProtobuf(body);
+    return { contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
+  } catch (thrown) {
+    throw badRequest(asError(thrown).message);
+  }
 }
 
 /** undefined: the answer is a watch, which is under way. */
 function answerOf(
   cluster: Cluster,
-  token: string,
-  request: ApiRequest,
+  given: ApiRequest,
   incoming: IncomingMessage,
   response: ServerResponse,
 ): Answer | undefined {
-  authenticate(token, incoming.headers.authorization);
+  const user = authenticate(cluster, incoming.headers.authorization);
+  authorize(cluster, user, attributesOf(given));
+  const request = { ...given, user };
   const document = documentOf(cluster, request, incoming.headers.host ?? '');
   if (document !== undefined) return document;
   const { request: plain, target } = targetOf(cluster, request);
-  checkAccepts(plain.accept);
   if (target === undefined) throw noSuchPath();
-  if (!isWatch(plain, target)) return dispatch(cluster, plain, target);
+  const shape = shaperOf(plain, target, () => cluster.clock.now());
+  if (!isWatch(plain, target)) return shaped(dispatch(cluster, plain, target), shape);
   const options = listOptions(plain.query, target.resource);
-  openWatch(cluster, target, options, sinkOf(response));
+  openWatch(cluster, target, options, shapedSink(sinkOf(response), shape));
   return undefined;
 }
 
-function authenticate(token: string, header: string | undefined): void {
-  const given = Buffer.from(/^Bearer (.+)$/i.exec(header ?? '')?.[1] ?? '');
-  const wanted = Buffer.from(token);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw unauthorized();
+/** Who brings no token is nobody in particular. @throws ApiError 401 for a token that is not known */
+function authenticate(cluster: Cluster, header: string | undefined): User {
+  const token = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
+  if (token === undefined) return anonymous;
+  const known = cluster.tokens.find(token);
+  if (known === undefined || !known.audiences.includes(ownAudience)) throw unauthorized();
+  return known.user;
 }
 
 function documentOf(cluster: Cluster, request: ApiRequest, address: string): Answer | undefined {
+  const special = aggregatedDiscovery(cluster.registry, request) ?? openApiAnswer(cluster, request);
+  if (special !== undefined) return special;
   if (request.path === '/') return jsonAnswer(200, { paths: discoveryPaths(cluster.registry) });
   const document = discoveryDocument(cluster.registry, request.path, address);
   if (document !== undefined) return request.method === 'GET' ? jsonAnswer(200, document) : undefined;

@@ -17,6 +17,10 @@ export const namespaceKind: Kind = {
     namespace.status = { phase: 'Active' };
     labelWithName(namespace);
   },
+  // A default, so that whoever creates the namespace owns the label.
+  fill: (namespace) => {
+    if (namespace.metadata.name !== '') labelWithName(namespace);
+  },
   update: (namespace, old) => {
     namespace.spec = { ...objectAt(old, 'spec') };
     labelWithName(namespace);

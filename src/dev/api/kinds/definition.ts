@@ -10,7 +10,9 @@ import {
 } from '../causes.ts';
 import { equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
 import type { StoredObject } from '../objects.ts';
+import { definitionRuleCauses } from '../schema/cel/definition-rules.ts';
 import { compiledPattern } from '../schema/formats.ts';
+import type { Schema } from '../schema/schema.ts';
 import { problems } from '../validation/metadata.ts';
 import { dnsLabel, dnsSubdomain } from '../validation/names.ts';
 import { type Kind, plainKind, unsupportedField } from './kind.ts';
@@ -160,7 +162,8 @@ function schemaCauses(version: JsonObject, path: string, isOnly: boolean): Cause
   if (textAt(schema, 'type') === '') return [required(`${root}.type`, 'must not be empty at the root')];
   if (schema.type !== 'object')
     return [invalidValue(`${root}.type`, schema.type, 'must be object at the root')];
-  return structureCauses(schema, root, 'must not be empty for specified object fields');
+  const structure = structureCauses(schema, root, 'must not be empty for specified object fields');
+  return structure.length > 0 ? structure : definitionRuleCauses(schema as Schema, root);
 }
 
 function structureCauses(schema: JsonObject, path: string, emptyType: string): Cause[] {

@@ -6,11 +6,13 @@
 
 import { leaseKind, namespaceKind, nodeKind } from '../kinds/cluster-objects.ts';
 import { configMapKind, secretKind, serviceAccountKind } from '../kinds/configuration.ts';
+import { controllerRevisionKind } from '../kinds/controller-revision.ts';
 import { definitionKind } from '../kinds/definition.ts';
 import { endpointSliceKind } from '../kinds/endpoint-slice.ts';
 import { eventFields, eventKind, fromEventsView, toEventsView } from '../kinds/event.ts';
-import type { Kind } from '../kinds/kind.ts';
+import { type Kind, plainKind } from '../kinds/kind.ts';
 import { podKind } from '../kinds/pod.ts';
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from '../kinds/roles.ts';
 import { serviceKind } from '../kinds/service.ts';
 import { deploymentKind, replicaSetKind, statefulSetKind } from '../kinds/workloads.ts';
 import { builtinSchema } from '../schema/builtin.ts';
@@ -66,6 +68,7 @@ const rows: readonly Row[] = [
   { kind: 'Secret', rules: secretKind },
   { kind: 'ServiceAccount', rules: serviceAccountKind, shortNames: ['sa'] },
   { kind: 'Service', rules: serviceKind, shortNames: ['svc'], categories: ['all'], hasStatus: true },
+  { group: 'apps', kind: 'ControllerRevision', rules: controllerRevisionKind },
   {
     group: 'apps',
     kind: 'Deployment',
@@ -115,7 +118,26 @@ const rows: readonly Row[] = [
   },
 ];
 
-export const builtinResources: readonly Resource[] = rows.map(toResource);
+const roles: readonly Row[] = [
+  { kind: 'ClusterRole', rules: clusterRoleKind, isClusterScoped: true },
+  { kind: 'ClusterRoleBinding', rules: clusterRoleBindingKind, isClusterScoped: true },
+  { kind: 'Role', rules: roleKind },
+  { kind: 'RoleBinding', rules: roleBindingKind },
+].map((row) => ({ group: 'rbac.authorization.k8s.io', ...row }) as Row);
+
+/** Questions, which are answered and not stored. */
+const review = { rules: plainKind, verbs: ['create'], isClusterScoped: true } as const;
+
+const reviews: readonly Row[] = [
+  { group: 'authentication.k8s.io', kind: 'SelfSubjectReview', ...review },
+  { group: 'authentication.k8s.io', kind: 'TokenReview', ...review },
+  { group: 'authorization.k8s.io', kind: 'LocalSubjectAccessReview', rules: plainKind, verbs: ['create'] },
+  { group: 'authorization.k8s.io', kind: 'SelfSubjectAccessReview', ...review },
+  { group: 'authorization.k8s.io', kind: 'SelfSubjectRulesReview', ...review },
+  { group: 'authorization.k8s.io', kind: 'SubjectAccessReview', ...review },
+];
+
+export const builtinResources: readonly Resource[] = [...rows, ...roles, ...reviews].map(toResource);
 
 function toResource(row: Row): Resource {
   const group = row.group ?? '';

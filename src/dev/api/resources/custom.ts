@@ -47,6 +47,7 @@ function customResource(definition: StoredObject, version: JsonObject): Resource
     schema: (objectAt(version, 'schema', 'openAPIV3Schema') ?? {}) as Schema,
     isCustom: true,
     rules: customRules(version, hasStatus),
+    printerColumns: objectsAt(version, 'additionalPrinterColumns'),
     isTerminating: definition.metadata.deletionTimestamp !== undefined,
   };
 }

@@ -1,4 +1,5 @@
 /** A resource as the API serves it: where it is, what it is called, what can be done with it, and by which rules it lives. */
+import type { JsonObject } from '../json.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../objects.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -38,6 +39,8 @@ export interface Resource {
     readonly show: (stored: StoredObject) => StoredObject;
     readonly store: (shown: StoredObject) => StoredObject;
   };
+  /** For custom resources: the columns of their tables, as the definition names them. */
+  readonly printerColumns?: readonly JsonObject[];
   /** For custom resources: their definition is going, so nothing new may come. */
   readonly isTerminating?: boolean;
 }

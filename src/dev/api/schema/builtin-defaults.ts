@@ -92,6 +92,8 @@ export const always: Readonly<Record<string, JsonObject>> = {
     deprecatedFirstTimestamp: null,
     deprecatedLastTimestamp: null,
   },
+  ClusterRole: { rules: null },
+  Role: { rules: null },
   CustomResourceDefinition: { status: {} },
   CustomResourceDefinitionStatus: { conditions: null, acceptedNames: {}, storedVersions: null },
   CustomResourceDefinitionCondition: { lastTransitionTime: null },

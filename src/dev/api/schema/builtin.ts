@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { invariant } from '../../../errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { always, defaults, quantities } from './builtin-defaults.ts';
-import { atomicTypes, listMerges, retainKeysTypes } from './merge-keys.ts';
+import { atomicFields, atomicTypes, listMerges, retainKeysTypes } from './merge-keys.ts';
 import type { BuiltinType, Schema } from './schema.ts';
 
 /** The schema under construction: types refer to each other, so they are made first and filled then. */
@@ -90,7 +90,8 @@ function fieldSchemaOf(schemas: Map<string, TypeSchema>, path: string, type: str
     };
   }
   if (type.startsWith('{}')) {
-    return { type: 'object', additionalProperties: fieldSchemaOf(schemas, path, type.slice(2)) };
+    const values = { type: 'object', additionalProperties: fieldSchemaOf(schemas, path, type.slice(2)) };
+    return atomicFields.has(path) ? { ...values, 'x-kubernetes-map-type': 'atomic' } : values;
   }
   if (quantities.has(path)) return { format: 'quantity' };
   return schemas.get(type) ?? scalarSchema(type);

@@ -73,6 +73,10 @@ export const atomicTypes: ReadonlySet<string> = new Set([
   'ObjectReference',
   'OwnerReference',
   'ResourceFieldSelector',
+  'RoleRef',
   'SecretKeySelector',
   'TypedLocalObjectReference',
 ]);
+
+/** Fields whose maps server-side apply replaces as a whole. */
+export const atomicFields: ReadonlySet<string> = new Set(['PodSpec.nodeSelector', 'ServiceSpec.selector']);

@@ -37,10 +37,21 @@ export interface Schema {
   readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular';
+  readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
   /** Built-in objects only. */
   readonly builtin?: BuiltinType;
   /** Built-in lists only: the field by which a strategic merge finds an item; empty for lists of plain values. */
   readonly mergeKey?: string;
+}
+
+/** A rule in Kubernetes' expression language (CEL), about the value that the schema describes. */
+export interface ValidationRule {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: string;
+  readonly fieldPath?: string;
+  readonly optionalOldSelf?: boolean;
 }
 
 /** What only the built-in types have, because the real server keeps them in Go structs. */

@@ -1,7 +1,7 @@
 /**
  * Checks a custom object against its structural schema and tells every violation in the real server's words.
  *
- * Absent: CEL rules (`x-kubernetes-validations`), which are kept in the definition and not run.
+ * Absent: rules in CEL (`x-kubernetes-validations`), which are in `cel/`.
  */
 import {
   type Cause,

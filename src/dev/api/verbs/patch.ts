@@ -5,20 +5,20 @@
  * rule of an update holds. As the server has one thread, a patch without resourceVersion never conflicts.
  */
 import type { Cluster } from '../cluster.ts';
-import type { Answer, ApiRequest, Target } from '../http/request.ts';
-import { isObject, type Json, type JsonObject, textAt } from '../json.ts';
-import { applyConfiguration } from '../patching/apply.ts';
+import { type Answer, type ApiRequest, isSet, type Target } from '../http/request.ts';
+import { isObject, type Json, type JsonObject } from '../json.ts';
 import { jsonPatch } from '../patching/json-patch.ts';
 import { mergePatch } from '../patching/merge-patch.ts';
 import { strategicMerge } from '../patching/strategic.ts';
 import { apiVersionOf, type Resource, shown } from '../resources/resource.ts';
-import { badRequest, conflict, notFound, unknownMedia, unsupportedMedia } from '../status.ts';
+import { badRequest, notFound, unknownMedia, unsupportedMedia } from '../status.ts';
 import type { Version } from '../storage/version.ts';
 import { mediaType, patchValue } from '../writing/body.ts';
-import { insert } from '../writing/insert.ts';
-import { type WriteOptions, writeOptions } from '../writing/options.ts';
+import { type WriteOptions, writeOptions, writerOf } from '../writing/options.ts';
+import type { Writer } from '../writing/ownership.ts';
 import { readObject } from '../writing/read-object.ts';
 import { replace } from '../writing/replace.ts';
+import { applyObject } from './apply.ts';
 import { objectAnswer, placeOfTarget } from './read.ts';
 import { checkName } from './write.ts';
 
@@ -42,10 +42,15 @@ export function patchObject(cluster: Cluster, request: ApiRequest, target: Targe
   const options = writeOptions(request.query, 'PatchOptions', form === 'apply');
   const patch = patchValue(request, form === 'apply');
   const old = cluster.store.collection(resource.storage).get(placeOfTarget(target));
-  if (form === 'apply') return applyObject(cluster, target, old, patch, options);
+  if (form === 'apply')
+    return applyObject(cluster, target, old, objectPatch(patch), {
+      ...options,
+      force: isSet(request.query, 'force'),
+    });
   if (old === undefined) throw notFound(resource, placeOfTarget(target).name);
   const value = patched(resource, form, shownValue(resource, old), patch);
-  return store(cluster, target, old, value, options);
+  const writer = writerOf(request, options, target.subresource);
+  return storePatched(cluster, target, old, value, { ...options, writer });
 }
 
 /** @throws ApiError 415 for a form that the resource does not take */
@@ -58,7 +63,7 @@ export function formOf(request: ApiRequest, allowed: readonly PatchForm[]): Patc
 }
 
 /** The object with apiVersion and kind, as a patch sees it. */
-function shownValue(resource: Resource, version: Version): JsonObject {
+export function shownValue(resource: Resource, version: Version): JsonObject {
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...shown(resource, version.object) };
 }
 
@@ -91,12 +96,13 @@ function objectPatch(patch: Json): JsonObject {
   );
 }
 
-function store(
+/** Reads a patched object again and puts it in the place of the old one. */
+export function storePatched(
   cluster: Cluster,
   target: Target,
   old: Version,
   value: JsonObject,
-  options: WriteOptions,
+  options: WriteOptions & { writer?: Writer },
 ): Answer {
   const { resource } = target;
   const { object, warnings } = readObject(resource, value, options);
@@ -106,59 +112,5 @@ function store(
   const { resourceVersion } = object.metadata;
   if (resourceVersion === '')
     object.metadata = { ...object.metadata, resourceVersion: old.object.metadata.resourceVersion };
-  return objectAnswer(
-    resource,
-    replace(cluster, resource, old, object, { part, isDryRun: options.isDryRun }),
-    200,
-    warnings,
-  );
-}
-
-function applyObject(
-  cluster: Cluster,
-  target: Target,
-  old: Version | undefined,
-  patch: Json,
-  options: WriteOptions,
-): Answer {
-  const { resource } = target;
-  const applied = objectPatch(patch);
-  const place = placeOfTarget(target);
-  checkApplied(resource, applied);
-  checkAppliedUid(resource, old, place.name, textAt(applied, 'metadata', 'uid'));
-  checkName(place.name, applied);
-  if (old !== undefined)
-    return store(
-      cluster,
-      target,
-      old,
-      applyConfiguration(resource.schema, shownValue(resource, old), applied),
-      options,
-    );
-  if (target.subresource !== '') throw notFound(resource, place.name);
-  const { object, warnings } = readObject(resource, applied, options);
-  const version = insert(cluster, resource, object, {
-    namespace: place.namespace,
-    isDryRun: options.isDryRun,
-  });
-  return objectAnswer(resource, version, 201, warnings);
-}
-
-function checkApplied(resource: Resource, applied: JsonObject): void {
-  if (isObject(applied.metadata) && applied.metadata.managedFields !== undefined)
-    throw badRequest('metadata.managedFields must be nil');
-  const apiVersion = textAt(applied, 'apiVersion');
-  const kind = textAt(applied, 'kind');
-  if (apiVersion === apiVersionOf(resource) && kind === resource.kind) return;
-  const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
-  throw badRequest(`invalid object type: ${group}/${version}, Kind=${kind}`);
-}
-
-/** An applied configuration may be meant for one object only. @throws ApiError 409 */
-function checkAppliedUid(resource: Resource, old: Version | undefined, name: string, uid: string): void {
-  const known = old?.object.metadata.uid;
-  if (uid === '' || uid === known) return;
-  const found =
-    known === undefined ? 'no existing object was found' : `an existing object with uid ${known} was found`;
-  throw conflict(resource, name, `uid mismatch: the provided object specified uid ${uid}, and ${found}`);
+  return objectAnswer(resource, replace(cluster, resource, old, object, { part, ...options }), 200, warnings);
 }

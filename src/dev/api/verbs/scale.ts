@@ -18,7 +18,7 @@ import { pathOf, type Resource, type ScalePaths } from '../resources/resource.ts
 import { invalid, modified } from '../status.ts';
 import type { Version } from '../storage/version.ts';
 import { bodyObject, patchValue } from '../writing/body.ts';
-import { writeOptions } from '../writing/options.ts';
+import { writeOptions, writerOf } from '../writing/options.ts';
 import { replace } from '../writing/replace.ts';
 import { formOf, patched } from './patch.ts';
 import { existing } from './read.ts';
@@ -39,6 +39,7 @@ export function scaleObject(
   const stored = replace(cluster, target.resource, version, object, {
     part: 'object',
     isDryRun: options.isDryRun,
+    writer: writerOf(request, options, 'scale'),
   });
   return { code: 200, body: JSON.stringify(scaleOf(stored, paths)) };
 }

@@ -5,7 +5,7 @@ import { type JsonObject, textAt } from '../json.ts';
 import { badRequest, notFound } from '../status.ts';
 import { bodyObject } from '../writing/body.ts';
 import { insert } from '../writing/insert.ts';
-import { writeOptions } from '../writing/options.ts';
+import { writeOptions, writerOf } from '../writing/options.ts';
 import { readObject } from '../writing/read-object.ts';
 import { checkUid, replace } from '../writing/replace.ts';
 import { objectAnswer, placeOfTarget } from './read.ts';
@@ -17,6 +17,7 @@ export function createObject(cluster: Cluster, request: ApiRequest, target: Targ
   const version = insert(cluster, resource, object, {
     namespace: target.namespace ?? '',
     isDryRun: options.isDryRun,
+    writer: writerOf(request, options),
   });
   return objectAnswer(resource, version, 201, warnings);
 }
@@ -38,13 +39,15 @@ export function updateObject(cluster: Cluster, request: ApiRequest, target: Targ
     const version = insert(cluster, resource, unversioned, {
       namespace: place.namespace,
       isDryRun: options.isDryRun,
+      writer: writerOf(request, options),
     });
     return objectAnswer(resource, version, 201, warnings);
   }
   const part = target.subresource === 'status' ? 'status' : 'object';
+  const writer = writerOf(request, options, target.subresource);
   return objectAnswer(
     resource,
-    replace(cluster, resource, old, object, { part, isDryRun: options.isDryRun }),
+    replace(cluster, resource, old, object, { part, isDryRun: options.isDryRun, writer }),
     200,
     warnings,
   );

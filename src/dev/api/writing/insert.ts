@@ -4,6 +4,7 @@ import { type ObjectMeta, placeOf, type StoredObject, wholeSeconds } from '../ob
 import type { Resource } from '../resources/resource.ts';
 import { alreadyExists, badRequest, forbidden, notFound, plainError } from '../status.ts';
 import { type Version, versionOf } from '../storage/version.ts';
+import { trackedWrite, type Writer, withManagers } from './ownership.ts';
 import { checkNew } from './rules.ts';
 
 /** Attempts to find a generated name that is free; Kubernetes' bound. */
@@ -16,9 +17,15 @@ export function insert(
   cluster: Cluster,
   resource: Resource,
   object: StoredObject,
-  options: { namespace: string; isDryRun: boolean },
+  options: { namespace: string; isDryRun: boolean; writer?: Writer },
 ): Version {
-  const meta = newMeta(cluster, resource, object.metadata, options.namespace);
+  const { writer } = options;
+  const managedFields =
+    writer === undefined
+      ? object.metadata.managedFields
+      : trackedWrite(cluster, resource, { old: undefined, incoming: object }, writer);
+  const own = newMeta(cluster, resource, object.metadata, options.namespace);
+  const meta = withManagers(own, managedFields);
   const created: StoredObject = { ...object, metadata: meta };
   checkRoom(cluster, resource, meta);
   resource.rules.create?.(created);

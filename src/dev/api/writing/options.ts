@@ -1,6 +1,8 @@
 /** Options of writes as they stand in a query: dry run, field manager, strictness. */
 import { type Cause, notSupported, required, tooLong } from '../causes.ts';
+import type { ApiRequest } from '../http/request.ts';
 import { invalid } from '../status.ts';
+import type { Writer } from './ownership.ts';
 
 type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 
@@ -34,6 +36,16 @@ export function writeOptions(query: URLSearchParams, kind: OptionsKind, isApply 
   if (causes.length > 0) throw invalid({ kind, group: 'meta.k8s.io' }, '', causes);
   const isSaid = fieldValidation === 'Strict' || fieldValidation === 'Ignore';
   return { isDryRun: isDryRun(query), fieldManager, fieldValidation: isSaid ? fieldValidation : 'Warn' };
+}
+
+/** Who owns what a write changes: the manager that the query names, or the program that asks. */
+export function writerOf(
+  request: Pick<ApiRequest, 'userAgent'>,
+  options: WriteOptions,
+  subresource = '',
+): Writer {
+  const program = (request.userAgent.split('/')[0] ?? '').replace(/[^\x20-\x7e]/g, '');
+  return { name: options.fieldManager || program.slice(0, managerCharsMax), subresource };
 }
 
 export function isDryRun(query: URLSearchParams): boolean {

@@ -5,7 +5,7 @@
  */
 
 import { invalidValue } from '../causes.ts';
-import { isObject, type JsonObject, textAt } from '../json.ts';
+import { at, isObject, type JsonObject, textAt } from '../json.ts';
 import type { ObjectMeta, StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { builtinSchema } from '../schema/builtin.ts';
@@ -13,6 +13,7 @@ import { DecodeError, decode } from '../schema/decode.ts';
 import { fillDefaults, prune } from '../schema/structural.ts';
 import { badRequest, invalid } from '../status.ts';
 import type { WriteOptions } from './options.ts';
+import { sentManagers } from './ownership.ts';
 
 export interface ReadObject {
   readonly object: StoredObject;
@@ -92,7 +93,7 @@ function cannotBeHandled(resource: Resource, why: string): string {
 
 function readBuiltin(resource: Resource, value: JsonObject, unknown: string[]): StoredObject {
   const { apiVersion: _, kind: __, ...shown } = decode(resource.schema, value, unknown) as JsonObject;
-  const object = { ...shown, metadata: cleanMeta(shown.metadata) };
+  const object = { ...shown, metadata: cleanMeta(shown.metadata, value) };
   return resource.view === undefined ? object : resource.view.store(object);
 }
 
@@ -100,13 +101,17 @@ function readCustom(resource: Resource, value: JsonObject, unknown: string[]): S
   const metadata = decode(builtinSchema('ObjectMeta'), value.metadata ?? {}, unknown, 'metadata');
   const pruned = prune(resource.schema, { ...value, metadata: {} }, unknown);
   const { apiVersion: _, kind: __, ...filled } = fillDefaults(resource.schema, pruned) as JsonObject;
-  return { ...filled, metadata: cleanMeta(metadata) };
+  return { ...filled, metadata: cleanMeta(metadata, value) };
 }
 
-/** Without what the server keeps no more (selfLink) or not yet (managedFields). */
-function cleanMeta(value: unknown): ObjectMeta {
-  const { managedFields: _, selfLink: __, ...meta } = isObject(value) ? value : {};
-  return { name: '', uid: '', resourceVersion: '', creationTimestamp: '', ...meta };
+/** Without what the server keeps no more (selfLink). */
+function cleanMeta(value: unknown, sent: JsonObject): ObjectMeta {
+  const { managedFields, selfLink: _, ...meta } = isObject(value) ? value : {};
+  const managers = sentManagers(
+    at(sent, 'metadata', 'managedFields'),
+    managedFields as JsonObject[] | undefined,
+  );
+  return { name: '', uid: '', resourceVersion: '', creationTimestamp: '', ...meta, ...managers };
 }
 
 function warningsOf(

@@ -12,6 +12,7 @@ import type { Resource } from '../resources/resource.ts';
 import { conflict, invalid, modified } from '../status.ts';
 import type { Version } from '../storage/version.ts';
 import { namespaceOf, withoutVersion } from './insert.ts';
+import { trackedWrite, type Writer, withManagers } from './ownership.ts';
 import { checkChanged, checkStatusChanged } from './rules.ts';
 
 export type WrittenPart = 'object' | 'status';
@@ -22,10 +23,17 @@ export function replace(
   resource: Resource,
   old: Version,
   incoming: StoredObject,
-  options: { part: WrittenPart; isDryRun: boolean },
+  options: { part: WrittenPart; isDryRun: boolean; writer?: Writer },
 ): Version {
   checkVersion(resource, old, incoming.metadata);
+  const { writer } = options;
   const object = changed(resource, old.object, incoming, options.part);
+  const seen = options.part === 'status' ? object : incoming;
+  const managedFields =
+    writer === undefined
+      ? incoming.metadata.managedFields
+      : trackedWrite(cluster, resource, { old: old.object, incoming: seen }, writer);
+  object.metadata = withManagers(object.metadata, managedFields);
   if (options.part === 'status') checkStatusChanged(resource, object, old.object);
   else checkChanged(resource, object, old.object);
   if (resource.storage === 'services' && options.part === 'object')

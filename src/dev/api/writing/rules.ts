@@ -2,6 +2,7 @@
 import { type Cause, invalidValue } from '../causes.ts';
 import type { StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
+import { ruleCauses } from '../schema/cel/rule-check.ts';
 import { validate } from '../schema/validate.ts';
 import { invalid } from '../status.ts';
 import { metadataCauses, metadataUpdateCauses } from '../validation/metadata.ts';
@@ -20,7 +21,7 @@ export function checkChanged(resource: Resource, object: StoredObject, old: Stor
   refuse(resource, object, [
     ...metadataUpdateCauses(object.metadata, old.metadata),
     ...finalizerCauses(resource, object),
-    ...contentCauses(resource, object),
+    ...contentCauses(resource, object, old),
     ...(resource.rules.checkUpdate?.(object, old, resource) ?? []),
   ]);
 }
@@ -29,7 +30,7 @@ export function checkChanged(resource: Resource, object: StoredObject, old: Stor
 export function checkStatusChanged(resource: Resource, object: StoredObject, old: StoredObject): void {
   refuse(resource, object, [
     ...metadataUpdateCauses(object.metadata, old.metadata),
-    ...(resource.isCustom ? contentCauses(resource, object) : []),
+    ...(resource.isCustom ? contentCauses(resource, object, old) : []),
     ...(resource.rules.checkStatus?.(object, old) ?? []),
   ]);
 }
@@ -45,10 +46,13 @@ function finalizerCauses(resource: Resource, { metadata }: StoredObject): Cause[
   });
 }
 
-function contentCauses(resource: Resource, object: StoredObject): Cause[] {
+function contentCauses(resource: Resource, object: StoredObject, old?: StoredObject): Cause[] {
   if (!resource.isCustom) return resource.rules.check?.(object, resource) ?? [];
-  const whole = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
-  return validate(resource.schema, whole);
+  const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+  const whole = { ...object, ...type };
+  const causes = validate(resource.schema, whole);
+  const before = old === undefined ? undefined : { ...old, ...type };
+  return [...causes, ...ruleCauses(resource.schema, whole, before, causes)];
 }
 
 function refuse(resource: Resource, object: StoredObject, causes: readonly Cause[]): void {

@@ -78,8 +78,11 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  await engine.start(constantWatches(watchParts, () => engine.ownership));
-  followGroupKinds(watchParts, engine.ownership);
+  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
+  // Whoever is asked to end while NATS keeps it waiting ends all the same.
+  await Promise.race([starting, abortOf(stop)]);
+  if (stop.aborted) starting.catch(() => {});
+  else followGroupKinds(watchParts, engine.ownership);
   const control = serveControl({
     engine,
     bus,
@@ -218,6 +221,11 @@ function readinessOf(bus: Bus, engine: Engine): Readiness {
   return { ready: reasons.length === 0, reasons };
 }
 
+function abortOf(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
 async function end(
   stop: AbortSignal,
   parts: {
@@ -229,9 +237,7 @@ async function end(
     readonly log: Log;
   },
 ): Promise<void> {
-  if (!stop.aborted) {
-    await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-  }
+  await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
   parts.control.stop();

@@ -11,6 +11,7 @@ import { encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
 import type { Clock } from './clock.ts';
 import type { WorldEntry } from './digests.ts';
+import { asError } from './errors.ts';
 import type { GateStatusKeeper } from './kube/gate-status.ts';
 import { createGroupMirror } from './kube/group-mirror.ts';
 import type { KubeLog } from './kube/log.ts';
@@ -102,7 +103,11 @@ function holding(
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
   const isOfGates = mirror.name === routeGates.plural;
-  const end = () => {
+  let current = 0;
+  // The end of an old reign must not end the new one.
+  const end = (fence: number) => {
+    if (fence !== current) return;
+    current = 0;
     if (isOfGates) parts.gateStatus.stop();
     mirror.stop();
   };
@@ -113,17 +118,19 @@ function holding(
     work: {
       // The first list may take as long as the API server is away; the watch chart retries it, so nobody waits for it here.
       load: async (fence) => {
+        end(current);
+        current = fence;
         mirror.start(fence).catch((error) => {
-          parts.log.info(
-            { resource: mirror.name, error: String(error) },
-            'the mirror ended before its first list',
-          );
+          if (fence !== current) return;
+          const facts = { resource: mirror.name, error: asError(error).message };
+          parts.log.warn(facts, 'the mirror ended before its first list; it is claimed anew');
+          ownership().fenced(`watch/${mirror.name}`);
         });
       },
       open: () => {
         if (isOfGates) parts.gateStatus.start();
       },
-      drain: async () => end(),
+      drain: async (fence) => end(fence),
       drop: end,
     },
   };

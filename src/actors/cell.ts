@@ -18,6 +18,8 @@ export interface MailboxItem {
   readonly cause: string | null;
   /** Sequence in the mail stream, if it came from there. */
   readonly mail?: number;
+  /** How far the world was known that the event tells of. */
+  readonly world?: number;
   /** The sender's own id of the message. */
   readonly messageId?: string;
   /** The effect that ends with this event. */

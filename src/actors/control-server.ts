@@ -7,7 +7,7 @@
 import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import { readMessage } from '../bus/envelope.ts';
-import { type Endpoint, serve } from '../bus/rpc.ts';
+import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
 import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
@@ -63,8 +63,12 @@ export function serveControl(options: {
     ],
   });
   const peers: Subscription[] = [
-    bus.subscribe(subjects.peer('list'), (message) => bus.publish(message.reply, server.peerList(message))),
-    bus.subscribe(subjects.peer('shards'), (message) => bus.publish(message.reply, server.peerShards())),
+    bus.subscribe(subjects.peer('list'), (message) => {
+      if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerList(message));
+    }),
+    bus.subscribe(subjects.peer('shards'), (message) => {
+      if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerShards());
+    }),
   ];
   return {
     stop() {

@@ -80,7 +80,8 @@ export function startDirectory(options: {
     const known = members.get(heard.replica);
     const isNew = known?.incarnation !== heard.incarnation;
     const now = clock.monotonic();
-    const firstHeard = isNew ? now : known.firstHeard;
+    // One that starts says that it leaves until it can take something over; it lives from then on.
+    const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
     members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
     if (isNew && heard.replica !== replica) beat();
     if (isNew || known.leaving !== heard.leaving) onChange();

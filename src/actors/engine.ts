@@ -54,6 +54,8 @@ export class Engine {
   #stepsBefore = 0;
   #stepsPerSecond = 0;
   #isLeaving = false;
+  /** Until it claims, nothing is to be left to it. */
+  #isClaiming = false;
   #pending: Set<string> | null = null;
 
   constructor(options: EngineOptions) {
@@ -82,6 +84,7 @@ export class Engine {
       ports: this.ports,
       host: this.host,
       router: this.router,
+      world: this.world,
       onFenced: (holding) => this.ownership.fenced(holding),
     });
     this.router.onAffected((ids) => this.#observeSoon(ids));
@@ -113,6 +116,8 @@ export class Engine {
     for (const holding of [...this.shards.holdings(), ...holdings]) this.ownership.add(holding);
     await acquainted;
     await this.ownership.start();
+    this.#isClaiming = true;
+    this.#directory.beat();
     this.#keepHouse();
   }
 
@@ -157,10 +162,16 @@ export class Engine {
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
       shards.push(run.shard);
-      actors += run.cells.size;
+      actors += run.cells.size - run.ended.length;
     }
     const { release } = this.#options;
-    return { release, leaving: this.#isLeaving, shards, actors, stepsPerSecond: this.#stepsPerSecond };
+    return {
+      release,
+      leaving: this.#isLeaving || !this.#isClaiming,
+      shards,
+      actors,
+      stepsPerSecond: this.#stepsPerSecond,
+    };
   }
 
   #keepHouse(): void {
@@ -171,6 +182,7 @@ export class Engine {
       );
       this.#stepsBefore = this.host.stats.steps;
       this.host.sweep();
+      for (const run of this.shards.open()) this.host.forgetEnded(run);
       this.shards
         .checkpoint()
         .catch((error) => log.warn({ error: asError(error).message }, 'checkpoint failed'))

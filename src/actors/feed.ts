@@ -8,18 +8,22 @@ import type { Bus } from '../bus/bus.ts';
 import { encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { type Clock, sleep } from '../clock.ts';
-import { hasCode } from '../errors.ts';
+import { asError, hasCode } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { jittered, type Random } from '../random.ts';
 import type { Transition } from '../views.ts';
+import type { HostLog } from './host-parts.ts';
 
 interface FeedPorts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: HostLog;
 }
 
+/** Attempts, some seconds together, for a stream that refuses: it may be full for a moment. */
+const refusalsMax = 6;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */
@@ -37,26 +41,48 @@ export async function publishTransition(
       await bus.append(subjects.event(transition.id), data, { msgId, headers: jsonHeaders });
       return;
     } catch (error) {
-      if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) throw error;
+      if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) {
+        // The feed is history for people: what the stream will not have is left out, and the actor goes on.
+        if (attempt >= refusalsMax) {
+          const facts = { actor: transition.id, rev: transition.rev, error: asError(error).message };
+          ports.log.error(facts, 'a transition is missing on the event stream');
+          return;
+        }
+      }
     }
     await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), signal);
   }
 }
 
-/** The last revision on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
-export async function publishedRevisions(
+/** What stands last on the event stream of an actor. */
+export interface Published {
+  readonly fence: number;
+  readonly rev: number;
+}
+
+/** The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
+export async function lastPublished(
   ports: FeedPorts,
   ids: readonly ActorId[],
-): Promise<ReadonlyMap<ActorId, number>> {
+): Promise<ReadonlyMap<ActorId, Published>> {
   const { bus, subjects } = ports;
-  const revisions = new Map<ActorId, number>();
-  if (ids.length === 0) return revisions;
+  const published = new Map<ActorId, Published>();
+  if (ids.length === 0) return published;
   const found = await bus.lastOfMany('event', ids.map(subjects.event));
   for (const id of ids) {
     const message = found.get(subjects.event(id));
-    if (!message) continue;
-    const { rev } = JSON.parse(new TextDecoder().decode(message.data)) as { rev: number };
-    revisions.set(id, rev);
+    const last = message ? readPublished(message.data) : null;
+    if (last !== null) published.set(id, last);
   }
-  return revisions;
+  return published;
+}
+
+/** null: something foreign stands there; the actor's own transitions are then published again, to be on the safe side. */
+function readPublished(data: Uint8Array): Published | null {
+  try {
+    const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
+    return typeof fence === 'number' && typeof rev === 'number' ? { fence, rev } : null;
+  } catch {
+    return null;
+  }
 }

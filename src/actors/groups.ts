@@ -184,6 +184,9 @@ export class Groups {
     }
     for (const group of [before, after]) {
       for (const pod of group?.pods.keys() ?? []) affected.add(`pod/${namespace}/${pod}`);
+      // The others of the group know it by name.
+      if (before === after) continue;
+      for (const peer of group?.services.keys() ?? []) affected.add(`service/${namespace}/${peer}`);
     }
     this.#forgetEmpty(before);
   }

@@ -21,12 +21,12 @@ import {
   type MailboxItem,
   recordOf,
   rest,
-  type Taken,
   wake,
 } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
+import { firstOrdinary, isOutboxFull, isTurnedAway, refuse, settle } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
@@ -75,7 +75,14 @@ export class Host {
   /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
   activate(run: ShardRun): void {
     run.phase = 'active';
-    for (const cell of [...run.cells.values()]) if (cell.unreadable === null) this.#resume(cell);
+    for (const cell of [...run.cells.values()]) {
+      if (cell.unreadable !== null) continue;
+      try {
+        this.#resume(cell);
+      } catch (error) {
+        this.#giveUp(cell, error);
+      }
+    }
   }
 
   /** Ends taking events and resolves when every save in flight is done; the shard can be handed over then. */
@@ -108,7 +115,7 @@ export class Host {
     }
     const hot = this.#wake(cell);
     if (!hot) refuse(item, 'ACTOR_PARKED', cell.unreadable ?? '');
-    else if (hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined)) {
+    else if (isTurnedAway(cell, hot, item)) {
       if (item.mail !== undefined) cell.overflowed = true;
       refuse(item, 'MAILBOX_FULL', `${id} has ${hot.mailbox.length} events waiting`);
     } else this.#enqueue(cell, hot, item);
@@ -125,6 +132,16 @@ export class Host {
         this.#hotCells.delete(cell);
         rest(cell, hot);
       }
+    }
+  }
+
+  /** Forgets actors that ended so long ago that the stream has forgotten them too. Called about once a second. */
+  forgetEnded(run: ShardRun): void {
+    const now = this.#ports.clock.now();
+    for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
+      run.ended.shift();
+      const cell = run.cells.get(first.id);
+      if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
     }
   }
 
@@ -169,13 +186,15 @@ export class Host {
       this.#hotCells.add(cell);
       return hot;
     } catch (error) {
-      cell.unreadable = asError(error).message;
-      this.#ports.log.error(
-        { actor: cell.id, error: cell.unreadable },
-        'actor parked: its record cannot be used',
-      );
+      this.#giveUp(cell, error);
       return null;
     }
+  }
+
+  #giveUp(cell: Cell, error: unknown): void {
+    cell.unreadable = asError(error).message;
+    const facts = { actor: cell.id, error: cell.unreadable };
+    this.#ports.log.error(facts, 'actor parked: its record cannot be used');
   }
 
   #onDue(cell: Cell, id: string, at: number): void {
@@ -206,20 +225,24 @@ export class Host {
   async #work(cell: Cell, hot: Hot): Promise<void> {
     const { shard } = cell;
     hot.working = true;
+    let inHand: MailboxItem | undefined;
     try {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         const item = hot.mailbox.shift();
         if (!item) break;
+        inHand = item;
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
+        inHand = undefined;
         if (cell.overflowed && hot.mailbox.length < limits.mailboxEvents / 2) {
           cell.overflowed = false;
           this.#listener.room(shard);
         }
       }
     } catch (error) {
+      if (inHand) refuse(inHand, 'NOT_OWNER', 'the shard moved');
       this.#lose(shard, error);
     } finally {
       hot.working = false;
@@ -312,6 +335,7 @@ export class Host {
     begin(shard.feed, sequence);
     this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
+    if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
@@ -365,25 +389,4 @@ export class Host {
       this.#startWork(cell, hot);
     }
   }
-}
-
-/** Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. */
-function firstOrdinary(mailbox: readonly MailboxItem[]): number {
-  const index = mailbox.findIndex(({ completes }) => completes === undefined);
-  return index < 0 ? mailbox.length : index;
-}
-
-/** One step asks for a handful of effects at most; the rest of the limit is for it. */
-function isOutboxFull({ record }: Hot): boolean {
-  return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
-}
-
-function settle(cell: Cell, item: MailboxItem, outcome: Taken): undefined {
-  if (outcome.kind === 'stepped') cell.error = null;
-  item.onTaken?.(outcome);
-  return undefined;
-}
-
-function refuse(item: MailboxItem, code: string, reason: string): void {
-  item.onTaken?.({ kind: 'refused', code, reason });
 }

@@ -8,7 +8,8 @@
 import type { StoredMessage } from '../bus/bus.ts';
 import { headerOf, readMessage } from '../bus/envelope.ts';
 import { asError, OrreryError } from '../errors.ts';
-import type { Taken } from './cell.ts';
+import type { ActorId } from '../ids.ts';
+import type { MailboxItem, Taken } from './cell.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { begin, position, type ShardRun } from './shard-run.ts';
@@ -20,24 +21,28 @@ export const fromHeader = 'Orrery-From';
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
+/** A dead letter that could not be stored is offered again; nobody waits for it. */
+const buryAgainMs = 2_000;
 
-/** Starts reading the shard's mail after its checkpoint; `run.following` ends it. */
+/** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
 export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
+  const reading = ++run.reading;
   const following = await ports.bus.follow('mail', {
     subjects: [ports.subjects.mailOfShard(run.shard)],
     from: { kind: 'sequence', sequence: position(run.mail) + 1 },
-    onMessage: (message) => take(ports, host, run, message),
+    onMessage: (message) => {
+      if (reading === run.reading) take(ports, host, run, message);
+    },
   });
-  if (run.phase === 'closed') return void following.stop();
-  run.following = following;
+  if (run.phase === 'closed' || reading !== run.reading) void following.stop();
+  else run.following = following;
 }
 
 /** Reads the mail again from the first message that was not taken: after a mailbox was full. */
 export async function rereadMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
-  await run.following?.stop();
+  void run.following?.stop();
   run.following = null;
-  if (run.phase !== 'active') return;
-  await followMail(ports, host, run);
+  if (run.phase === 'active') await followMail(ports, host, run);
 }
 
 function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessage): void {
@@ -48,28 +53,57 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
   begin(run.mail, sequence);
   const parsed = ports.subjects.parseMail(message.subject);
   try {
-    if (!parsed) throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
+    if (!parsed) {
+      throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
+    }
     const { event, id: messageId, cause } = readMessage(message);
     const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event);
     run.queuedMail.add(sequence);
-    const base = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence };
-    const deliver = (retriesLeft: number) => {
-      const onTaken = (outcome: Taken) => {
-        if (outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING' && retriesLeft > 0) {
-          ports.clock.after(missingRetryMs, () => deliver(retriesLeft - 1));
-        } else settle(ports, run, message, outcome);
-      };
-      host.deliver(
-        run,
-        parsed.id,
-        messageId === undefined ? { ...base, onTaken } : { ...base, messageId, onTaken },
-      );
-    };
-    deliver(headerOf(message.headers, fromHeader) === undefined ? 0 : missingRetriesMax);
+    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence };
+    const isFromActor = headerOf(message.headers, fromHeader) !== undefined;
+    deliver(ports, host, run, {
+      id: parsed.id,
+      item: messageId === undefined ? item : { ...item, messageId },
+      message,
+      retriesLeft: isFromActor ? missingRetriesMax : 0,
+    });
   } catch (error) {
     run.queuedMail.delete(sequence);
     bury(ports, run, message, asError(error));
   }
+}
+
+export interface Letter {
+  readonly id: ActorId;
+  readonly item: MailboxItem;
+  readonly message: StoredMessage;
+  readonly retriesLeft: number;
+}
+
+/** Letters to one actor stay in order: while one waits for the actor to be there, those after it wait behind it. */
+function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+  const waiting = run.waitingMail.get(letter.id);
+  if (waiting) waiting.push(letter);
+  else offer(ports, host, run, letter);
+}
+
+function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+  const onTaken = (outcome: Taken) => {
+    const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
+    if (!isMissing || letter.retriesLeft === 0) return settle(ports, run, letter.message, outcome);
+    const again = { ...letter, retriesLeft: letter.retriesLeft - 1 };
+    const waiting = run.waitingMail.get(letter.id);
+    if (waiting) waiting.push(again);
+    else run.waitingMail.set(letter.id, [again]);
+    if (!waiting) ports.clock.after(missingRetryMs, () => offerWaiting(ports, host, run, letter.id));
+  };
+  host.deliver(run, letter.id, { ...letter.item, onTaken });
+}
+
+function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
+  const waiting = run.waitingMail.get(id) ?? [];
+  run.waitingMail.delete(id);
+  for (const letter of waiting) deliver(ports, host, run, letter);
 }
 
 function settle(ports: MailPorts, run: ShardRun, message: StoredMessage, outcome: Taken): void {
@@ -100,12 +134,20 @@ function bury(ports: MailPorts, run: ShardRun, message: StoredMessage, error: Er
     'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
   };
   const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
-  ports.bus.append(ports.subjects.dead, message.data, options).then(
-    () => run.mail.outstanding.delete(message.sequence),
-    // Stays outstanding: the next owner, or the next reading, buries it.
-    (failure) =>
-      ports.log.warn({ subject: message.subject, error: asError(failure).message }, 'dead letter not stored'),
-  );
+  const store = () => {
+    ports.bus.append(ports.subjects.dead, message.data, options).then(
+      () => run.mail.outstanding.delete(message.sequence),
+      // Stays outstanding until it is stored, here or by the next owner.
+      (failure) => {
+        const facts = { subject: message.subject, error: asError(failure).message };
+        ports.log.warn(facts, 'dead letter not stored');
+        ports.clock.after(buryAgainMs, () => {
+          if (run.phase !== 'closed') store();
+        });
+      },
+    );
+  };
+  store();
 }
 
 /** Headers that tell the server what to do with the message must not be repeated on another stream. */

@@ -64,6 +64,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     timers: result.done ? [] : timers,
     outbox,
     feed: [...(before?.feed ?? []), transition],
+    world: item.world ?? before?.world ?? 0,
     mail: item.mail ?? before?.mail ?? 0,
     recentIds: item.messageId === undefined ? (before?.recentIds ?? []) : remembered(before, item.messageId),
     lastError: lastErrorOf(snapshot.context),

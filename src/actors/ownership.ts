@@ -14,13 +14,13 @@ import { decode, encodeJson } from '../bus/codec.ts';
 import type { Clock } from '../clock.ts';
 import { asError, hasCode } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { holdingEffectTypes, shardMachine } from '../machines/shard.ts';
+import { type HoldingContext, holdingEffectTypes, shardMachine } from '../machines/shard.ts';
 import type { Random } from '../random.ts';
-import type { Directory } from './directory.ts';
+import { beatMs, type Directory } from './directory.ts';
 import type { HostLog, PlainEvent } from './host-parts.ts';
 import { type LocalActor, startLocal } from './local.ts';
 import { wantedOwner } from './rendezvous.ts';
-import type { EffectData } from './step.ts';
+import type { EffectData, Snapshot } from './step.ts';
 
 /** What the owner of a holding does. */
 export interface Work {
@@ -75,6 +75,10 @@ export interface OwnershipOptions {
 interface Held {
   readonly spec: HoldingSpec;
   readonly chart: LocalActor;
+  /** The fence message on which our last claim was conditional, if the claim was lost: there is a newer one that was not seen then. */
+  lostTo: number | null;
+  /** false: it is given back, then forgotten. */
+  isWanted: boolean;
 }
 
 /** A replica must have lived so long before holdings are moved to it by plan. */
@@ -85,6 +89,8 @@ export class Ownership {
   readonly #held = new Map<string, Held>();
   readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
   readonly #followings: Following[] = [];
+  /** When a holding was dropped last, monotonic ms. */
+  readonly #fencedAt = new Map<string, number>();
   #planning = false;
   #stopping = false;
 
@@ -108,7 +114,11 @@ export class Ownership {
   }
 
   add(spec: HoldingSpec): void {
-    if (this.#held.has(spec.name)) return;
+    const known = this.#held.get(spec.name);
+    if (known) {
+      known.isWanted = true;
+      return;
+    }
     const { clock, random, log } = this.#options;
     const chart = startLocal({
       machine: shardMachine,
@@ -117,16 +127,14 @@ export class Ownership {
       clock,
       random,
       runEffect: (effect, { signal }) => this.#run(spec, effect, signal),
-      failureOf: (_effect, message) => ({ type: 'effect.failed', message }),
-      onTransition: ({ event, from, to }) => {
+      failureOf: ({ fence = 0 }, message) => ({ type: 'effect.failed', message, fence }),
+      onTransition: ({ event, from, to, snapshot }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
         if (to === 'held.active') this.#options.onMove?.(spec.name);
-        // A claim that was lost, or came before the release: who is to claim now? One that failed waits for the next beat.
-        const isOpen = to === 'unowned' && from !== null && event.type !== 'effect.failed';
-        if (isOpen) queueMicrotask(() => this.plan());
+        if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
       },
     });
-    this.#held.set(spec.name, { spec, chart });
+    this.#held.set(spec.name, { spec, chart, lostTo: null, isWanted: true });
     this.plan();
   }
 
@@ -134,14 +142,18 @@ export class Ownership {
   remove(name: string): void {
     const held = this.#held.get(name);
     if (!held) return;
-    held.chart.send({ type: 'holding.withdrawn' });
-    this.#held.delete(name);
+    held.isWanted = false;
+    this.plan();
   }
 
   /** A write was refused, or its outcome is unknown: drop the holding at once; if it is still ours it is claimed anew. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
-    this.plan();
+    const now = this.#options.clock.monotonic();
+    const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#fencedAt.set(name, now);
+    // Once at once; what is lost again so soon waits for the next beat, or a lasting fault would make this a loop.
+    if (now - before > beatMs) this.plan();
   }
 
   views(): HoldingView[] {
@@ -170,12 +182,19 @@ export class Ownership {
     if (live === null) return;
     const candidates = [...live.keys()];
     let moves = this.#movesInWork();
-    for (const { spec, chart } of this.#held.values()) {
+    for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
+      if (!isWanted) {
+        if (state === 'unowned') this.#forget(spec.name);
+        else chart.send({ type: 'holding.withdrawn' });
+        continue;
+      }
       const wanted = this.#stopping ? null : wantedOwner(spec.name, candidates);
       const isMine = wanted === this.#options.replica;
-      if (state === 'unowned' && this.#mayClaim(spec, isMine)) {
-        chart.send({ type: 'holding.assigned', seen: this.#fences.get(spec.fenceSubject)?.sequence ?? 0 });
+      if (state === 'unowned') {
+        // What the last claim was lost to is still to come: to claim again before would be to lose again.
+        if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
+        chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#options.clock.monotonic() - heir.firstHeard >= provenAfterMs;
@@ -203,6 +222,16 @@ export class Ownership {
     for (const following of this.#followings) void following.stop();
   }
 
+  #forget(name: string): void {
+    this.#held.get(name)?.chart.stop();
+    this.#held.delete(name);
+  }
+
+  /** Sequence of the last fence message that was seen. */
+  #fenceOf({ fenceSubject }: HoldingSpec): number {
+    return this.#fences.get(fenceSubject)?.sequence ?? 0;
+  }
+
   #movesInWork(): number {
     let moves = 0;
     for (const { chart } of this.#held.values()) if (/draining|releasing/.test(chart.state())) moves++;
@@ -220,8 +249,15 @@ export class Ownership {
     return !this.#options.directory().isPresent(owner.replica, owner.incarnation);
   }
 
+  /** A claim was lost, perhaps to a release that it came before: who is to claim now? */
+  #onLost(spec: HoldingSpec, seen: number): void {
+    const held = this.#held.get(spec.name);
+    if (held) held.lostTo = seen;
+    if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.plan());
+  }
+
   #onFence(message: StoredMessage): void {
-    const value = decode(message.data) as FenceValue;
+    const value = fenceValue(message);
     this.#fences.set(message.subject, { value, sequence: message.sequence });
     for (const { spec, chart } of this.#held.values()) {
       if (spec.fenceSubject !== message.subject) continue;
@@ -240,13 +276,13 @@ export class Ownership {
         return this.#claim(spec, Number(effect.seen));
       case 'holding.load':
         await work.load(fence, signal);
-        return { type: 'holding.loaded' };
+        return { type: 'holding.loaded', fence };
       case 'holding.open':
         work.open(fence);
         return { type: 'holding.opened' };
       case 'holding.drain':
         await work.drain(fence);
-        return { type: 'holding.drained' };
+        return { type: 'holding.drained', fence };
       case 'holding.drop':
         work.drop(fence);
         return { type: 'holding.dropped' };
@@ -254,7 +290,7 @@ export class Ownership {
         // The next owner must find everything that was done under this fence before it claims, so work ends first.
         work.drop(fence);
         await this.#write(spec, { replica: null }, fence);
-        return { type: 'holding.released' };
+        return { type: 'holding.released', fence };
     }
   }
 
@@ -262,10 +298,20 @@ export class Ownership {
     try {
       return { type: 'claim.won', fence: await this.#write(spec, { replica: this.#options.replica }, seen) };
     } catch (error) {
-      if (hasCode(error, 'BUS_CONFLICT')) return { type: 'claim.lost' };
+      if (hasCode(error, 'BUS_CONFLICT')) {
+        await this.#readFence(spec);
+        return { type: 'claim.lost' };
+      }
       this.#options.log.warn({ holding: spec.name, error: asError(error).message }, 'claim failed');
       throw error;
     }
+  }
+
+  /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
+  async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
+    const last = await this.#options.bus.last(stream, fenceSubject);
+    if (last) this.#fences.set(fenceSubject, { value: fenceValue(last), sequence: last.sequence });
+    else this.#fences.delete(fenceSubject);
   }
 
   async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
@@ -279,3 +325,15 @@ export class Ownership {
     return sequence;
   }
 }
+
+/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+function fenceValue({ data }: StoredMessage): FenceValue {
+  try {
+    return decode(data) as FenceValue;
+  } catch {
+    return { replica: null, incarnation: '', at: 0, releasedAt: null };
+  }
+}
+
+/** The fence on which the chart's last claim was conditional. */
+const seenBy = ({ context }: Snapshot) => (context as HoldingContext).seen;

@@ -44,6 +44,8 @@ export interface ActorRecord {
   readonly outbox: readonly OutboxEntry[];
   /** Transitions that are not known to be on the event stream, oldest first. */
   readonly feed: readonly Transition[];
+  /** How far the world was known when the actor was last told of it; nobody tells it of an older one (I10). */
+  readonly world: number;
   /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
   readonly mail: number;
   /** Ids of the messages taken last, for repetitions that come under a new sequence (I5). */
@@ -68,10 +70,19 @@ export function packRecord(record: ActorRecord): Uint8Array {
 /** @throws OrreryError MESSAGE_UNREADABLE */
 export function unpackRecord(bytes: Uint8Array, id: ActorId): ActorRecord {
   const record = decode(bytes) as ActorRecord | null;
-  if (record === null || typeof record !== 'object' || record.format !== 1) {
+  if (!isRecord(record)) {
     throw new OrreryError('MESSAGE_UNREADABLE', `the record of ${id} has an unknown layout`);
   }
   return record;
+}
+
+/** Whatever else may be wrong with it, what the host walks over is there. */
+function isRecord(record: Partial<ActorRecord> | null): record is ActorRecord {
+  if (record === null || typeof record !== 'object' || record.format !== 1) return false;
+  const lists = [record.timers, record.outbox, record.feed, record.recentIds];
+  const numbers = [record.rev, record.fence, record.at, record.mail, record.version];
+  const hasSnapshot = typeof record.snapshot === 'object' && record.snapshot !== null;
+  return hasSnapshot && lists.every(Array.isArray) && numbers.every(Number.isFinite);
 }
 
 /** How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds. */

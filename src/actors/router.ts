@@ -219,7 +219,8 @@ function probeOf(
     probe.address === 'dns'
       ? `${name}.${gate.namespace}.svc.${clusterDomain}`
       : clusterAddress(service, family);
-  if (port === null || address === null || service.deleting) return null;
+  // One that waits for its deletion still routes, and its Pods still owe it a proof.
+  if (port === null || address === null) return null;
   return {
     url: `http://${address}:${port}${probe.path}`,
     podIPHeaders: probe.podIPHeaders,

@@ -4,6 +4,7 @@
 import type { Following } from '../bus/bus.ts';
 import type { ActorId } from '../ids.ts';
 import type { Cell } from './cell.ts';
+import type { Letter } from './mail.ts';
 
 export interface ShardRun {
   readonly shard: number;
@@ -16,6 +17,8 @@ export interface ShardRun {
   phase: 'loading' | 'active' | 'draining' | 'closed';
   /** Saves in flight; each holds the last sequence that was known when it began: its own will be higher. */
   readonly saving: Set<{ readonly after: number }>;
+  /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
+  world: number;
   readonly mail: Progress;
   /** Sequences of saved records whose transition is not on the event stream yet. */
   readonly feed: Progress;
@@ -25,6 +28,12 @@ export interface ShardRun {
   purged: number;
   /** Mail that waits in some mailbox. */
   readonly queuedMail: Set<number>;
+  /** Mail to actors that are not there yet, in order. */
+  readonly waitingMail: Map<ActorId, Letter[]>;
+  /** Number of the reading of the mail that counts. */
+  reading: number;
+  /** Actors that ended, in order: their records are forgotten one after the other. */
+  readonly ended: Array<{ readonly id: ActorId; readonly until: number }>;
   /** The reading of the mail; null while it does not run. */
   following: Following | null;
 }
@@ -47,11 +56,15 @@ export function createShardRun(shard: number, fence: number): ShardRun {
     abort: new AbortController(),
     phase: 'loading',
     saving: new Set(),
+    world: 0,
     mail: { outstanding: new Set(), begun: 0, saved: 0 },
     feed: { outstanding: new Set(), begun: 0, saved: 0 },
     unpublished: new Map(),
     purged: 0,
     queuedMail: new Set(),
+    waitingMail: new Map(),
+    reading: 0,
+    ended: [],
     following: null,
   };
 }

@@ -11,7 +11,7 @@ import type { Subjects } from '../bus/subjects.ts';
 import { asError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { createCell } from './cell.ts';
-import { publishedRevisions } from './feed.ts';
+import { lastPublished, type Published } from './feed.ts';
 import type { HostPorts } from './host-parts.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from './records.ts';
 import type { Saver } from './saver.ts';
@@ -42,13 +42,14 @@ export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortS
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
   );
-  const revisions = await publishedRevisions(
+  const published = await lastPublished(
     ports,
     doubtful.map(({ id }) => id),
   );
   for (const one of loaded) {
-    const rev = one.sequence > checkpoint.feed ? (revisions.get(one.id) ?? 0) : Number.POSITIVE_INFINITY;
-    place(ports, run, one, rev);
+    run.world = Math.max(run.world, one.record.world ?? 0);
+    const isDoubtful = one.sequence > checkpoint.feed;
+    place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
   }
 }
 
@@ -62,6 +63,13 @@ export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: Shard
   run.mail.saved = mail;
   run.feed.saved = feed;
 }
+
+const nothingYet: Published = { fence: 0, rev: 0 };
+const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
+
+/** Revisions of an actor that ended begin anew after a while; fences never do. */
+const isLater = (one: Published, other: Published) =>
+  one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
 
 async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
   const fenceSubject = subjects.fence(run.shard);
@@ -111,11 +119,13 @@ function place(
   ports: StorePorts,
   run: ShardRun,
   { id, record, sequence }: Loaded,
-  publishedRev: number,
+  published: Published,
 ): void {
   const { clock, steppers } = ports;
-  if (record.gone && record.at + goneRecordSeconds * 1000 < clock.now()) return;
-  const feed = record.feed.filter(({ rev }) => rev > publishedRev);
+  const until = record.at + goneRecordSeconds * 1000;
+  if (record.gone && until < clock.now()) return;
+  if (record.gone) run.ended.push({ id, until });
+  const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));
   if (feed.length > 0) {
     begin(run.feed, sequence);
     run.unpublished.set(id, sequence);

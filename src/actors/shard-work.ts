@@ -6,6 +6,7 @@
  * but that was not told yet.
  */
 import { shardOf } from '../bus/shard.ts';
+import { sleep } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { type ActorId, parseActorId } from '../ids.ts';
 import { shardCount } from '../limits.ts';
@@ -17,6 +18,7 @@ import type { Router } from './router.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { createShardRun, mailToPurge, type ShardRun } from './shard-run.ts';
 import { loadShard, saveCheckpoint } from './shard-store.ts';
+import type { World } from './world.ts';
 
 export interface Shards {
   /** The 64 holdings, for ownership. */
@@ -34,9 +36,10 @@ export function createShards(options: {
   readonly ports: HostPorts;
   readonly host: Host;
   readonly router: Router;
+  readonly world: Pick<World, 'reached' | 'sequence'>;
   readonly onFenced: (holding: string) => void;
 }): Shards {
-  const { ports, host, router } = options;
+  const { ports, host, router, world } = options;
   const runs = new Map<number, ShardRun>();
   const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
 
@@ -45,15 +48,42 @@ export function createShards(options: {
     room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
   });
 
+  /** What cannot be told to one actor hurts that one alone (I8). */
+  const observe = (kind: string, namespace: string, name: string) => {
+    try {
+      return router.observe(kind, namespace, name);
+    } catch (error) {
+      const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
+      ports.log.error(facts, 'what the world says of an actor cannot be worked out');
+      return null;
+    }
+  };
   const tell = (run: ShardRun, id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
-    const observation = router.observe(kind, namespace, name);
+    const observation = observe(kind, namespace, name);
     if (observation === null || (observation.facts === null && !run.cells.has(id))) return;
-    host.deliver(run, id, { event: { ...observation }, cause: null, replaces: observation.type });
+    host.deliver(run, id, {
+      event: { ...observation },
+      cause: null,
+      replaces: observation.type,
+      world: world.sequence,
+    });
+  };
+  // Many shards open together after a claim: the members are sorted into shards once for all of them.
+  let membersByShard: Map<number, ActorId[]> | null = null;
+  const membersOf = (shard: number): readonly ActorId[] => {
+    if (membersByShard === null) {
+      membersByShard = new Map();
+      for (const id of router.members()) put(membersByShard, shardOf(id as ActorId), id as ActorId);
+      ports.clock.after(0, () => {
+        membersByShard = null;
+      });
+    }
+    return membersByShard.get(shard) ?? [];
   };
   const tellAll = (run: ShardRun) => {
     const ids = new Set<ActorId>(run.cells.keys());
-    for (const id of router.members()) if (shardOf(id as ActorId) === run.shard) ids.add(id as ActorId);
+    for (const id of membersOf(run.shard)) ids.add(id);
     for (const id of ids) tell(run, id);
   };
 
@@ -63,7 +93,7 @@ export function createShards(options: {
         name: holdingName(shard),
         stream: 'state' as const,
         fenceSubject: ports.subjects.fence(shard),
-        work: shardWork({ ports, host, saver, runs, shard, tellAll }),
+        work: shardWork({ ports, host, world, saver, runs, shard, tellAll }),
       })),
     runOf: (id) => runs.get(shardOf(id)) ?? null,
     open: () => runs.values(),
@@ -81,18 +111,31 @@ export function createShards(options: {
   };
 }
 
+function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
+  const known = map.get(shard);
+  if (known) known.push(id);
+  else map.set(shard, [id]);
+}
+
 const holdingName = (shard: number) => `shard/${shard}`;
 
 interface WorkParts {
   readonly ports: HostPorts;
   readonly host: Host;
+  readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;
   readonly runs: Map<number, ShardRun>;
   readonly shard: number;
   readonly tellAll: (run: ShardRun) => void;
 }
 
-function shardWork({ ports, host, saver, runs, shard, tellAll }: WorkParts): Work {
+/**
+ * The owner before may have known more of the world than this replica does yet: what it told is waited for (I10). Not for ever: a world
+ * stream that was made anew counts from the beginning, and to tell something old is better than to tell nothing.
+ */
+const worldPatienceMs = 5_000;
+
+function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
   const ofFence = (fence: number) => {
     const run = runs.get(shard);
     return run?.fence === fence ? run : null;
@@ -101,7 +144,9 @@ function shardWork({ ports, host, saver, runs, shard, tellAll }: WorkParts): Wor
     async load(fence, signal) {
       const run = createShardRun(shard, fence);
       runs.set(shard, run);
-      await loadShard(ports, run, signal);
+      const ended = AbortSignal.any([signal, run.abort.signal]);
+      await loadShard(ports, run, ended);
+      await Promise.race([world.reached(run.world), sleep(ports.clock, worldPatienceMs, signal)]);
     },
     open(fence) {
       const run = ofFence(fence);

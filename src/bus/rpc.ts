@@ -60,6 +60,14 @@ const orreryErrorHeader = 'Orrery-Error';
 const verbs = ['PING', 'INFO', 'STATS'] as const;
 type Verb = (typeof verbs)[number];
 
+/**
+ * Where an answer may go: an inbox of whoever asked. An asker names the subject, and we publish with our own rights: under our own
+ * prefix or the server's an answer would be a record, a fence or a command.
+ */
+export function isAnswerable(reply: string): boolean {
+  return reply !== '' && !reply.startsWith('orrery.') && !reply.startsWith('$');
+}
+
 export function serve(bus: Bus, options: ServiceOptions): Service {
   const started = options.clock.now();
   const running = options.endpoints.map((endpoint) => runEndpoint(bus, endpoint, options));
@@ -109,7 +117,7 @@ function runEndpoint(
   const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
   const underWay = new Set<Promise<void>>();
   const respond = (message: BusMessage, answer: Answer): void => {
-    if (message.reply === '') return;
+    if (!isAnswerable(message.reply)) return;
     const headers = answer.headers ?? {};
     bus.publish(message.reply, answer.data, { headers });
   };

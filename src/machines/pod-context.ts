@@ -2,9 +2,10 @@
  * The pod chart's context and everything pure that is computed from it: what is owed, what is asked, what is told to people.
  */
 import type { ActorId } from '../ids.ts';
+import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite, MessageSend } from './effects.ts';
 import { equal } from './equal.ts';
-import type { PodEvent, RouteProven, Stamp } from './events.ts';
+import type { PodEvent, RouteLost, RouteProven, RouteUnverifiable, Stamp } from './events.ts';
 import type { PodFacts } from './facts.ts';
 
 export interface PodContext {
@@ -14,10 +15,14 @@ export interface PodContext {
   readonly facts: PodFacts | null;
   /** Service → its uid when it was proven, or when it was found to be unverifiable. */
   readonly proofs: Readonly<Record<string, string>>;
+  /** Services among them that were never seen to reach the Pod: its condition was True at first sight, and stands for them. */
+  readonly adopted: readonly string[];
   /** Services that were asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
   /** How often the unproven Services were asked since the Pod began to prove. */
   readonly askings: number;
+  /** Service → since when it owes a proof to the Pod that is ready, ms since the epoch. */
+  readonly doubts: Readonly<Record<string, number>>;
   /** When the Pod began to be held back, ms since the epoch; null while it is not. */
   readonly heldSince: number | null;
   /** The same for the last time that it was held back, until it is held back again: the wait can be told when it is over. */
@@ -30,6 +35,23 @@ export interface PodContext {
 }
 
 export type PodInput = PodEvent & Stamp;
+
+/** Before the first event. */
+export const newborn = ({ namespace, name }: ActorInput): PodContext => ({
+  namespace,
+  name,
+  facts: null,
+  proofs: {},
+  adopted: [],
+  asked: [],
+  askings: 0,
+  doubts: {},
+  heldSince: null,
+  heldBefore: null,
+  lostRoute: null,
+  failures: 0,
+  lastError: null,
+});
 
 /** The facts with an address that can be compared; null without one. */
 export const valid = (facts: PodFacts | null) =>
@@ -47,10 +69,17 @@ export const unasked = (context: PodContext) =>
   unproven(context).filter((name) => !context.asked.includes(name));
 
 /** Proofs for every Service: what a condition that is True already stands for. */
-export function provenServices(facts: PodFacts | null): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(facts?.services ?? {}).flatMap(([name, uid]) => (uid === null ? [] : [[name, uid]])),
+export function adopted({ facts }: PodContext): Partial<PodContext> {
+  const services = Object.entries(facts?.services ?? {}).flatMap(
+    ([name, uid]): Array<[string, string]> => (uid === null ? [] : [[name, uid]]),
   );
+  return { proofs: Object.fromEntries(services), adopted: services.map(([name]) => name) };
+}
+
+/** Without the condition, what it stood for has to be seen. */
+export function takenBack(context: PodContext): Partial<PodContext> {
+  const seen = Object.entries(context.proofs).filter(([name]) => !context.adopted.includes(name));
+  return { proofs: Object.fromEntries(seen), adopted: [] };
 }
 
 /** Keeps the proofs that still hold for the new facts: same Pod, same address, same Service. */
@@ -70,8 +99,25 @@ export function remembered(context: PodContext, facts: PodFacts | null): Partial
   return {
     facts,
     proofs: keptProofs(context, facts),
-    asked: isElsewhere ? [] : context.asked,
+    adopted: isElsewhere ? [] : context.adopted,
+    // A Service that went and came back knows nothing of the question.
+    asked: isElsewhere
+      ? []
+      : context.asked.filter((name) => facts.services[name] === context.facts?.services[name]),
     ...(isAnother ? { heldSince: null, lostRoute: null, failures: 0, lastError: null } : {}),
+  };
+}
+
+/** What changes when a Service was seen to reach the Pod, or cannot tell. */
+export function withProof(
+  { proofs, adopted: unseen, asked }: PodContext,
+  { service, serviceUid }: RouteProven | RouteUnverifiable,
+): Partial<PodContext> {
+  const isOther = (name: string) => name !== service;
+  return {
+    proofs: { ...proofs, [service]: serviceUid },
+    adopted: unseen.filter(isOther),
+    asked: asked.filter(isOther),
   };
 }
 
@@ -81,8 +127,51 @@ export function withoutProof({ proofs, asked }: PodContext, service: string): Pa
   return { proofs: kept, asked: asked.filter((name) => name !== service), lostRoute: service };
 }
 
+/** Whether the news is of a Pod that took the place of the one that is known. */
+export function isAnotherPod({ facts }: PodContext, event: PodInput): boolean {
+  if (event.type !== 'pod.observed' || event.facts === null || facts === null) return false;
+  return event.facts.uid !== facts.uid;
+}
+
+/** Whether somebody took away this Pod's condition that was True. */
+export function isTakenBack({ facts }: PodContext, event: PodInput): boolean {
+  if (event.type !== 'pod.observed' || event.facts?.uid !== facts?.uid) return false;
+  return facts?.condition === 'True' && event.facts?.condition !== 'True';
+}
+
+/** Whether this Pod's routes are to be watched from now on, which nobody did until now. */
+export function isWatchNews(context: PodContext, event: PodInput): boolean {
+  if (event.type !== 'pod.observed' || event.facts?.uid !== context.facts?.uid) return false;
+  return !isWatched(context) && isWatched({ facts: event.facts });
+}
+
+/** Whether the loss is of a proof that this very Pod has, and is to be noticed. */
+export function isOwnLoss({ facts, proofs }: PodContext, { service, serviceUid, uids }: RouteLost): boolean {
+  if (facts?.gate.whenRouteIsLost !== 'withdraw') return false;
+  return uids.includes(facts.uid) && proofs[service] === serviceUid;
+}
+
+/** Since when each Service owes a proof. */
+export function doubted(context: PodContext, at: number): Record<string, number> {
+  return Object.fromEntries(unproven(context).map((name) => [name, context.doubts[name] ?? at]));
+}
+
+/** Whether other Services owe a proof than those that are counted. */
+export function isDoubtNews(context: PodContext): boolean {
+  return !equal(Object.keys(context.doubts).sort(), unproven(context).sort());
+}
+
+/** The Service that owes a proof for the longest time. */
+export function oldestDoubt({ doubts }: PodContext): { service: string; since: number } | null {
+  const [first] = Object.entries(doubts).sort(([, a], [, b]) => a - b);
+  return first ? { service: first[0], since: first[1] } : null;
+}
+
 /** Whether the Service still owes this Pod a proof. */
-export function isOwed({ facts, proofs }: PodContext, service: string, serviceUid: string): boolean {
+export function isOwed(
+  { facts, proofs }: PodContext,
+  { service, serviceUid }: { readonly service: string; readonly serviceUid: string },
+): boolean {
   return facts?.services[service] === serviceUid && proofs[service] !== serviceUid;
 }
 
@@ -90,7 +179,7 @@ export function isOwed({ facts, proofs }: PodContext, service: string, serviceUi
 export function isOwnProof(context: PodContext, proof: RouteProven): boolean {
   const known = valid(context.facts);
   const isAboutMe = known?.facts.uid === proof.uid && known.address.ip === proof.ip;
-  return isAboutMe && isOwed(context, proof.service, proof.serviceUid);
+  return isAboutMe && isOwed(context, proof);
 }
 
 /** True at first sight, and not by a patch of ours that was taken back since. */
@@ -99,7 +188,7 @@ export function isConditionTrue({ facts, lostRoute }: PodContext): boolean {
 }
 
 /** Whether lost routes are to be noticed, and can be. */
-export function isWatched({ facts }: PodContext): boolean {
+export function isWatched({ facts }: Pick<PodContext, 'facts'>): boolean {
   return facts?.gate.whenRouteIsLost === 'withdraw' && facts.verifiable && valid(facts) !== null;
 }
 

@@ -14,21 +14,30 @@ import type { KubeEventWrite, MessageSend, PodConditionPatch } from './effects.t
 import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
+  adopted,
   conditionOf,
+  doubted,
   invalidNote,
+  isAnotherPod,
   isConditionTrue,
+  isDoubtNews,
   isOwed,
+  isOwnLoss,
   isOwnProof,
+  isTakenBack,
   isWatched,
+  isWatchNews,
   lostMessage,
   missingNote,
+  newborn,
+  oldestDoubt,
   openedNote,
   type PodContext,
   type PodInput,
   provable,
-  provenServices,
   question,
   remembered,
+  takenBack,
   unasked,
   unproven,
   valid,
@@ -37,6 +46,7 @@ import {
   withdrawal,
   withdrawnNote,
   withoutProof,
+  withProof,
 } from './pod-context.ts';
 
 export const podVersion = 1;
@@ -54,12 +64,10 @@ export const podMachine = setup({
   },
   guards: {
     isNews: ({ context, event }) => event.type === 'pod.observed' && !equal(event.facts, context.facts),
-    isAnotherPod: ({ context, event }) =>
-      event.type === 'pod.observed' &&
-      event.facts !== null &&
-      context.facts !== null &&
-      event.facts.uid !== context.facts.uid,
+    isAnotherPod: ({ context, event }) => isAnotherPod(context, event),
     isGone: ({ event }) => event.type === 'pod.observed' && event.facts === null,
+    isGoneWhileAsking: ({ context, event }) =>
+      event.type === 'pod.observed' && event.facts === null && context.asked.length > 0,
     isKnown: ({ context }) => context.facts !== null,
     isTerminating: ({ context }: Args) => context.facts?.deleting === true,
     isUngated: ({ context }: Args) => context.facts?.gated === false,
@@ -75,24 +83,20 @@ export const podMachine = setup({
     isAddressValid: ({ context }: Args) => valid(context.facts) !== null,
     isConditionTrue: ({ context }: Args) => isConditionTrue(context),
     isConditionTrueAndWatched: ({ context }: Args) => isConditionTrue(context) && isWatched(context),
-    isConditionTakenBack: ({ context, event }) =>
-      event.type === 'pod.observed' &&
-      context.facts?.condition === 'True' &&
-      event.facts?.condition !== 'True',
+    isConditionTakenBack: ({ context, event }) => isTakenBack(context, event),
+    isWatchNews: ({ context, event }) => isWatchNews(context, event),
     isUnprovable: ({ context }: Args) => !provable(context.facts),
+    isAskingInVain: ({ context }: Args) => !provable(context.facts) && context.asked.length > 0,
+    isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
     isAllProven: ({ context }: Args) => provable(context.facts) && unproven(context).length === 0,
     isRouteOwed: ({ context }: Args) => provable(context.facts) && unproven(context).length > 0,
-    isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) => isWatched(context) && unproven(context).length > 0,
     isProofForMe: ({ context, event }) => event.type === 'route.proven' && isOwnProof(context, event),
-    isVerdictForMe: ({ context, event }) =>
-      event.type === 'route.unverifiable' && isOwed(context, event.service, event.serviceUid),
-    isLossForMe: ({ context, event }) =>
-      event.type === 'route.lost' &&
-      context.facts?.gate.whenRouteIsLost === 'withdraw' &&
-      event.uids.includes(context.facts.uid) &&
-      context.proofs[event.service] === event.serviceUid,
+    isVerdictForMe: ({ context, event }) => event.type === 'route.unverifiable' && isOwed(context, event),
+    isLossForMe: ({ context, event }) => event.type === 'route.lost' && isOwnLoss(context, event),
+    isDoubtNews: ({ context }: Args) => isDoubtNews(context),
+    isDoubtOver: ({ context }: Args) => !isWatched(context) || unproven(context).length === 0,
     isRefusedAsGone: ({ event }) => event.type === 'condition.refused' && event.reason === 'gone',
   },
   delays: {
@@ -102,8 +106,10 @@ export const podMachine = setup({
     lookAgain: 300_000,
     /** The readiness specification: tell about a missing group resource after 30 s. */
     missingPatience: 30_000,
-    /** The readiness specification: a route must be proven again within 30 s. */
-    lossPatience: 30_000,
+    /** The readiness specification: a route must be proven again within 30 s, each one counted for itself. */
+    doubtPatience: ({ context, event }) => 30_000 + (oldestDoubt(context)?.since ?? 0) - (event as Stamp).at,
+    /** The bound on an effect (limits.ts); then its outcome is lost. */
+    patchPatience: 30_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
     backOff: ({ context, event }) =>
       Math.min(250 * 2 ** Math.min(context.failures, 7), 30_000) * (0.75 + 0.5 * (event as Stamp).random),
@@ -113,12 +119,7 @@ export const podMachine = setup({
       event.type === 'pod.observed' ? remembered(context, event.facts) : {},
     ),
     keepProof: assign(({ context, event }) =>
-      event.type === 'route.proven' || event.type === 'route.unverifiable'
-        ? {
-            proofs: { ...context.proofs, [event.service]: event.serviceUid },
-            asked: context.asked.filter((name) => name !== event.service),
-          }
-        : {},
+      event.type === 'route.proven' || event.type === 'route.unverifiable' ? withProof(context, event) : {},
     ),
     dropProof: assign(({ context, event }) =>
       event.type === 'route.lost' ? withoutProof(context, event.service) : {},
@@ -141,40 +142,33 @@ export const podMachine = setup({
       failures: 0,
       lastError: null,
     })),
+    beginToDoubt: assign({ asked: [], doubts: {} }),
     forgetLoss: assign({ lostRoute: null }),
-    noteLoss: assign(({ context }) => ({ lostRoute: context.lostRoute ?? unproven(context)[0] ?? '' })),
+    noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, (event as Stamp).at) })),
+    noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),
     startAfresh: assign({ proofs: {}, asked: [], failures: 0, lastError: null }),
     noteAsked: assign(({ context }) => ({ asked: [...context.asked, ...unasked(context)] })),
     countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
-    adoptProofs: assign(({ context }) => ({ proofs: provenServices(context.facts) })),
+    adoptProofs: assign(({ context }) => adopted(context)),
+    dropAdopted: assign(({ context }) => takenBack(context)),
     'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
     'pod-condition.patch': (_, _params: Omit<PodConditionPatch, 'type'>) => {},
     'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
   },
 }).createMachine({
   id: 'pod',
-  context: ({ input }) => ({
-    namespace: input.namespace,
-    name: input.name,
-    facts: null,
-    proofs: {},
-    asked: [],
-    askings: 0,
-    heldSince: null,
-    heldBefore: null,
-    lostRoute: null,
-    failures: 0,
-    lastError: null,
-  }),
+  context: ({ input }) => newborn(input),
   initial: 'deciding',
   on: {
     'pod.observed': [
+      { guard: 'isGoneWhileAsking', target: '.gone', actions: { type: 'message.send', params: withdrawal } },
       { guard: 'isGone', target: '.gone' },
       { guard: 'isAnotherPod', actions: 'remember', target: '.deciding' },
       { guard: 'isNews', actions: 'remember' },
     ],
     'route.proven': { guard: 'isProofForMe', actions: 'keepProof' },
     'route.unverifiable': { guard: 'isVerdictForMe', actions: 'keepProof' },
+    'route.lost': { guard: 'isLossForMe', actions: 'dropProof' },
     'pod.recheck': { actions: 'startAfresh', target: '.deciding' },
   },
   states: {
@@ -210,6 +204,7 @@ export const podMachine = setup({
       tags: 'settled',
       always: [
         { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
         { guard: 'isApplicable', target: 'deciding' },
       ],
     },
@@ -218,6 +213,7 @@ export const podMachine = setup({
       tags: 'wrong',
       always: [
         { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
         { guard: 'isGroupFound', target: 'deciding' },
       ],
       initial: 'patient',
@@ -248,6 +244,7 @@ export const podMachine = setup({
       entry: { type: 'kube-event.write', params: invalidNote },
       always: [
         { guard: 'isTerminating', target: 'terminating' },
+        { guard: 'isUngated', target: 'ungated' },
         { guard: 'isAddressValid', target: 'deciding' },
         { guard: 'hasNoAddress', target: 'deciding' },
       ],
@@ -257,6 +254,10 @@ export const podMachine = setup({
       entry: 'hold',
       always: [
         { guard: 'isTerminating', target: 'terminating' },
+        {
+          guard: 'isAskingInVain',
+          actions: [{ type: 'message.send', params: withdrawal }, 'forgetAsked'],
+        },
         { guard: 'isUnprovable', target: 'deciding' },
         { guard: 'isAllProven', target: 'marking' },
         { guard: 'isRouteUnasked', actions: [{ type: 'message.send', params: question }, 'noteAsked'] },
@@ -301,7 +302,7 @@ export const podMachine = setup({
               { target: 'backingOff', actions: 'countFailure' },
             ],
           },
-          after: { lossPatience: { target: 'backingOff', actions: 'countFailure' } },
+          after: { patchPatience: { target: 'backingOff', actions: 'countFailure' } },
         },
         backingOff: {
           description: 'The patch failed; it is tried again after a while.',
@@ -324,28 +325,26 @@ export const podMachine = setup({
       ],
       on: {
         'pod.observed': [
-          { guard: 'isGone', target: 'gone' },
-          { guard: 'isAnotherPod', actions: 'remember', target: 'deciding' },
-          { guard: 'isConditionTakenBack', actions: 'remember', target: 'proving' },
-          { guard: 'isNews', actions: 'remember' },
+          { guard: 'isConditionTakenBack', actions: ['dropAdopted', 'remember'], target: 'proving' },
+          { guard: 'isWatchNews', actions: ['remember', { type: 'message.send', params: watching }] },
         ],
-        'route.lost': { guard: 'isLossForMe', actions: 'dropProof' },
       },
       states: {
         proven: {
           description: 'Nothing is left to do.',
           tags: 'settled',
-          always: { guard: 'isRouteOwedAndWithdrawn', target: 'doubted' },
+          always: { guard: 'isRouteOwedAndWithdrawn', actions: 'beginToDoubt', target: 'doubted' },
         },
         doubted: {
           description: 'A route is owed again; it is asked for once more before the condition is withdrawn.',
           tags: 'wrong',
-          entry: 'forgetAsked',
+          entry: 'noteDoubts',
           always: [
-            { guard: 'isAllProven', target: 'proven', actions: 'forgetLoss' },
+            { guard: 'isDoubtOver', target: 'proven', actions: 'forgetLoss' },
             { guard: 'isRouteUnasked', actions: [{ type: 'message.send', params: question }, 'noteAsked'] },
+            { guard: 'isDoubtNews', target: 'doubted', reenter: true },
           ],
-          after: { lossPatience: { target: '#pod.lost', actions: 'noteLoss' } },
+          after: { doubtPatience: { target: '#pod.lost', actions: 'noteLoss' } },
         },
       },
     },
@@ -374,7 +373,7 @@ export const podMachine = setup({
             },
             'condition.refused': { target: 'backingOff', actions: 'countFailure' },
           },
-          after: { lossPatience: { target: 'backingOff', actions: 'countFailure' } },
+          after: { patchPatience: { target: 'backingOff', actions: 'countFailure' } },
         },
         backingOff: {
           description: 'The patch failed; it is tried again after a while.',

@@ -3,6 +3,7 @@
  */
 import type { ActorId } from '../ids.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
+import { equal } from './equal.ts';
 import type { RouteWanted, RouteWatched, SampleSummary, ServiceEvent, Stamp } from './events.ts';
 import type { RouteProbe, ServiceFacts } from './facts.ts';
 
@@ -30,12 +31,16 @@ export interface ServiceContext {
   readonly watched: readonly Want[];
   /** Number of the sampling round in work, or of the last one; answers to an older one are ignored. */
   readonly round: number;
+  /** The round looks after watched Pods alone; another one may end before it met them. */
+  readonly checking: boolean;
   /** Rounds in a row that proved nothing new. */
   readonly fruitless: number;
   /** Something changed while a round was in work: another one follows at once. */
   readonly hurried: boolean;
   /** yes: some answer of the group carried the header; no: the group was asked, none did; unknown: nobody asked yet. */
   readonly header: 'unknown' | 'yes' | 'no';
+  /** Some Service of the group asked for the header before it was seen here; they are told once it is. */
+  readonly inquired: boolean;
   readonly lastRound: SampleSummary | null;
   readonly lastError: string | null;
 }
@@ -55,19 +60,25 @@ const missesMax = 3;
 
 /** What the next round asks: the wants of one family, else the watched Pods of one; null: there is nothing that can be asked. */
 export function roundOf(context: ServiceContext): { probe: RouteProbe; targets: readonly Want[] } | null {
-  return roundFor(context.facts, context.wants) ?? roundFor(context.facts, context.watched);
+  return roundFor(context, context.wants) ?? roundFor(context, isWatching(context) ? context.watched : []);
 }
 
-function roundFor(facts: ServiceFacts | null, wants: readonly Want[]) {
-  for (const family of new Set(wants.map((want) => want.family))) {
-    const probe = facts?.probes[family];
-    if (probe) return { probe, targets: wants.filter((want) => want.family === family) };
-  }
-  return null;
+/** Families take turns, so that Pods of one that are never reached do not keep the others waiting. */
+function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {
+  const families = [...new Set(wants.map((want) => want.family))].filter((one) => facts?.probes[one]);
+  const family = families[round % families.length];
+  const probe = family && facts?.probes[family];
+  return probe ? { probe, targets: wants.filter((want) => want.family === family) } : null;
 }
 
 /** Whether a want can be asked for: the Service has an address of its family and the port. */
-export const isAskable = ({ facts, wants }: ServiceContext): boolean => roundFor(facts, wants) !== null;
+export const isAskable = (context: ServiceContext): boolean => roundFor(context, context.wants) !== null;
+
+/** Whether it is another Service under the name, or is asked at another place. */
+export function isRerouted({ facts: before }: ServiceContext, facts: ServiceFacts | null): boolean {
+  if (before === null || facts === null) return false;
+  return before.uid !== facts.uid || !equal(before.probes, facts.probes);
+}
 
 export const isStale = (want: Want, event: ServiceInput): boolean => event.at - want.at > wantLifetimeMs;
 
@@ -103,22 +114,25 @@ function watch({ facts }: ServiceContext, want: Want, at: number): Want {
 export const isWatching = ({ facts }: ServiceContext): boolean =>
   facts !== null && facts.readyAddresses !== null;
 
-/** What new facts change: who is among the ready endpoints is noted, to notice when it leaves. */
+/** What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody watches any more is forgotten. */
 export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
   const ready = facts?.readyAddresses ?? [];
+  const isOver = isWatching(context) && facts?.readyAddresses === null;
   return {
     facts,
-    watched: context.watched.map((one) => ({ ...one, listed: one.listed || ready.includes(one.ip) })),
+    watched: (isOver ? [] : context.watched).map((one) => ({
+      ...one,
+      listed: one.listed || ready.includes(one.ip),
+    })),
   };
 }
 
 /** What a round that is over changes. Only a round that asked for the watched Pods alone says anything about them. */
 export function judged(context: ServiceContext, summary: SampleSummary): Partial<ServiceContext> {
   const hasHeader = summary.healthy.length > 0 || summary.unhealthy.length > 0;
-  const isCheck = context.wants.length === 0;
   const watched = context.watched.map((one) => {
     if (summary.healthy.includes(one.ip)) return { ...one, missed: 0 };
-    return isCheck ? { ...one, missed: one.missed + 1 } : one;
+    return context.checking ? { ...one, missed: one.missed + 1 } : one;
   });
   return {
     watched,
@@ -202,11 +216,16 @@ export function loss({ context }: Moment): Omit<MessageSend, 'type'> {
 }
 
 /** Asks the group's other Services whether any answer of theirs ever carried the header. */
-export function headerQuestion({ context }: Moment): Omit<MessageSend, 'type'> {
+export function headerQuestion({ context }: Pick<Moment, 'context'>): Omit<MessageSend, 'type'> {
   return {
     to: (context.facts?.peers ?? []).map((peer): ActorId => `service/${context.namespace}/${peer}`),
     event: { type: 'header.asked', service: `service/${context.namespace}/${context.name}` },
   };
+}
+
+/** Tells those that asked, and were not answered then, that answers of this Service carry the header. */
+export function headerNews({ context }: Moment): Omit<MessageSend, 'type'> {
+  return { to: headerQuestion({ context }).to, event: { type: 'header.seen' } };
 }
 
 export function headerAnswer({ event }: Moment): Omit<MessageSend, 'type'> {

@@ -30,10 +30,12 @@ export type HoldingEvent =
   | { readonly type: 'holding.fenced' }
   | { readonly type: 'claim.won'; readonly fence: number }
   | { readonly type: 'claim.lost' }
-  | { readonly type: 'holding.loaded' }
-  | { readonly type: 'holding.drained' }
-  | { readonly type: 'holding.released' }
-  | { readonly type: 'effect.failed'; readonly message: string };
+  /** Outcomes name the fence that they were done under: one of an earlier ownership may come late. */
+  | { readonly type: 'holding.loaded'; readonly fence: number }
+  | { readonly type: 'holding.drained'; readonly fence: number }
+  | { readonly type: 'holding.released'; readonly fence: number }
+  /** 0: a claim. */
+  | { readonly type: 'effect.failed'; readonly message: string; readonly fence: number };
 
 export const holdingEffectTypes = [
   'holding.claim',
@@ -52,6 +54,9 @@ export const shardMachine = setup({
     events: {} as HoldingEvent & Stamp,
     input: {} as { readonly name: string },
     tags: {} as 'settled' | 'owned',
+  },
+  guards: {
+    isOfThisFence: ({ context, event }) => 'fence' in event && event.fence === context.fence,
   },
   delays: {
     /** An answer to a claim takes milliseconds; after this the planner looks again. */
@@ -95,7 +100,7 @@ export const shardMachine = setup({
       on: {
         'claim.won': { target: 'held.loading', actions: 'noteFence' },
         'claim.lost': 'unowned',
-        'effect.failed': { target: 'unowned', actions: 'noteFailure' },
+        'effect.failed': { guard: 'isOfThisFence', target: 'unowned', actions: 'noteFailure' },
       },
       after: { claimPatience: { target: 'unowned', actions: 'noteFailure' } },
     },
@@ -109,9 +114,9 @@ export const shardMachine = setup({
           description: 'Reads what the owner before has saved.',
           entry: { type: 'holding.load', params: ({ context }) => ({ fence: context.fence }) },
           on: {
-            'holding.loaded': 'active',
+            'holding.loaded': { guard: 'isOfThisFence', target: 'active' },
             'holding.withdrawn': 'releasing',
-            'effect.failed': { target: 'releasing', actions: 'noteFailure' },
+            'effect.failed': { guard: 'isOfThisFence', target: 'releasing', actions: 'noteFailure' },
           },
           after: { loadPatience: { target: 'releasing', actions: 'noteFailure' } },
         },
@@ -119,18 +124,27 @@ export const shardMachine = setup({
           description: 'Takes events and acts.',
           tags: 'settled',
           entry: { type: 'holding.open', params: ({ context }) => ({ fence: context.fence }) },
-          on: { 'holding.withdrawn': 'draining' },
+          on: {
+            'holding.withdrawn': 'draining',
+            'effect.failed': { guard: 'isOfThisFence', target: 'draining', actions: 'noteFailure' },
+          },
         },
         draining: {
           description: 'Takes no more events; saves in flight are being finished.',
           entry: { type: 'holding.drain', params: ({ context }) => ({ fence: context.fence }) },
-          on: { 'holding.drained': 'releasing', 'effect.failed': 'releasing' },
+          on: {
+            'holding.drained': { guard: 'isOfThisFence', target: 'releasing' },
+            'effect.failed': { guard: 'isOfThisFence', target: 'releasing' },
+          },
           after: { drainPatience: 'releasing' },
         },
         releasing: {
           description: 'Gives the fence back, so that the next owner need not wait for a time-out.',
           entry: { type: 'holding.release', params: ({ context }) => ({ fence: context.fence }) },
-          on: { 'holding.released': '#shard.unowned', 'effect.failed': '#shard.fenced' },
+          on: {
+            'holding.released': { guard: 'isOfThisFence', target: '#shard.unowned' },
+            'effect.failed': { guard: 'isOfThisFence', target: '#shard.fenced' },
+          },
           after: { drainPatience: '#shard.fenced' },
         },
       },

@@ -40,7 +40,14 @@ export interface Sampler {
   ): Promise<RoundResult>;
 }
 
-export function createSampler(parts: ProbeParts & { readonly limiter: ProbeLimiter }): Sampler {
+/** What a sampler needs. */
+export interface SamplerParts extends ProbeParts {
+  readonly limiter: ProbeLimiter;
+  /** Makes one call; by default over HTTP. The simulation puts its own network in its place. */
+  readonly call?: typeof probeCall;
+}
+
+export function createSampler(parts: SamplerParts): Sampler {
   const silent = createBoundedSet(limits.probeSilentGroups);
   return {
     async sample(round, { signal, onHealthy }) {
@@ -70,7 +77,7 @@ export function createSampler(parts: ProbeParts & { readonly limiter: ProbeLimit
 interface Calls {
   readonly round: Round;
   readonly tally: Tally;
-  readonly parts: ProbeParts & { readonly limiter: ProbeLimiter };
+  readonly parts: SamplerParts;
   readonly ending: AbortController;
   readonly signal: AbortSignal;
   /** Nothing answered in the last round: one call at a time, until something does. */
@@ -95,9 +102,10 @@ async function makeCalls({ round, tally, parts, ending, signal, isDoubtful }: Ca
       failure ??= thrown;
     }
   };
+  const makeCall = parts.call ?? probeCall;
   const call = () => {
     tally.begin();
-    return probeCall(round, parts, signal, (answer) => {
+    return makeCall(round, parts, signal, (answer) => {
       tally.note(answer);
       if (tally.isOver()) ending.abort(new Error('the round is over'));
     });

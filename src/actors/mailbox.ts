@@ -1,0 +1,32 @@
+/**
+ * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what became of it.
+ */
+import { limits } from '../limits.ts';
+import type { Cell, Hot, MailboxItem, Taken } from './cell.ts';
+
+/** Observations have a place of their own: at most one of each sort waits, the latest. */
+export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
+  if (item.replaces !== undefined) return false;
+  return hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined);
+}
+
+/** Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. */
+export function firstOrdinary(mailbox: readonly MailboxItem[]): number {
+  const index = mailbox.findIndex(({ completes }) => completes === undefined);
+  return index < 0 ? mailbox.length : index;
+}
+
+/** One step asks for a handful of effects at most; the rest of the limit is for it. */
+export function isOutboxFull({ record }: Hot): boolean {
+  return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
+}
+
+export function settle(cell: Cell, item: MailboxItem, outcome: Taken): undefined {
+  if (outcome.kind === 'stepped') cell.error = null;
+  item.onTaken?.(outcome);
+  return undefined;
+}
+
+export function refuse(item: MailboxItem, code: string, reason: string): void {
+  item.onTaken?.({ kind: 'refused', code, reason });
+}

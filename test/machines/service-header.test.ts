@@ -1,0 +1,125 @@
+/** The service chart: answers without the header. Sentences in quotes are the readiness specification's. */
+import { describe, expect, test } from 'vitest';
+import {
+  answered,
+  finished,
+  headerAsked,
+  headerSeen,
+  newService,
+  observed,
+  rounds,
+  routes,
+  told,
+  wanted,
+} from './service-script.ts';
+
+const anonymous = { anonymous: 6 };
+/** A Service whose first round met answers without the header alone. */
+const inquiring = () => newService(observed(), wanted(1), wanted(2), finished(1, anonymous));
+
+describe('“If in a whole round none did, the Service cannot be verified and every wanting Pod counts as proven for it”', () => {
+  test('the other Services of the group are asked first; without a word from them every Pod is told', () => {
+    const service = inquiring();
+    expect(told(service)).toEqual([
+      ['header.asked', 'api'],
+      ['header.asked', 'www'],
+    ]);
+    expect(told(service.wait(1_499))).toEqual([]);
+    service.wait(1);
+    expect(service.askedOf('message.send')).toEqual([
+      {
+        type: 'message.send',
+        to: ['pod/shop/web-1', 'pod/shop/web-2'],
+        event: { type: 'route.unverifiable', service: 'web', serviceUid: 'web-1-lo' },
+      },
+    ]);
+    expect(routes(service)).toBe('settled');
+  });
+
+  test('the only Service of its group need not ask anybody', () => {
+    const service = newService(observed({ peers: [] }), wanted(1), finished(1, anonymous));
+    expect(told(service)).toEqual([['route.unverifiable', 'web-1']]);
+  });
+
+  test('answers without the header beside silence are answers without the header', () => {
+    const service = newService(
+      observed({ peers: [] }),
+      wanted(1),
+      finished(1, { anonymous: 1, unreachable: 5 }),
+    );
+    expect(told(service)).toEqual([['route.unverifiable', 'web-1']]);
+  });
+
+  test('silence alone says nothing about the header', () => {
+    const service = newService(observed({ peers: [] }), wanted(1), finished(1, { unreachable: 6 }));
+    expect(told(service)).toEqual([]);
+    expect(routes(service)).toBe('pausing');
+  });
+
+  test('once the group was asked in vain, the next Pod is told after its own round', () => {
+    const service = inquiring().wait(1_500).take(wanted(3));
+    service.asked();
+    expect(told(service.take(finished(2, anonymous)))).toEqual([['route.unverifiable', 'web-3']]);
+  });
+});
+
+describe('“An anonymous answer proves nothing as long as any answer of that group ever carried the header.”', () => {
+  test.each([
+    ['that named a Pod', { anonymous: 5, healthy: ['10.0.0.77'] }],
+    ['that was unhealthy', { anonymous: 5, unhealthy: ['10.0.0.2'] }],
+  ])('one answer %s in the same round, and the others prove nothing', (_, summary) => {
+    const service = newService(observed({ peers: [] }), wanted(1), finished(1, summary));
+    expect(told(service)).toEqual([]);
+    expect(routes(service)).toBe('pausing');
+  });
+
+  test('one such answer of this Service, however long ago, and none without it ever proves anything', () => {
+    const service = newService(observed({ peers: [] }), wanted(1), answered(1, 1), finished(1), wanted(2));
+    service.asked();
+    for (let round = 2; round < 20; round++) service.take(finished(round, anonymous), wanted(2)).wait(7_000);
+    expect(told(service)).toEqual([]);
+  });
+
+  test('one such answer of another Service, and this one waits for one of its own', () => {
+    const service = inquiring();
+    service.asked();
+    service.take(headerSeen).wait(10_000);
+    for (let n = 0; n < 20; n++)
+      service.take(finished(service.context.round, anonymous), wanted(1)).wait(7_000);
+    expect(told(service)).toEqual([]);
+    expect(told(service.take(answered(1, service.context.round)))).toEqual([['route.proven', 'web-1']]);
+  });
+
+  test('who is asked answers at once if he knows', () => {
+    const service = newService(observed(), wanted(1), answered(1, 1));
+    service.asked();
+    expect(told(service.take(headerAsked('www')))).toEqual([['header.seen', 'www']]);
+  });
+
+  test('who is asked and does not know tells all, once, as soon as he does: a verdict must not outlive its reason', () => {
+    const service = newService(observed(), headerAsked('www'), headerAsked('api'));
+    expect(told(service)).toEqual([]);
+    service.take(wanted(1), answered(1, 1));
+    expect(told(service)).toEqual([
+      ['route.proven', 'web-1'],
+      ['header.seen', 'api'],
+      ['header.seen', 'www'],
+    ]);
+    expect(told(service.take(finished(1), wanted(2), answered(2, 2)))).toEqual([['route.proven', 'web-2']]);
+  });
+
+  test('after a verdict, word of another Service’s header puts an end to further ones', () => {
+    const service = inquiring().wait(1_500).take(headerSeen, wanted(3));
+    service.asked();
+    expect(told(service.take(finished(2, anonymous)))).toEqual([]);
+    expect(routes(service)).toBe('pausing');
+  });
+
+  test('a Service that is replaced while the group is asked is sampled itself before anything is said of it', () => {
+    const service = inquiring();
+    service.asked();
+    service.take(observed({ uid: 'web-2-long-uid' }));
+    expect(rounds(service)).toHaveLength(1);
+    expect(told(service.wait(2_000))).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * "A proof is kept per (Service, Pod uid, IP) until one of the three changes: nothing proven is probed again. A moved shard keeps the
+ * proofs; a restarted Orrery does not probe what it had proven" (readiness).
+ *
+ * No Pod asks a Service for a proof that a stored record of it held, unless something real took the proof back: another address, a
+ * Service that left the group or changed its ports, a person who asks to look again, a route that was reported lost, the end of
+ * the actor.
+ */
+import type { Digest } from '../../../src/digests.ts';
+import type { PodContext } from '../../../src/machines/pod-context.ts';
+import type { Sighting } from '../sightings.ts';
+import type { CheckerKind } from './checker.ts';
+
+export const askedTwice: CheckerKind = {
+  name: 'no proof asked twice',
+  create(eye) {
+    /** Pod actor → proofs that it has held: Service, its uid, Pod uid, address. */
+    const held = new Map<string, Set<string>>();
+    eye.world.kube.onChange(({ resource, namespace, name, digest }, before) => {
+      if (placeOf(digest) === placeOf(before)) return;
+      if (resource === 'pods') held.delete(`pod/${namespace}/${name}`);
+      for (const proofs of resource === 'services' ? held.values() : []) {
+        for (const proof of proofs) if (proof.startsWith(`${name} `)) proofs.delete(proof);
+      }
+    });
+    return (sighting) => {
+      if (sighting.kind !== 'saved' || !sighting.id.startsWith('pod/')) return;
+      const proofs = held.get(sighting.id) ?? new Set<string>();
+      held.set(sighting.id, proofs);
+      const type = sighting.record.feed.at(-1)?.event.type ?? '';
+      if (sighting.record.gone || type === 'pod.recheck' || type === 'route.lost') proofs.clear();
+      for (const question of questions(sighting))
+        if (proofs.has(question))
+          eye.breach(`${sighting.id} rev ${sighting.record.rev} asks again: ${question}`);
+      // The record of an actor that has ended is only kept for its revision.
+      if (!sighting.record.gone) for (const proof of proofsOf(sighting)) proofs.add(proof);
+    };
+  },
+};
+
+/** What of an object a proof is about. */
+function placeOf(digest: Digest | null): string {
+  if (digest?.kind === 'pods') return JSON.stringify(digest.address);
+  return digest?.kind === 'services' ? JSON.stringify([digest.labels, digest.ports]) : '';
+}
+
+type Saved = Sighting & { readonly kind: 'saved' };
+
+/** The proof that the step took. What a condition that is True already stands for is adopted without one, and may be asked for later. */
+function proofsOf({ record }: Saved): string[] {
+  const { facts, proofs } = record.snapshot.context as PodContext;
+  const event = record.feed.at(-1)?.event as { type?: string; service?: string } | undefined;
+  const isProof = event?.type === 'route.proven' || event?.type === 'route.unverifiable';
+  if (!isProof || event.service === undefined || facts?.address == null || !('ip' in facts.address))
+    return [];
+  const uid = proofs[event.service];
+  return uid === undefined ? [] : [`${event.service} ${uid} ${facts.uid} ${facts.address.ip}`];
+}
+
+/** What the step itself asks; not what an outbox still holds. */
+function questions({ record, before }: Saved): string[] {
+  const step = record.feed.at(-1);
+  if (!step || step.rev !== record.rev || record.rev === before?.rev) return [];
+  const { facts } = record.snapshot.context as PodContext;
+  return step.effects.flatMap((effect) => {
+    const event = effect.event as { type?: string; uid?: string; ip?: string } | undefined;
+    if (effect.type !== 'message.send' || event?.type !== 'route.wanted') return [];
+    return (effect.to as string[]).map((to) => {
+      const service = to.slice(to.lastIndexOf('/') + 1);
+      return `${service} ${facts?.services[service]} ${event.uid} ${event.ip}`;
+    });
+  });
+}

@@ -1,0 +1,26 @@
+/**
+ * What a checker is: it sees everything, keeps what it needs, and says when a promise is broken. It never changes anything, and what it
+ * knows comes from outside of the replicas (streams, the simulated Kubernetes and routing), not from what they believe.
+ */
+
+import type { Sighting } from '../sightings.ts';
+import type { SimReplica } from '../sim-replica.ts';
+import type { SimWorld } from '../sim-world.ts';
+
+export interface Eye {
+  readonly world: SimWorld;
+  /** World time, ms since the epoch. */
+  now(): number;
+  /** Replicas that live, paused ones included. */
+  replicas(): readonly SimReplica[];
+  /** The promise is broken. */
+  breach(text: string): void;
+}
+
+export type Checker = (sighting: Sighting) => void;
+
+export interface CheckerKind {
+  /** What it is cited by: the number of an invariant, or the words of the specification. */
+  readonly name: string;
+  readonly create: (eye: Eye) => Checker;
+}

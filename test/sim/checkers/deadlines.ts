@@ -1,0 +1,78 @@
+/**
+ * I4: "Every wait has a deadline in the record; every effect has an outcome event: done, failed or timed out."
+ *
+ * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any more, no deadline stays
+ * overdue and no effect stays in an outbox longer than it may take.
+ */
+import type { AnyStateMachine } from 'xstate';
+import type { ActorRecord } from '../../../src/actors/records.ts';
+import { createStepper, type Stepper } from '../../../src/actors/step.ts';
+import { effectTimeoutMs } from '../../../src/effects/index.ts';
+import { effectTypes } from '../../../src/machines/effects.ts';
+import { machines } from '../../../src/machines/index.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/** For clocks that differ, a shard that was claimed anew, and messages that lag. */
+const slackMs = 45_000;
+
+interface Kept {
+  readonly record: ActorRecord;
+  /** Since when each effect is asked for, world time. */
+  readonly since: ReadonlyMap<string, number>;
+}
+
+export const deadlines: CheckerKind = {
+  name: 'I4',
+  create(eye) {
+    const steppers = new Map<string, Stepper>();
+    const kept = new Map<string, Kept>();
+    let calmAt: number | null = null;
+    return (sighting) => {
+      if (sighting.kind === 'calm') calmAt = eye.now();
+      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt);
+      if (sighting.kind !== 'saved') return;
+      const { id, record } = sighting;
+      const before = kept.get(id)?.since;
+      const since = new Map(record.outbox.map(({ key }) => [key, before?.get(key) ?? eye.now()]));
+      kept.set(id, { record, since });
+      const lacking = record.gone ? [] : lackingDeadlines(stepperOf(steppers, record.machine), record);
+      if (lacking.length > 0)
+        eye.breach(`${id} rev ${record.rev} waits without a deadline: ${lacking.join(', ')}`);
+    };
+  },
+};
+
+function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void {
+  const now = eye.now();
+  for (const [id, { record, since }] of kept) {
+    const overdue = record.timers.find(({ at }) => Math.max(at, calmAt) + slackMs < now);
+    if (overdue)
+      eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
+    const stuck = record.outbox.find(({ key, effect }) => {
+      const asked = Math.max(since.get(key) ?? now, calmAt);
+      return asked + effectTimeoutMs(effect) + slackMs < now;
+    });
+    if (stuck) eye.breach(`${id}: the effect ${stuck.key} (${stuck.effect.type}) has no outcome`);
+  }
+}
+
+function stepperOf(steppers: Map<string, Stepper>, name: string): Stepper {
+  const known = steppers.get(name);
+  if (known) return known;
+  const chart = machines[name];
+  if (!chart) throw new Error(`there is no machine ${name}`);
+  const made = createStepper(chart, new Set(effectTypes));
+  steppers.set(name, made);
+  return made;
+}
+
+/** Delayed transitions of active states that have no deadline in the record. */
+function lackingDeadlines(stepper: Stepper, record: ActorRecord): string[] {
+  const { machine } = stepper.chart;
+  const armed = new Set(record.timers.map(({ id }) => id));
+  return activeDelays(machine, stepper.restore(record.snapshot)).filter((id) => !armed.has(id));
+}
+
+function activeDelays(_machine: AnyStateMachine, snapshot: ReturnType<Stepper['restore']>): string[] {
+  return snapshot._nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
+}

@@ -1,0 +1,59 @@
+/**
+ * The feed: "every saved step, once and in order; none is missing after a crash".
+ *
+ * What is told of an actor are its stored transitions, word for word, revision after revision; never one that was not stored. In the
+ * end all are told.
+ */
+import type { ActorRecord } from '../../../src/actors/records.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/** What was stored so lately may be on its way. */
+const onItsWayMs = 3_000;
+
+interface Stored {
+  readonly text: string;
+  /** World time, ms. */
+  readonly at: number;
+}
+
+/** Stored and not told yet, by actor and revision. */
+type Due = Map<string, Map<number, Stored>>;
+
+export const feed: CheckerKind = {
+  name: 'feed',
+  create(eye) {
+    const due: Due = new Map();
+    const told = new Map<string, number>();
+    const last = new Map<string, ActorRecord>();
+    return (sighting) => {
+      if (sighting.kind === 'saved') {
+        const { id, record } = sighting;
+        const waiting = due.get(id) ?? new Map<number, Stored>();
+        due.set(id, waiting);
+        const step = record.feed.at(-1);
+        const isNews = step !== undefined && step.rev === record.rev && record.rev !== last.get(id)?.rev;
+        if (isNews) waiting.set(step.rev, { text: JSON.stringify(step), at: eye.now() });
+        last.set(id, record);
+      }
+      if (sighting.kind === 'told') {
+        const { id, rev } = sighting.transition;
+        const before = told.get(id) ?? 0;
+        if (rev !== before + 1) return eye.breach(`${id}: revision ${rev} is told after ${before}`);
+        told.set(id, rev);
+        const stored = due.get(id)?.get(rev)?.text;
+        if (stored === undefined) return eye.breach(`${id}: revision ${rev} is told and was not stored`);
+        if (stored !== JSON.stringify(sighting.transition))
+          eye.breach(`${id}: revision ${rev} is told otherwise than it was stored`);
+        due.get(id)?.delete(rev);
+      }
+      if (sighting.kind === 'end') checkEnd(eye, due);
+    };
+  },
+};
+
+function checkEnd({ breach, now }: Eye, due: Due): void {
+  for (const [id, waiting] of due) {
+    const late = [...waiting].filter(([, { at }]) => at + onItsWayMs < now());
+    if (late.length > 0) breach(`${id}: revisions ${late.map(([rev]) => rev).join(', ')} were never told`);
+  }
+}

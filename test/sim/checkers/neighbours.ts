@@ -1,0 +1,26 @@
+/**
+ * I8: "A broken object, message or handler hurts one actor, never its neighbours."
+ *
+ * Nothing in the simulated world makes a chart fail or a handler throw: no actor is ever parked. Rubbish in the mail becomes a dead
+ * letter; that the messages behind it are taken is I5's and liveness' to see.
+ */
+import type { CheckerKind } from './checker.ts';
+
+export const neighbours: CheckerKind = {
+  name: 'I8',
+  create(eye) {
+    let rubbish = 0;
+    let buried = 0;
+    return (sighting) => {
+      if (sighting.kind === 'complaint')
+        eye.breach(`${sighting.replica}: ${sighting.actor} ${sighting.text}`);
+      if (sighting.kind === 'mail' && isRubbish(sighting.type)) rubbish++;
+      if (sighting.kind === 'buried' && !sighting.error.startsWith('ACTOR_MISSING')) buried++;
+      if (sighting.kind === 'end' && buried < rubbish)
+        eye.breach(`${rubbish} messages could not be taken and ${buried} were buried`);
+    };
+  },
+};
+
+/** Unreadable, or nothing that may come by mail (churn.ts sends it). */
+const isRubbish = (type: string) => ['', 'nonsense', 'pod.observed'].includes(type);

@@ -1,0 +1,49 @@
+/**
+ * I5: "Delivering a message twice changes nothing the second time", and its other half: a message is not lost.
+ *
+ * Each message (told by the id of its sender) leads to one step of its actor at most, under however many sequences it was stored, as
+ * long as the record remembers ids; the position of the mail in a record never goes back. A message of a person is taken, or becomes a
+ * dead letter, in the end.
+ */
+import { limits } from '../../../src/limits.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/** Events that come by mail. */
+const isByMail = (type: string) => /^(?:route|header)\.|\.recheck$/.test(type);
+
+export const repetition: CheckerKind = {
+  name: 'I5',
+  create(eye) {
+    /** Message and actor → the revision that it led to, and how many messages the actor had taken by then. */
+    const steps = new Map<string, { rev: number; nth: number }>();
+    const taken = new Map<string, number>();
+    /** Messages of people: id → actor. */
+    const sent = new Map<string, string>();
+    const settled = new Set<string>();
+    return (sighting) => {
+      if (sighting.kind === 'mail' && sighting.type.endsWith('.recheck') && sighting.messageId !== null)
+        sent.set(sighting.messageId, sighting.id);
+      if (sighting.kind === 'buried' && sighting.messageId !== null) settled.add(sighting.messageId);
+      if (sighting.kind === 'end') checkEnd(eye, sent, settled);
+      if (sighting.kind !== 'saved') return;
+      const { id, record, before } = sighting;
+      if (before && record.mail < before.mail) eye.breach(`${id}: its mail went back`);
+      const step = record.feed.at(-1);
+      if (!step || record.rev === before?.rev || step.cause === null || !isByMail(step.event.type)) return;
+      settled.add(step.cause);
+      const key = `${id} ${step.event.type} ${step.cause}`;
+      const nth = (taken.get(id) ?? 0) + 1;
+      taken.set(id, nth);
+      const earlier = steps.get(key);
+      if (earlier && nth - earlier.nth <= limits.recentMessageIds)
+        eye.breach(`${key} was taken at revisions ${earlier.rev} and ${step.rev}`);
+      steps.set(key, { rev: step.rev, nth });
+    };
+  },
+};
+
+function checkEnd({ breach }: Eye, sent: ReadonlyMap<string, string>, settled: ReadonlySet<string>): void {
+  for (const [messageId, id] of sent) {
+    if (!settled.has(messageId)) breach(`the message ${messageId} to ${id} was neither taken nor buried`);
+  }
+}

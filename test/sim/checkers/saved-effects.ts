@@ -1,0 +1,30 @@
+/**
+ * I1: "An effect runs only after the step that asked for it was saved under the current fence."
+ *
+ * Every effect that begins must stand, word for word, in the outbox of a record that was stored before. That the record was stored
+ * by the owner under its fence is I2's to see (fences.ts).
+ */
+import type { CheckerKind } from './checker.ts';
+
+export const savedEffects: CheckerKind = {
+  name: 'I1',
+  create({ breach }) {
+    const asked = new Map<string, string>();
+    return (sighting) => {
+      if (sighting.kind === 'saved') {
+        for (const { key, effect } of sighting.record.outbox) {
+          if (!asked.has(key)) asked.set(key, JSON.stringify(effect));
+        }
+      }
+      if (sighting.kind !== 'effect') return;
+      const { key, effect, replica } = sighting;
+      const known = asked.get(key);
+      if (known === undefined)
+        breach(`${replica} runs ${effect.type} ${key}, which no stored step asked for`);
+      else if (known !== JSON.stringify(effect))
+        breach(
+          `${replica} runs ${key} otherwise than it was saved: ${JSON.stringify(effect)}, saved ${known}`,
+        );
+    };
+  },
+};

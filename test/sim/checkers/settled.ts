@@ -1,0 +1,129 @@
+/**
+ * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every shard has an owner that
+ * works, every actor that the world calls for has the facts as they are, and every Pod whose routes work has its condition True.
+ *
+ * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the bound is over.
+ */
+
+import type { ActorRecord } from '../../../src/actors/records.ts';
+import { shardOf } from '../../../src/bus/shard.ts';
+import type { Digest } from '../../../src/digests.ts';
+import type { ActorId } from '../../../src/ids.ts';
+import { shardCount } from '../../../src/limits.ts';
+import { equal } from '../../../src/machines/equal.ts';
+import type { PodContext } from '../../../src/machines/pod-context.ts';
+import { conditionType, namespace } from '../objects.ts';
+import type { Sighting } from '../sightings.ts';
+import type { SimWorld } from '../sim-world.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/**
+ * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s) that are given up, and then the
+ * longest of the pauses: a question is asked again after a minute, an effect is given up after half a minute, twice.
+ */
+export const restMs = 180_000;
+
+/** What is known of the actors from outside. */
+export interface Settlement {
+  readonly records: ReadonlyMap<string, ActorRecord>;
+  /** Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and believes that it is. */
+  readonly takenUnseen: ReadonlySet<string>;
+  /** Takes a sighting. */
+  see(sighting: Sighting): void;
+}
+
+export function createSettlement({ kube }: Pick<SimWorld, 'kube'>): Settlement {
+  const records = new Map<string, ActorRecord>();
+  const takenUnseen = new Set<string>();
+  const statusOf = (digest: Digest | null) =>
+    digest?.kind === 'pods' ? digest.conditions[conditionType] : undefined;
+  kube.onChange(({ name, digest }, before) => {
+    if (digest?.kind !== 'pods' || statusOf(before) !== 'True' || statusOf(digest) === 'True') return;
+    const context = records.get(`pod/${namespace}/${name}`)?.snapshot.context as PodContext | undefined;
+    if (context?.facts?.condition !== 'True') takenUnseen.add(digest.uid);
+  });
+  return {
+    records,
+    takenUnseen,
+    see(sighting) {
+      if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+    },
+  };
+}
+
+export const settled: CheckerKind = {
+  name: 'liveness',
+  create(eye) {
+    let calmAt: number | null = null;
+    const settlement = createSettlement(eye.world);
+    return (sighting) => {
+      settlement.see(sighting);
+      if (sighting.kind === 'calm') calmAt = eye.now();
+      const isOver = calmAt !== null && eye.now() - calmAt > restMs;
+      if (sighting.kind !== 'second' || !isOver) return;
+      const [first] = unsettled(eye, settlement);
+      if (first !== undefined) eye.breach(`${restMs / 1000} s after the last fault: ${first}`);
+    };
+  },
+};
+
+/** What is not at rest yet, in words; none: everything is. */
+export function unsettled(
+  eye: Pick<Eye, 'world' | 'replicas'>,
+  { records, takenUnseen }: Settlement,
+): string[] {
+  const unowned = ownersMissing(eye);
+  if (unowned.length > 0) return unowned;
+  const { world } = eye;
+  if (!world.mirror.isIdle || !world.routing.isSettled)
+    return ['the simulated cluster itself is not at rest'];
+  return [...podsNotReady(eye, takenUnseen), ...actorsBehind(eye, records), ...recordsDue(records)];
+}
+
+function ownersMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const active = replicas().flatMap(({ engine }) => engine.ownership.active());
+  const missing = Array.from({ length: shardCount }, (_, shard) => `shard/${shard}`).filter(
+    (name) => active.filter((one) => one === name).length !== 1,
+  );
+  return missing.map((name) => `${name} has no one owner that works`);
+}
+
+function podsNotReady({ world }: Pick<Eye, 'world'>, takenUnseen: ReadonlySet<string>): string[] {
+  return world.kube.entries('pods').flatMap(({ name, digest }) => {
+    if (!digest.readinessGates.includes(conditionType) || takenUnseen.has(digest.uid)) return [];
+    const status = digest.conditions[conditionType];
+    return status === 'True' ? [] : [`${name} (${digest.uid}) is not marked: ${status}`];
+  });
+}
+
+/** Actors that do not know what the world says of them. */
+function actorsBehind(
+  { world, replicas }: Pick<Eye, 'world' | 'replicas'>,
+  records: ReadonlyMap<string, ActorRecord>,
+): string[] {
+  const names = [
+    ...world.kube.entries('pods').map(({ name }) => ['pod', name] as const),
+    ...world.kube.entries('services').map(({ name }) => ['service', name] as const),
+  ];
+  const behind: string[] = [];
+  for (const [kind, name] of names) {
+    const id: ActorId = `${kind}/${namespace}/${name}`;
+    const owner = replicas().find(({ engine }) => engine.ownership.active().includes(`shard/${shardOf(id)}`));
+    const observation = owner?.engine.router.observe(kind, namespace, name) ?? null;
+    const record = records.get(id);
+    const known = record && !record.gone ? (record.snapshot.context as { facts: unknown }).facts : null;
+    if (observation === null || !equal(known, observation.facts))
+      behind.push(`${id} does not know the world`);
+  }
+  const called = new Set(names.map(([kind, name]) => `${kind}/${namespace}/${name}`));
+  for (const [id, { gone }] of records) if (!gone && !called.has(id)) behind.push(`${id} has not ended`);
+  return behind;
+}
+
+/** What the records still hold that is to be done soon. */
+function recordsDue(records: ReadonlyMap<string, ActorRecord>): string[] {
+  return [...records].flatMap(([id, { outbox }]) => {
+    const [first] = outbox.filter(({ effect }) => effect.type !== 'route.sample');
+    return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
+  });
+}

@@ -1,0 +1,98 @@
+/**
+ * I10: "The world may lag, never lie: a new uid under an old name is a delete and a create"; and the router's promise that an actor is
+ * only told facts that rest on a complete picture.
+ *
+ * What an actor is told never goes back to an earlier object of its name. The Services in a Pod's facts are those of its group as they
+ * once stood together in the world stream, after each resource was stated to be complete for the RouteGate.
+ */
+import type { Digest, RouteGateDigest, ServiceDigest } from '../../../src/digests.ts';
+import { selects } from '../../../src/digests.ts';
+import type { PodFacts, ServiceFacts } from '../../../src/machines/facts.ts';
+import type { Sighting } from '../sightings.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+export const worldOrder: CheckerKind = {
+  name: 'I10',
+  create(eye) {
+    const pictures = createPictures();
+    /** Uids in the order in which the objects were made. */
+    const births = new Map<string, number>();
+    const latest = new Map<string, { birth: number; uid: string }>();
+    eye.world.kube.onChange(({ digest }) => {
+      if (digest && 'uid' in digest && !births.has(digest.uid)) births.set(digest.uid, births.size);
+    });
+    const birthOf = (uid: string) => births.get(uid) ?? -1;
+    return (sighting) => {
+      if (sighting.kind === 'world') pictures.fold(sighting);
+      if (sighting.kind !== 'saved' || sighting.record.rev === sighting.before?.rev) return;
+      const facts = factsOf(sighting);
+      if (facts === null) return;
+      const { id, record } = sighting;
+      const known = latest.get(id);
+      const birth = birthOf(facts.uid);
+      if (birth < 0) return eye.breach(`${id} is told of ${facts.uid}, which never was`);
+      if (known && birth < known.birth)
+        eye.breach(`${id} rev ${record.rev} is told of ${facts.uid} again, after ${known.uid}`);
+      latest.set(id, { birth, uid: facts.uid });
+      if ('services' in facts) checkServices(eye, id, facts, pictures);
+    };
+  },
+};
+
+function checkServices(eye: Eye, id: string, facts: PodFacts, pictures: Pictures): void {
+  const text = servicesText(facts.services);
+  if (!pictures.wasComplete(text))
+    eye.breach(`${id} is told of the Services ${text}; the world never said so while it was complete`);
+}
+
+function factsOf({ record }: Sighting & { kind: 'saved' }): PodFacts | ServiceFacts | null {
+  const event = record.feed.at(-1)?.event as { type?: string; facts?: PodFacts | ServiceFacts | null };
+  const isObservation = event?.type === 'pod.observed' || event?.type === 'service.observed';
+  return isObservation ? (event.facts ?? null) : null;
+}
+
+const servicesText = (services: Readonly<Record<string, string | null>>) =>
+  Object.entries(services)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, uid]) => `${name}=${uid}`)
+    .join(' ');
+
+interface Pictures {
+  fold(entry: { resource: string; namespace: string; name: string; digest: Digest | null }): void;
+  /** Whether these were all the Services of some group at some time when the world was complete. */
+  wasComplete(services: string): boolean;
+}
+
+/** The join of RouteGates and Services once more, in the simplest way that is right, apart from the router's. */
+function createPictures(): Pictures {
+  const services = new Map<string, ServiceDigest>();
+  let gate: RouteGateDigest | null = null;
+  const synced = new Map<string, readonly string[]>();
+  const complete = new Set<string>();
+  const note = () => {
+    if (gate === null || 'invalid' in gate.spec) return;
+    const version = `${gate.uid}/${gate.generation}`;
+    const { spec } = gate;
+    if (!synced.get('services')?.includes(version)) return;
+    const groups = new Map<string, Record<string, string | null>>();
+    for (const [name, digest] of services) {
+      const group = digest.labels[spec.group.serviceLabel];
+      if (group === undefined || !selects(spec.serviceSelector, digest.labels)) continue;
+      const hasPort = digest.ports.some((port) => port.name === spec.probe.portName);
+      groups.set(group, { ...groups.get(group), [name]: hasPort ? digest.uid.slice(0, 8) : null });
+    }
+    // A group may always be without a Service: which groups have Pods is not looked at here.
+    for (const members of [{}, ...groups.values()]) complete.add(servicesText(members));
+  };
+  return {
+    wasComplete: (text) => complete.has(text),
+    fold({ resource, name, digest }) {
+      if (resource === 'routegates') gate = digest?.kind === 'routegates' ? digest : null;
+      else if (resource === 'services' && digest?.kind === 'services') services.set(name, digest);
+      else if (resource === 'services') services.delete(name);
+      else if (digest?.kind === 'synced') synced.set(name, digest.gates);
+      else return;
+      note();
+    },
+  };
+}

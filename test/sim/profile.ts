@@ -1,0 +1,105 @@
+/**
+ * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off for a whole run, so
+ * that rare combinations come up often (swarm testing, Groce et al. 2012).
+ */
+import type { Chance } from './chance.ts';
+
+/** What may be done to replicas, the bus and the outside. */
+export const faultKinds = [
+  'kill',
+  'pause',
+  'cut',
+  'silence',
+  'brokerAway',
+  'stop',
+  'appends',
+  'core',
+  'kubeErrors',
+  'mirror',
+] as const;
+export type FaultKind = (typeof faultKinds)[number];
+
+/** What may happen in the world. */
+export const churnKinds = [
+  'replacePod',
+  'addPod',
+  'removePod',
+  'addService',
+  'removeService',
+  'recreateService',
+  'togglePort',
+  'moveService',
+  'editGate',
+  'recreateGate',
+  'owner',
+  'changeAddress',
+  'blackHole',
+  'takeBack',
+  'recheck',
+  'garbage',
+] as const;
+export type ChurnKind = (typeof churnKinds)[number];
+
+export interface Profile {
+  readonly replicas: number;
+  readonly groups: number;
+  readonly podsPerGroup: number;
+  readonly servicesPerGroup: number;
+  readonly family: 'IPv4' | 'IPv6';
+  readonly address: 'dns' | 'clusterIP';
+  readonly whenRouteIsLost: 'keep' | 'withdraw';
+  readonly hasOwner: boolean;
+  /** Pods must carry a variable to be verifiable. */
+  readonly hasEnv: boolean;
+  /** Groups whose Pods do not name themselves. */
+  readonly anonymousGroups: number;
+  /** An address passes to the next Pod of a name with this probability. */
+  readonly sameAddress: number;
+  /** Until everything goes well, ms. */
+  readonly chaosMs: number;
+  readonly churnEveryMs: number;
+  readonly faultEveryMs: number;
+  readonly latencyMaxMs: number;
+  readonly followLagMaxMs: number;
+  readonly mirrorDelayMaxMs: number;
+  readonly learnMaxMs: number;
+  readonly skewMaxMs: number;
+  readonly faults: ReadonlySet<FaultKind>;
+  readonly churn: ReadonlySet<ChurnKind>;
+}
+
+export function drawProfile(chance: Chance, chaosMs: number): Profile {
+  const someOf = <T>(all: readonly T[], share: number) => new Set(all.filter(() => chance.happens(share)));
+  return {
+    replicas: chance.int(1, 4),
+    groups: chance.int(1, 2),
+    podsPerGroup: chance.int(1, 4),
+    servicesPerGroup: chance.int(1, 4),
+    family: chance.happens(0.8) ? 'IPv4' : 'IPv6',
+    address: chance.happens(0.5) ? 'dns' : 'clusterIP',
+    whenRouteIsLost: chance.happens(0.6) ? 'keep' : 'withdraw',
+    hasOwner: chance.happens(0.4),
+    hasEnv: chance.happens(0.2),
+    anonymousGroups: chance.happens(0.15) ? 1 : 0,
+    sameAddress: chance.pick([0, 0.3, 1]) ?? 0,
+    chaosMs,
+    churnEveryMs: chance.between(400, 5_000),
+    faultEveryMs: chance.between(600, 8_000),
+    latencyMaxMs: chance.pick([0.2, 2, 30]) ?? 1,
+    followLagMaxMs: chance.pick([0, 5, 200, 1_500]) ?? 0,
+    mirrorDelayMaxMs: chance.pick([2, 50, 1_500]) ?? 2,
+    learnMaxMs: chance.pick([10, 1_000, 15_000]) ?? 10,
+    skewMaxMs: chance.pick([0, 0, 200, 3_000]) ?? 0,
+    faults: someOf(faultKinds, 0.5),
+    churn: someOf(churnKinds, 0.6),
+  };
+}
+
+/** One line for people. */
+export function profileText(profile: Profile): string {
+  const { faults, churn, ...rest } = profile;
+  const fields = Object.entries(rest).map(
+    ([name, value]) => `${name} ${typeof value === 'number' ? Math.round(value * 10) / 10 : value}`,
+  );
+  return `${fields.join(', ')}; faults: ${[...faults].join(' ')}; churn: ${[...churn].join(' ')}`;
+}

@@ -1,0 +1,206 @@
+/**
+ * The simulated mirror: brings digests into the world stream under the fences of the watches, as kube/mirror.ts does.
+ *
+ * For each resource a queue of its own, in order, the latest value of each object only; each message takes a drawn time. Objects that no
+ * RouteGate in the world needs are left out. A statement (`_synced`) follows once everything that a RouteGate needs of the resource is there: in a
+ * queue it stands behind all that was due when the RouteGate appeared. A takeover moves the fences, compares the world with what the
+ * API server says now and publishes the differences.
+ */
+import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
+import type { MemoryHub } from '../../src/bus/memory.ts';
+import type { MemoryBus } from '../../src/bus/memory-client.ts';
+import type { Subjects } from '../../src/bus/subjects.ts';
+import { sleep } from '../../src/clock.ts';
+import { type Digest, type RouteGateDigest, type SyncedDigest, selects } from '../../src/digests.ts';
+import { hasCode } from '../../src/errors.ts';
+import type { SimClock } from './sim-clock.ts';
+import type { KubeEntry, SimKube } from './sim-kube.ts';
+
+export const watchedResources = ['routegates', 'pods', 'services', 'endpointslices'] as const;
+/** The kind of the groups' owners in a simulated world. */
+export const groupKind = {
+  apiVersion: 'example.com/v1',
+  kind: 'Owner',
+  resource: 'owners.example.com',
+} as const;
+
+export interface MirrorOptions {
+  readonly hub: MemoryHub;
+  readonly subjects: Subjects;
+  readonly clock: SimClock;
+  readonly kube: SimKube;
+  /** How long it takes until a change stands in the stream. */
+  readonly delayMs: () => number;
+}
+
+interface Queue {
+  readonly resource: string;
+  /** Subject → what it must say. */
+  readonly due: Map<string, Digest | null>;
+  fence: number;
+  working: boolean;
+}
+
+export class SimMirror {
+  readonly #options: MirrorOptions;
+  readonly #queues = new Map<string, Queue>();
+  readonly #published = new Map<string, string>();
+  /** RouteGates as the world has them: what the other mirrors go by. */
+  readonly #gates = new Map<string, { readonly namespace: string; readonly digest: RouteGateDigest }>();
+  bus: MemoryBus;
+  #generation = 0;
+  #messages = 0;
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    this.bus = options.hub.connect('mirror');
+    for (const resource of [...watchedResources, groupKind.resource]) {
+      this.#queues.set(resource, { resource, due: new Map(), fence: 0, working: false });
+    }
+    options.kube.onChange((entry) => this.#changed(entry));
+    this.takeOver();
+  }
+
+  /** Another replica becomes the mirror of everything. */
+  takeOver(): void {
+    const { hub, subjects } = this.#options;
+    this.#generation++;
+    this.bus = hub.connect(`mirror-${this.#generation}`);
+    this.#published.clear();
+    this.#gates.clear();
+    for (const { subject, data } of hub.stored('world')) {
+      if (!subjects.parseWorld(subject)) continue;
+      this.#note(subject, data.byteLength === 0 ? null : (decode(data) as Digest));
+    }
+    for (const queue of this.#queues.values()) {
+      queue.due.clear();
+      queue.working = false;
+      queue.fence = 0;
+      this.#look(queue);
+    }
+  }
+
+  /** Whether everything stands in the stream. */
+  get isIdle(): boolean {
+    return [...this.#queues.values()].every(({ due }) => due.size === 0);
+  }
+
+  #changed({ resource }: KubeEntry): void {
+    const queue = this.#queues.get(resource);
+    if (queue) this.#look(queue);
+  }
+
+  /** What stands in the stream now. What a RouteGate needs is looked for in every resource. */
+  #note(subject: string, digest: Digest | null): boolean {
+    this.#published.set(subject, JSON.stringify(digest));
+    const parsed = this.#options.subjects.parseWorld(subject);
+    if (parsed?.resource !== 'routegates') return false;
+    this.#gates.delete(subject);
+    if (digest?.kind === 'routegates') this.#gates.set(subject, { namespace: parsed.namespace, digest });
+    return true;
+  }
+
+  /** Puts into the queue what differs between the API and the stream. */
+  #look(queue: Queue): void {
+    const { kube, subjects } = this.#options;
+    const gates = [...this.#gates.values()];
+    const wanted = new Map<string, Digest>();
+    for (const entry of kube.all()) {
+      if (entry.resource !== queue.resource || entry.digest === null) continue;
+      const isNeeded = gates.some(({ namespace, digest }) => needs(digest, namespace, entry));
+      if (isNeeded || entry.digest.kind === 'routegates')
+        wanted.set(subjects.world(entry.resource, entry.namespace, entry.name), entry.digest);
+    }
+    const isOfQueue = (subject: string) => subjects.parseWorld(subject)?.resource === queue.resource;
+    for (const subject of [...this.#published.keys(), ...queue.due.keys()].filter(isOfQueue)) {
+      if (!wanted.has(subject)) this.#offer(queue, subject, null);
+    }
+    for (const [subject, digest] of wanted) this.#offer(queue, subject, digest);
+    this.#offer(queue, subjects.world('_synced', '', statementName(queue.resource)), {
+      kind: 'synced',
+      gates:
+        queue.resource === 'routegates'
+          ? []
+          : gates.map(({ digest }) => `${digest.uid}/${digest.generation}`),
+      resource: queue.resource,
+    } satisfies SyncedDigest);
+    void this.#work(queue, this.#generation);
+  }
+
+  #offer({ due }: Queue, subject: string, digest: Digest | null): void {
+    const isDue = due.has(subject);
+    const isNews = JSON.stringify(digest) !== (this.#published.get(subject) ?? 'null');
+    if (!isDue && !isNews) return;
+    // A statement goes behind whatever is due now; an object keeps its place.
+    if (digest?.kind === 'synced') due.delete(subject);
+    due.set(subject, digest);
+  }
+
+  async #work(queue: Queue, generation: number): Promise<void> {
+    const { clock, delayMs } = this.#options;
+    if (queue.working) return;
+    queue.working = true;
+    const isCurrent = () => generation === this.#generation;
+    while (queue.due.size > 0 && isCurrent()) {
+      await sleep(clock, delayMs());
+      // What is first now: something may have taken its place meanwhile.
+      const [subject, digest] = firstOf(queue.due) ?? [];
+      if (!isCurrent() || subject === undefined || digest === undefined) continue;
+      queue.due.delete(subject);
+      await this.#publish(queue, subject, digest, isCurrent);
+    }
+    if (isCurrent()) queue.working = false;
+  }
+
+  async #publish(queue: Queue, subject: string, digest: Digest | null, isCurrent: () => boolean) {
+    const { clock, subjects } = this.#options;
+    const guard = { subject: subjects.worldFence(queue.resource), sequence: 0 };
+    const msgId = `mirror/${++this.#messages}`;
+    while (isCurrent()) {
+      try {
+        if (queue.fence === 0) queue.fence = await this.#claim(guard.subject);
+        const data = digest === null ? new Uint8Array() : encode(digest);
+        await this.bus.append(subject, data, { guard: { ...guard, sequence: queue.fence }, msgId });
+        if (!isCurrent()) return;
+        const isGate = this.#note(subject, digest);
+        // What it ought to say may have changed while it was on its way.
+        for (const other of this.#queues.values()) if (isGate || other === queue) this.#look(other);
+        return;
+      } catch (error) {
+        // Somebody else mirrors now, or our own claim was stored without an answer: claim anew.
+        if (hasCode(error, 'BUS_CONFLICT')) queue.fence = 0;
+        await sleep(clock, 100);
+      }
+    }
+  }
+
+  async #claim(subject: string): Promise<number> {
+    const last = await this.bus.last('world', subject);
+    const value = { replica: 'mirror', incarnation: `${this.#generation}`, at: this.#options.clock.now() };
+    const guard = { subject, sequence: last?.sequence ?? 0 };
+    const { sequence } = await this.bus.append(subject, encodeJson({ ...value, releasedAt: null }), {
+      guard,
+    });
+    return sequence;
+  }
+}
+
+function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
+  return map.entries().next().value;
+}
+
+/** Under which name the statement about a resource stands. */
+function statementName(resource: string): string {
+  return resource === groupKind.resource ? `${groupKind.apiVersion}/${groupKind.kind}` : resource;
+}
+
+function needs(gate: RouteGateDigest, namespace: string, entry: KubeEntry): boolean {
+  const { spec } = gate;
+  const { digest } = entry;
+  if ('invalid' in spec || digest === null) return false;
+  if (digest.kind === 'groupresource') return spec.groupResource !== null;
+  if (entry.namespace !== namespace) return false;
+  if (digest.kind === 'pods') return selects(spec.podSelector, digest.labels);
+  if (digest.kind === 'services') return selects(spec.serviceSelector, digest.labels);
+  return digest.kind === 'endpointslices';
+}

@@ -26,7 +26,7 @@ import {
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
-import { firstOrdinary, isOutboxFull, isTurnedAway, refuse, settle } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
@@ -213,7 +213,7 @@ export class Host {
     const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
     if (older >= 0) hot.mailbox[older] = item;
     else if (item.completes === undefined) hot.mailbox.push(item);
-    else hot.mailbox.splice(firstOrdinary(hot.mailbox), 0, item);
+    else hot.mailbox.splice(placeOfOutcome(hot.mailbox, item.completes), 0, item);
     this.#startWork(cell, hot);
   }
 

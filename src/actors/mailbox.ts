@@ -10,10 +10,14 @@ export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
   return hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined);
 }
 
-/** Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. */
-export function firstOrdinary(mailbox: readonly MailboxItem[]): number {
-  const index = mailbox.findIndex(({ completes }) => completes === undefined);
-  return index < 0 ? mailbox.length : index;
+/**
+ * Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. But what
+ * the effect itself had to say on the way goes before its end.
+ */
+export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
+  const first = mailbox.findIndex(({ completes }) => completes === undefined);
+  const own = mailbox.findLastIndex(({ cause, completes }) => cause === effect && completes === undefined);
+  return Math.max(first < 0 ? mailbox.length : first, own + 1);
 }
 
 /** One step asks for a handful of effects at most; the rest of the limit is for it. */

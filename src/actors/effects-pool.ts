@@ -1,8 +1,9 @@
 /**
  * Runs the effects of saved steps.
  *
- * Promises: at most `limits.effectsInFlight` at a time, the others wait in order; each ends with exactly one outcome event (done,
- * failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again.
+ * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
+ * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
+ * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again.
  */
 import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
@@ -30,33 +31,42 @@ interface Job {
 type PoolPorts = Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'failureOf' | 'effectTimeoutMs'>;
 
 export function createEffectsPool(ports: PoolPorts): EffectsPool {
-  const queue: Job[] = [];
-  let running = 0;
+  const lanes = new Map<string, Lane>();
+  const sum = (count: (lane: Lane) => number) =>
+    [...lanes.values()].reduce((all, one) => all + count(one), 0);
 
-  const next = () => {
-    while (running < limits.effectsInFlight) {
-      const job = queue.shift();
+  const next = (lane: Lane) => {
+    while (lane.running < limits.effectsInFlight) {
+      const job = lane.queue.shift();
       if (!job) return;
       if (job.run.signal.aborted) continue;
-      running++;
+      lane.running++;
       void perform(ports, job).finally(() => {
-        running--;
-        next();
+        lane.running--;
+        next(lane);
       });
     }
   };
   return {
     start(effect, run, onOutcome) {
-      queue.push({ effect, run, onOutcome });
-      next();
+      const lane = lanes.get(effect.type) ?? { queue: [], running: 0 };
+      lanes.set(effect.type, lane);
+      lane.queue.push({ effect, run, onOutcome });
+      next(lane);
     },
     get waiting() {
-      return queue.length;
+      return sum(({ queue }) => queue.length);
     },
     get running() {
-      return running;
+      return sum(({ running }) => running);
     },
   };
+}
+
+/** The effects of one type. */
+interface Lane {
+  readonly queue: Job[];
+  running: number;
 }
 
 async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promise<void> {

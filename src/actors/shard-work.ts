@@ -18,6 +18,7 @@ import type { Router } from './router.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { createShardRun, mailToPurge, type ShardRun } from './shard-run.ts';
 import { loadShard, saveCheckpoint } from './shard-store.ts';
+import { createTelling } from './telling.ts';
 import type { World } from './world.ts';
 
 export interface Shards {
@@ -36,7 +37,7 @@ export function createShards(options: {
   readonly ports: HostPorts;
   readonly host: Host;
   readonly router: Router;
-  readonly world: Pick<World, 'reached' | 'sequence'>;
+  readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
 }): Shards {
   const { ports, host, router, world } = options;
@@ -86,6 +87,15 @@ export function createShards(options: {
     for (const id of membersOf(run.shard)) ids.add(id);
     for (const id of ids) tell(run, id);
   };
+  const telling = createTelling({
+    world,
+    clock: ports.clock,
+    tellAll,
+    tell: (id) => {
+      const run = runs.get(shardOf(id));
+      if (run?.phase === 'active') tell(run, id);
+    },
+  });
 
   return {
     holdings: () =>
@@ -93,16 +103,11 @@ export function createShards(options: {
         name: holdingName(shard),
         stream: 'state' as const,
         fenceSubject: ports.subjects.fence(shard),
-        work: shardWork({ ports, host, world, saver, runs, shard, tellAll }),
+        work: shardWork({ ports, host, world, saver, runs, shard, tellAll: telling.tellAll }),
       })),
     runOf: (id) => runs.get(shardOf(id)) ?? null,
     open: () => runs.values(),
-    observe(ids) {
-      for (const id of ids) {
-        const run = runs.get(shardOf(id as ActorId));
-        if (run?.phase === 'active') tell(run, id as ActorId);
-      }
-    },
+    observe: telling.tell,
     async checkpoint() {
       for (const run of runs.values()) {
         if (run.phase === 'active') await checkpointOne(ports, saver, run);

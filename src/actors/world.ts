@@ -19,9 +19,16 @@ export interface World {
   get(resource: ResourceName, namespace: string, name: string): Digest | null;
   /** Calls back after each change; `before` is what was known. */
   onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
-  /** Resolves once the stream was read up to this sequence. */
+  /** Resolves once the stream was read up to this sequence, and the picture is whole. */
   reached(sequence: number): Promise<void>;
   readonly sequence: number;
+  /**
+   * Whether things stood together so at some time. Not while the stream is being read after an interruption: only the last message of
+   * each object is left in it, so that an object may look gone until its later message is read.
+   */
+  readonly isWhole: boolean;
+  /** Calls back each time that the picture is whole again. */
+  onWhole(callback: () => void): void;
   stop(): void;
 }
 
@@ -34,8 +41,10 @@ export function createWorld(options: {
   const resources = new Map<ResourceName, Map<string, WorldEntry>>();
   const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
+  const wholeListeners: Array<() => void> = [];
   let following: Following | null = null;
   let sequence = 0;
+  let isWhole = false;
 
   const fold = (message: StoredMessage) => {
     const parsed = subjects.parseWorld(message.subject);
@@ -50,6 +59,10 @@ export function createWorld(options: {
       }
     }
     sequence = message.sequence;
+    const wasWhole = isWhole;
+    isWhole = (message.pending ?? 0) === 0;
+    if (!isWhole) return;
+    if (!wasWhole) for (const listener of wholeListeners) listener();
     for (let at = waiting.length - 1; at >= 0; at--) {
       const one = waiting[at];
       if (!one || one.sequence > sequence) continue;
@@ -79,6 +92,8 @@ export function createWorld(options: {
         onMessage: fold,
       });
       await following.caughtUp;
+      // A stream without a message is whole, too.
+      isWhole ||= sequence === 0;
     },
     entries: (resource) => resources.get(resource)?.values() ?? [],
     get: (resource, namespace, name) => resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null,
@@ -86,13 +101,19 @@ export function createWorld(options: {
       listeners.push(callback);
     },
     reached: (wanted) =>
-      sequence >= wanted
+      isWhole && sequence >= wanted
         ? Promise.resolve()
         : new Promise((resolve) => {
             waiting.push({ sequence: wanted, resolve });
           }),
     get sequence() {
       return sequence;
+    },
+    get isWhole() {
+      return isWhole;
+    },
+    onWhole: (callback) => {
+      wholeListeners.push(callback);
     },
     stop: () => void following?.stop(),
   };

@@ -33,6 +33,11 @@ export interface StoredMessage {
   readonly sequence: number;
   /** Milliseconds since the epoch at which the stream stored it. */
   readonly storedAt: number;
+  /**
+   * To a follower: how many messages of the stream were still to come for it when this one was sent. A stream that keeps the last message
+   * of each subject passes, on the way to its end, through sets of messages that never stood together; 0: they stood so then.
+   */
+  readonly pending?: number;
 }
 
 /** "Store this only if the last message on `subject` has `sequence`"; 0 means that there is none. */

@@ -80,7 +80,9 @@ function streamPlace(parts: ClientParts, stream: MemoryStream, { subjects, from,
     attach(): () => void {
       const end = stream.lastSequence() + 1;
       const first = next === undefined ? firstMessages(stream, from, matches) : stream.from(next, matches);
-      for (const message of first) reader.deliver(message);
+      for (const [index, message] of first.entries()) {
+        reader.deliver({ ...message, pending: first.length - 1 - index });
+      }
       return () => {
         next ??= end;
       };

@@ -39,6 +39,7 @@ export function storedMessage(message: WireMessage, delivery: Delivery): StoredM
     headers: message.headers(),
     sequence: delivery.streamSequence,
     storedAt: delivery.storedAt,
+    pending: delivery.pending,
   };
 }
 

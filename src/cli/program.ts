@@ -11,6 +11,7 @@ import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
+import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
 import { shardsCommand } from './shards.ts';
@@ -34,7 +35,15 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   runCommand(program, terminal);
   // The development cluster is a large part of the program and is loaded only where it is named.
   if (argv[0] === 'dev' || isOverview(argv)) (await import('./dev.ts')).devCommand(program, terminal);
-  const reading = [getCommand, explainCommand, eventsCommand, sendCommand, shardsCommand, chartCommand];
+  const reading = [
+    getCommand,
+    explainCommand,
+    eventsCommand,
+    replayCommand,
+    sendCommand,
+    shardsCommand,
+    chartCommand,
+  ];
   for (const register of reading) register(program, terminal);
   return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');
 }

@@ -17,6 +17,8 @@ export interface Churn {
   begin(): void;
   /** Something happens. */
   act(): void;
+  /** A person asks an actor to look again. */
+  ask(): void;
   /** Nothing is in the way of any Pod any more. */
   heal(): void;
 }
@@ -33,13 +35,19 @@ interface Parts {
 export function createChurn(parts: Parts): Churn {
   const { chance, profile, say } = parts;
   const actions = churnActions(parts);
-  const kinds = [...profile.churn];
+  const kinds = [...profile.churn].filter((kind) => kind !== 'recheck');
+  const tell = (kind: ChurnKind) => {
+    const what = actions[kind]();
+    if (what) say(`${kind}: ${what}`);
+  };
   return {
     begin: () => begin(parts),
     act() {
       const kind = chance.pick(kinds);
-      const what = kind && actions[kind]();
-      if (what) say(`${kind}: ${what}`);
+      if (kind) tell(kind);
+    },
+    ask() {
+      if (profile.churn.has('recheck')) tell('recheck');
     },
     heal: () => heal(parts),
   };
@@ -204,9 +212,10 @@ function otherActions({ world, shop, chance, profile, people }: Parts) {
     },
     /** A person asks, and the client sends it twice or thrice, the last one perhaps long after. */
     recheck() {
-      const found = chance.pick([...kube.entries('pods'), ...kube.entries('services')]);
+      // A Pod that is asked begins anew: not too often.
+      const kind = chance.happens(0.2) ? 'pod' : 'service';
+      const found = chance.pick(kube.entries(`${kind}s`));
       if (!found) return null;
-      const kind = found.resource === 'pods' ? 'pod' : 'service';
       const id: ActorId = `${kind}/${namespace}/${found.name}`;
       const messageId = `ask-${++messages}`;
       const data = encode({ type: `${kind}.recheck`, id: messageId });

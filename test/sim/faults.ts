@@ -165,18 +165,19 @@ function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAW
       });
       return `${replica.name} ${stream} ${share} for ${Math.round(ms)} ms`;
     },
+    /** One replica, or all, hear heartbeats badly. */
     core() {
-      const replica = chance.pick(replicas().filter(({ process }) => process.state !== 'dead'));
-      if (!replica) return null;
+      const found = chance.pick(replicas().filter(({ process }) => process.state !== 'dead'));
+      if (!found) return null;
+      const deaf = chance.happens(0.5) ? [found] : replicas();
       const ms = chance.seldomLong(500, 10_000);
-      const share = chance.between(0.1, 0.9);
-      const { faults } = replica.link;
-      faults.onReceive = () =>
-        chance.happens(share) ? (chance.pick(coreFates)?.() ?? 'deliver') : 'deliver';
+      const share = chance.between(0.1, 1);
+      const fate = () => (chance.happens(share) ? (chance.pick(coreFates)?.() ?? 'deliver') : 'deliver');
+      for (const { link } of deaf) link.faults.onReceive = fate;
       forAWhile(ms, () => {
-        faults.onReceive = undefined;
+        for (const { link } of deaf) link.faults.onReceive = undefined;
       });
-      return `${replica.name} for ${Math.round(ms)} ms`;
+      return `${deaf.map(({ name }) => name).join(', ')} for ${Math.round(ms)} ms`;
     },
     kubeErrors() {
       const ms = chance.seldomLong(500, 15_000);

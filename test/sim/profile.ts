@@ -58,9 +58,11 @@ export interface Profile {
   /** Until everything goes well, ms. */
   readonly chaosMs: number;
   readonly churnEveryMs: number;
+  readonly askEveryMs: number;
   readonly faultEveryMs: number;
   readonly latencyMaxMs: number;
-  readonly followLagMaxMs: number;
+  /** By the stream that is followed. */
+  readonly followLagMaxMs: Readonly<Record<'world' | 'state' | 'mail', number>>;
   readonly mirrorDelayMaxMs: number;
   readonly learnMaxMs: number;
   readonly skewMaxMs: number;
@@ -70,8 +72,9 @@ export interface Profile {
 
 export function drawProfile(chance: Chance, chaosMs: number): Profile {
   const someOf = <T>(all: readonly T[], share: number) => new Set(all.filter(() => chance.happens(share)));
+  const lagMs = () => chance.pick([0, 5, 200, 1_500]) ?? 0;
   return {
-    replicas: chance.int(1, 4),
+    replicas: chance.pick([1, 2, 2, 3, 3, 4]) ?? 1,
     groups: chance.int(1, 2),
     podsPerGroup: chance.int(1, 4),
     servicesPerGroup: chance.int(1, 4),
@@ -84,9 +87,10 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
     sameAddress: chance.pick([0, 0.3, 1]) ?? 0,
     chaosMs,
     churnEveryMs: chance.between(400, 5_000),
+    askEveryMs: chance.between(100, 3_000),
     faultEveryMs: chance.between(600, 8_000),
     latencyMaxMs: chance.pick([0.2, 2, 30]) ?? 1,
-    followLagMaxMs: chance.pick([0, 5, 200, 1_500]) ?? 0,
+    followLagMaxMs: { world: lagMs(), state: lagMs(), mail: lagMs() },
     mirrorDelayMaxMs: chance.pick([2, 50, 1_500]) ?? 2,
     learnMaxMs: chance.pick([10, 1_000, 15_000]) ?? 10,
     skewMaxMs: chance.pick([0, 0, 200, 3_000]) ?? 0,
@@ -98,8 +102,8 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
 /** One line for people. */
 export function profileText(profile: Profile): string {
   const { faults, churn, ...rest } = profile;
-  const fields = Object.entries(rest).map(
-    ([name, value]) => `${name} ${typeof value === 'number' ? Math.round(value * 10) / 10 : value}`,
-  );
+  const shown = (value: unknown) =>
+    typeof value === 'number' ? `${Math.round(value * 10) / 10}` : JSON.stringify(value).replaceAll('"', '');
+  const fields = Object.entries(rest).map(([name, value]) => `${name} ${shown(value)}`);
   return `${fields.join(', ')}; faults: ${[...faults].join(' ')}; churn: ${[...churn].join(' ')}`;
 }

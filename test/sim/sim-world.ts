@@ -17,7 +17,7 @@ export const groupLabel = 'group';
 /** How slow things are, ms; every time is drawn up to these. */
 export interface Times {
   readonly latencyMaxMs: number;
-  readonly followLagMaxMs: number;
+  readonly followLagMaxMs: Readonly<Partial<Record<StreamName, number>>>;
   readonly mirrorDelayMaxMs: number;
   readonly learnMaxMs: number;
 }
@@ -81,7 +81,7 @@ export function createSimWorld(options: {
     see,
     trace: options.trace ?? null,
     weather: kubeWeather(chance.of('weather'), () => world.kubeErrors),
-    lagMs: () => (times.followLagMaxMs === 0 ? 0 : lags.seldomLong(0, times.followLagMaxMs)),
+    lagMs: (stream) => lags.seldomLong(0, times.followLagMaxMs[stream] ?? 0),
     kubeErrors: 0,
   };
   return world;

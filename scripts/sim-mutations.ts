@@ -1,0 +1,96 @@
+/**
+ * Breaks the program on purpose, in a copy of it, and looks whether the simulation notices: `node scripts/sim-mutations.ts`.
+ *
+ * Each mutation is one textual change (data, below). src/ and test/ are copied to a temporary folder outside of the repository, the change
+ * is made there, and the simulation runs until the first broken promise. A mutation that survives means that the simulation is too weak.
+ * Prints a table: mutation, promise that was seen broken, seed.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Mutation, mutations } from './sim-mutations/mutations.ts';
+
+const { values } = parseArgs({
+  options: {
+    /** Seeds that are tried; those of `npm test`. */
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    seconds: { type: 'string', default: '30' },
+    /** Only mutations whose name contains this. */
+    only: { type: 'string', default: '' },
+  },
+});
+const root = join(import.meta.dirname, '..');
+
+interface Verdict {
+  readonly name: string;
+  /** null: nobody noticed. */
+  readonly caught: { readonly promise: string; readonly seed: string; readonly text: string } | null;
+}
+
+const verdicts: Verdict[] = [];
+for (const mutation of mutations.filter(({ name }) => name.includes(values.only))) {
+  const verdict = { name: mutation.name, caught: await tryOut(mutation) };
+  verdicts.push(verdict);
+  process.stdout.write(`${row(verdict)}\n`);
+}
+const survivors = verdicts.filter(({ caught }) => caught === null);
+process.stdout.write(`${verdicts.length} mutations, ${survivors.length} not noticed\n`);
+process.exit(survivors.length > 0 ? 1 : 0);
+
+/** Runs the simulation on a broken copy. */
+async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
+  const copy = mkdtempSync(join(tmpdir(), 'orrery-mutation-'));
+  try {
+    for (const folder of ['src', 'test', 'scripts'])
+      cpSync(join(root, folder), join(copy, folder), { recursive: true });
+    for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    for (const change of mutation.changes) mutate(copy, mutation.name, change);
+    const out = await run(copy);
+    const found = /^seed (\d+) breaks (.+?) after [\d.]+ s: (.*)$/m.exec(out);
+    return found ? { seed: found[1] ?? '', promise: found[2] ?? '', text: found[3] ?? '' } : null;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** @throws Error if the place is not found exactly once: the mutation has to be brought up to date */
+function mutate(copy: string, name: string, { file, find, replace }: Mutation['changes'][number]): void {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  const places = text.split(find).length - 1;
+  if (places !== 1) throw new Error(`mutation "${name}": its place is found ${places} times in ${file}`);
+  writeFileSync(
+    path,
+    text.replace(find, () => replace),
+  );
+}
+
+function run(copy: string): Promise<string> {
+  const { seeds, from, seconds } = values;
+  const args = ['scripts/sim.ts', '--seeds', seeds, '--from', from, '--seconds', seconds];
+  const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      // 1: a broken promise; anything else than that and 0 is a simulation that could not run.
+      if (code === 0 || (code === 1 && out.includes(' breaks '))) resolve(out);
+      else reject(new Error(`the simulation ended with ${code}: ${err || out}`));
+    });
+  });
+}
+
+function row({ name, caught }: Verdict): string {
+  if (caught === null) return `NOT NOTICED  ${name}`;
+  return `${caught.promise.padEnd(20)} seed ${caught.seed.padStart(4)}  ${name}\n${''.padEnd(33)}${caught.text.slice(0, 160)}`;
+}

@@ -1,0 +1,200 @@
+/** Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so. */
+
+export interface Mutation {
+  /** What is broken, in words. */
+  readonly name: string;
+  readonly changes: ReadonlyArray<{
+    readonly file: string;
+    readonly find: string;
+    readonly replace: string;
+  }>;
+}
+
+export const mutations: readonly Mutation[] = [
+  {
+    name: 'saves are not guarded by the fence',
+    changes: [
+      {
+        file: 'src/actors/saver.ts',
+        find: 'ttlSeconds === undefined ? { guard } : { guard, ttlSeconds }',
+        replace: 'ttlSeconds === undefined ? {} : { ttlSeconds }',
+      },
+    ],
+  },
+  {
+    name: 'effects run before the step is saved',
+    changes: [
+      {
+        file: 'src/actors/host.ts',
+        find: 'const sequence = await this.#store(cell, next.record, bytes);',
+        replace:
+          'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await this.#store(cell, next.record, bytes);',
+      },
+      {
+        file: 'src/actors/host.ts',
+        find: "if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'deadlines are forgotten when a shard is taken over',
+    changes: [
+      {
+        file: 'src/actors/host.ts',
+        find: 'for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'outboxes are not run again after a claim',
+    changes: [
+      {
+        file: 'src/actors/host.ts',
+        find: 'this.#consequences.perform(cell, hot, record.outbox);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'proofs are forgotten when a shard moves',
+    changes: [
+      {
+        file: 'src/actors/shard-store.ts',
+        find: 'return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];',
+        replace: `const record = unpackRecord(message.data, id) as any;
+    const context = { ...record.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
+    return [{ id, sequence: message.sequence, record: { ...record, snapshot: { ...record.snapshot, context } } }];`,
+      },
+    ],
+  },
+  {
+    name: 'mail is not checked for repetitions',
+    changes: [
+      {
+        file: 'src/actors/cell.ts',
+        find: 'if (mail !== undefined && mail <= record.mail) return true;',
+        replace: '',
+      },
+      {
+        file: 'src/actors/cell.ts',
+        find: 'return messageId !== undefined && record.recentIds.includes(shortId(messageId));',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    name: 'mail counts as taken before the step is saved',
+    changes: [
+      {
+        file: 'src/actors/mail.ts',
+        find: '  begin(run.mail, sequence);',
+        replace: '  run.mail.begun = Math.max(run.mail.begun, sequence);',
+      },
+    ],
+  },
+  {
+    name: 'the feed is not published again after a crash',
+    changes: [
+      {
+        file: 'src/actors/host.ts',
+        find: 'if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a Pod is marked as soon as one Service is proven',
+    changes: [
+      {
+        file: 'src/machines/pod.ts',
+        find: 'provable(context.facts) && unproven(context).length === 0,',
+        replace:
+          'provable(context.facts) && (unproven(context).length === 0 || Object.keys(context.proofs).length > 0),',
+      },
+      {
+        file: 'src/machines/pod.ts',
+        find: 'isRouteOwed: ({ context }: Args) => provable(context.facts) &&',
+        replace:
+          'isRouteOwed: ({ context }: Args) => provable(context.facts) && Object.keys(context.proofs).length === 0 &&',
+      },
+    ],
+  },
+  {
+    name: 'an answer is credited to whoever asked, not to whoever answered',
+    changes: [
+      {
+        file: 'src/machines/service.ts',
+        find: 'context.wants.some((want) => want.ip === event.ip),',
+        replace: 'context.wants.length > 0,',
+      },
+      {
+        file: 'src/machines/service-context.ts',
+        find: "event.type === 'sample.answered' ? context.wants.findLast((want) => want.ip === event.ip) : undefined",
+        replace: "event.type === 'sample.answered' ? context.wants.at(-1) : undefined",
+      },
+    ],
+  },
+  {
+    name: 'a save of unknown outcome counts as stored',
+    changes: [
+      {
+        file: 'src/actors/saver.ts',
+        find: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
+        replace:
+          "if (hasCode(error, 'BUS_UNKNOWN_OUTCOME')) return 0;\n    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
+      },
+    ],
+  },
+  {
+    name: 'a save of unknown outcome is simply tried again',
+    changes: [
+      {
+        file: 'src/actors/saver.ts',
+        find: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
+        replace: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED', 'BUS_UNKNOWN_OUTCOME')) return null;",
+      },
+    ],
+  },
+  {
+    name: 'actors are told facts before the picture is complete',
+    changes: [
+      {
+        file: 'src/actors/router.ts',
+        find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
+        replace: 'return needed.length > 0;',
+      },
+    ],
+  },
+  {
+    name: 'a new owner does not wait for the world that the old one knew',
+    changes: [
+      {
+        file: 'src/actors/shard-work.ts',
+        find: 'world.reached(run.world)',
+        replace: 'Promise.resolve()',
+      },
+    ],
+  },
+  {
+    name: 'the outcome of a load under an earlier fence is taken for that of the present one',
+    changes: [
+      {
+        file: 'src/machines/shard.ts',
+        find: "'fence' in event && event.fence === context.fence",
+        replace: "'fence' in event && context.fence >= 0",
+      },
+    ],
+  },
+  {
+    name: 'the condition is patched whatever Pod has the name now',
+    changes: [
+      {
+        file: 'src/effects/pod-condition.ts',
+        find: '    metadata: { uid },',
+        replace: '    metadata: {},',
+      },
+    ],
+  },
+];

@@ -1,0 +1,91 @@
+/** `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running Orrery. */
+import { open } from 'node:fs/promises';
+import type { Difference, Replay, ReplaySummary } from '../actors/replay.ts';
+import { asError, OrreryError } from '../errors.ts';
+import { CommandFailed, type Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+import { eventName } from './words.ts';
+
+const examples = `
+Examples:
+  orrery events -o json --since 1d > day.jsonl
+  orrery replay day.jsonl
+  orrery events pod/shop/web-0 -o json | orrery replay /dev/stdin
+
+An actor is replayed from its beginning; what the file holds of it before is left out and counted.
+Exit code 1: some step does not come out as it was recorded, or the file cannot be read.`;
+
+export function replayCommand(program: Program, terminal: Terminal): void {
+  program
+    .command('replay')
+    .summary('re-run recorded transitions')
+    .description(
+      'Re-run recorded transitions against the machines of this release; shows the first step that comes out otherwise.',
+    )
+    .argument('<file>', 'JSON lines, as "orrery events -o json" prints them')
+    .addHelpText('after', examples)
+    .action(async (file: string) => {
+      const { createReplay, readTransition } = await import('../actors/replay.ts');
+      const replay = createReplay();
+      const found = await replayFile(file, replay, readTransition);
+      if (found) fail(found, terminal);
+      const summary = replay.summary();
+      terminal.out(`${counts(summary)}\n`);
+      for (const [id, count] of summary.skipped) terminal.out(`${left(id, count)}\n`);
+    });
+}
+
+/** The first difference; null if there is none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the line */
+async function replayFile(
+  file: string,
+  replay: Replay,
+  read: (line: string) => Parameters<Replay['take']>[0],
+): Promise<Difference | null> {
+  const handle = await open(file).catch((error) => {
+    throw new OrreryError('MESSAGE_UNREADABLE', `${file} cannot be read: ${asError(error).message}`);
+  });
+  try {
+    let number = 0;
+    for await (const line of handle.readLines({ encoding: 'utf8' })) {
+      number++;
+      if (line.trim() === '') continue;
+      const found = replay.take(readLine(file, number, line, read));
+      if (found) return found;
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof OrreryError) throw error;
+    throw new OrreryError('MESSAGE_UNREADABLE', `${file} cannot be read: ${asError(error).message}`);
+  } finally {
+    await handle.close();
+  }
+}
+
+function readLine<T>(file: string, number: number, line: string, read: (line: string) => T): T {
+  try {
+    return read(line);
+  } catch (error) {
+    throw new OrreryError('MESSAGE_UNREADABLE', `${file}, line ${number}: ${asError(error).message}`);
+  }
+}
+
+function counts({ actors, transitions, skipped }: ReplaySummary): string {
+  const all = `${transitions} transition${transitions === 1 ? '' : 's'} of ${actors} actor${actors === 1 ? '' : 's'}`;
+  const rest = skipped.size === 0 ? '' : `; ${skipped.size} left out`;
+  return `${all} come out as recorded${rest}`;
+}
+
+const left = (id: string, count: number) =>
+  `${id}: ${count} transition${count === 1 ? '' : 's'} left out, the recording does not hold its beginning`;
+
+function fail({ id, rev, event, what, recorded, replayed }: Difference, terminal: Terminal): never {
+  const text = [
+    `${id}, revision ${rev}, ${eventName(event)}: ${what} is another`,
+    `  recorded: ${shown(recorded)}`,
+    `  now:      ${shown(replayed)}`,
+  ].join('\n');
+  terminal.err(`${text}\n`);
+  throw new CommandFailed(text);
+}
+
+const shown = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'));

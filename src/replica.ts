@@ -69,7 +69,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       log,
       clock: systemClock,
       world: engine.world,
-      podsOfGate: (namespace, name) => engine.router.groups.podsOfGate(namespace, name),
+      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
       warn: warnAboutGate(kube, config.replica),
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },

@@ -1,7 +1,8 @@
 /**
  * The watches of Kubernetes as holdings: for each kind of object one replica lists and watches it and keeps the world up to date.
  *
- * Owns which kinds are watched: those that Orrery always needs, and those that RouteGates name as owners of groups.
+ * Owns which kinds are watched: those that every cluster has and Orrery needs, those that may not be installed, and those that
+ * RouteGates name as owners of groups.
  */
 import { startLocal } from './actors/local.ts';
 import type { HoldingSpec, Ownership } from './actors/ownership.ts';
@@ -13,9 +14,9 @@ import type { Clock } from './clock.ts';
 import type { WorldEntry } from './digests.ts';
 import { asError } from './errors.ts';
 import type { GateStatusKeeper } from './kube/gate-status.ts';
-import { createGroupMirror } from './kube/group-mirror.ts';
 import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
+import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { endpointSlices, pods, routeGates, services } from './kube/resources.ts';
 import { watchChart } from './machines/watch.ts';
@@ -34,13 +35,28 @@ export interface WatchParts {
   readonly gateStatus: GateStatusKeeper;
 }
 
-/** Kinds that are always watched. */
+/** A kind as a manifest names it. */
+interface NamedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** Kinds that every cluster has, and our own that nothing works without. */
 const constantKinds = [routeGates, pods, services, endpointSlices];
+/** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
+const optionalKinds: readonly NamedKind[] = [];
 
 /** Holdings of the kinds that are always watched. */
 export function constantWatches(parts: WatchParts, ownership: () => Ownership): HoldingSpec[] {
-  return constantKinds.map((resource) =>
+  const constant = constantKinds.map((resource) =>
     holding(parts, ownership, (onLost) => createMirror({ ...mirrorOptions(parts, onLost), resource })),
+  );
+  return [...constant, ...optionalKinds.map((named) => optionalHolding(parts, ownership, named))];
+}
+
+function optionalHolding(parts: WatchParts, ownership: () => Ownership, named: NamedKind): HoldingSpec {
+  return holding(parts, ownership, (onLost) =>
+    createOptionalMirror({ ...mirrorOptions(parts, onLost), ...named }),
   );
 }
 
@@ -49,16 +65,9 @@ export function followGroupKinds(parts: WatchParts, ownership: Ownership): void 
   const known = new Map<string, HoldingSpec>();
   const update = () => {
     const wanted = groupKinds(parts.world);
-    for (const [key, { apiVersion, kind }] of wanted) {
-      let spec = known.get(key);
-      if (!spec) {
-        spec = holding(
-          parts,
-          () => ownership,
-          (onLost) => createGroupMirror({ ...mirrorOptions(parts, onLost), apiVersion, kind }),
-        );
-        known.set(key, spec);
-      }
+    for (const [key, named] of wanted) {
+      const spec = known.get(key) ?? optionalHolding(parts, () => ownership, named);
+      known.set(key, spec);
       ownership.add(spec);
     }
     for (const [key, spec] of known) if (!wanted.has(key)) ownership.remove(spec.name);
@@ -69,13 +78,14 @@ export function followGroupKinds(parts: WatchParts, ownership: Ownership): void 
   update();
 }
 
-function groupKinds(world: World): Map<string, { apiVersion: string; kind: string }> {
-  const kinds = new Map<string, { apiVersion: string; kind: string }>();
+function groupKinds(world: World): Map<string, NamedKind> {
+  const kinds = new Map<string, NamedKind>();
   for (const { digest } of world.entries('routegates')) {
     if (digest?.kind !== 'routegates' || 'invalid' in digest.spec || digest.spec.groupResource === null)
       continue;
     const { apiVersion, kind } = digest.spec.groupResource;
-    kinds.set(`${apiVersion}/${kind}`, { apiVersion, kind });
+    const isWatchedAnyway = optionalKinds.some((one) => one.apiVersion === apiVersion && one.kind === kind);
+    if (!isWatchedAnyway) kinds.set(`${apiVersion}/${kind}`, { apiVersion, kind });
   }
   return kinds;
 }

@@ -16,6 +16,7 @@ import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
 import { createRouter, type Router } from './router.ts';
+import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
 import { createShards, type Shards } from './shard-work.ts';
 import { createStepper } from './step.ts';
 import { createWorld, type World } from './world.ts';
@@ -43,6 +44,7 @@ const acquaintanceMs = 200;
 
 export class Engine {
   readonly world: World;
+  readonly routes: RoutesJoin;
   readonly router: Router;
   readonly host: Host;
   readonly shards: Shards;
@@ -63,7 +65,8 @@ export class Engine {
     const { bus, subjects, clock, random, log } = options;
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, log });
-    this.router = createRouter({ world: this.world, clusterDomain: options.clusterDomain });
+    this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
+    this.router = createRouter(this.world, [this.routes]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,

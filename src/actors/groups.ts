@@ -13,6 +13,7 @@ import type {
   ServiceDigest,
 } from '../digests.ts';
 import { selects } from '../digests.ts';
+import type { Affected } from './join.ts';
 import { hash } from './rendezvous.ts';
 
 export interface Gate {
@@ -34,9 +35,6 @@ export interface Group {
   /** Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does not matter. */
   podsSum: number;
 }
-
-/** Ids of actors that have to look again, as `pod/<ns>/<name>` and `service/<ns>/<name>`. */
-export type Affected = Set<string>;
 
 export function gateOf(namespace: string, name: string, digest: RouteGateDigest): Gate | null {
   if ('invalid' in digest.spec || digest.deleting) return null;

@@ -1,244 +1,40 @@
 /**
- * The router: turns a change of the world into events for exactly the actors that it concerns, and computes the facts that such an
- * event carries.
- *
- * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
- * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
- * look like one that does not exist (never Ready early).
+ * The router: turns a change of the world into events for exactly the actors that it concerns. What it says to whom is the joins'
+ * (join.ts); an actor may hear of several, each by an event of its own.
  */
-import type { Digest, GroupResourceDigest, PodDigest, ServiceDigest, WorldEntry } from '../digests.ts';
-import type { PodFacts, RouteProbe, ServiceFacts } from '../machines/facts.ts';
-import { type Affected, type Gate, type Group, Groups, gateOf } from './groups.ts';
+import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';
 
-export interface Observation {
-  readonly type: 'pod.observed' | 'service.observed';
-  /** null: nothing in the world calls for the actor (any more). */
-  readonly facts: PodFacts | ServiceFacts | null;
-}
-
 export interface Router {
-  /** The index over the world; for those who count. */
-  readonly groups: Groups;
-  /** Ids of the actors that the world calls for. */
+  /** Ids of the actors that the world calls for; one may be named more than once. */
   members(): Iterable<string>;
-  /** What an actor has to be told now; null: nothing can be said (picture incomplete, or no kind of the world's). */
-  observe(kind: string, namespace: string, name: string): Observation | null;
+  /** What an actor has to be told now; nothing for what no join can speak of yet. */
+  observe(kind: string, namespace: string, name: string): readonly Observation[];
   /** Calls back with the ids that a change concerns. */
   onAffected(callback: (ids: Affected) => void): void;
 }
 
-/** Resources that every RouteGate needs. */
-const neededResources = ['pods', 'services', 'endpointslices'] as const;
-
-export function createRouter(options: {
-  readonly world: World;
-  /** `<svc>.<ns>.svc.<cluster domain>` */
-  readonly clusterDomain: () => string;
-}): Router {
-  const { world, clusterDomain } = options;
-  const groups = new Groups();
+export function createRouter(world: Pick<World, 'onChange'>, joins: readonly Join[]): Router {
+  const joinsOf = new Map<string, Join[]>();
+  for (const join of joins) {
+    for (const kind of join.kinds) joinsOf.set(kind, [...(joinsOf.get(kind) ?? []), join]);
+  }
   let affectedListener: (ids: Affected) => void = () => {};
 
   world.onChange((entry, before) => {
-    const affected = fold(groups, entry, before);
+    const affected: Affected = new Set();
+    for (const join of joins) for (const id of join.fold(entry, before)) affected.add(id);
     if (affected.size > 0) affectedListener(affected);
   });
 
-  const isComplete = (gate: Gate) => {
-    const { groupResource } = gate.spec;
-    const needed: string[] = [...neededResources];
-    if (groupResource !== null) needed.push(`${groupResource.apiVersion}/${groupResource.kind}`);
-    return needed.every((resource) => syncedGates(world, resource).includes(gate.version));
-  };
-
   return {
-    groups,
-    members: () => groups.members(),
+    *members() {
+      for (const join of joins) yield* join.members();
+    },
+    observe: (kind, namespace, name) =>
+      (joinsOf.get(kind) ?? []).flatMap((join) => join.observe(kind, namespace, name) ?? []),
     onAffected(callback) {
       affectedListener = callback;
     },
-    observe(kind, namespace, name) {
-      if (kind !== 'pod' && kind !== 'service') return null;
-      const group =
-        kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
-      if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
-      if (!isComplete(group.gate)) return null;
-      if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
-      const sum = groups.slicesSum(namespace, name);
-      return {
-        type: 'service.observed',
-        facts: serviceFacts(
-          world,
-          group,
-          name,
-          { sum, ready: groups.readyAddresses(namespace, name) },
-          clusterDomain(),
-        ),
-      };
-    },
   };
-}
-
-function fold(groups: Groups, entry: WorldEntry, before: Digest | null): Affected {
-  const { resource, namespace, name, digest } = entry;
-  switch (digest?.kind ?? before?.kind) {
-    case 'routegates':
-      return groups.setGate(
-        namespace,
-        name,
-        digest?.kind === 'routegates' ? gateOf(namespace, name, digest) : null,
-      );
-    case 'pods':
-      return groups.setPod(namespace, name, digest?.kind === 'pods' ? digest : null);
-    case 'services':
-      return groups.setService(namespace, name, digest?.kind === 'services' ? digest : null);
-    case 'endpointslices': {
-      const was = before?.kind === 'endpointslices' ? before.service : null;
-      const is = digest?.kind === 'endpointslices' ? digest : null;
-      const affected =
-        was !== null && was !== is?.service ? groups.setSlice(namespace, name, was, null) : new Set<string>();
-      return is === null ? affected : union(affected, groups.setSlice(namespace, name, is.service, is));
-    }
-    case 'groupresource':
-    case 'synced':
-      return affectedByGates(groups, (gate) => resource === '_synced' || gate.spec.groupResource !== null);
-    default:
-      return new Set();
-  }
-}
-
-function affectedByGates(groups: Groups, isMeant: (gate: Gate) => boolean): Affected {
-  const affected: Affected = new Set();
-  for (const gate of groups.gates()) if (isMeant(gate)) union(affected, groups.affectedBy(gate));
-  return affected;
-}
-
-function union(into: Affected, other: Affected): Affected {
-  for (const id of other) into.add(id);
-  return into;
-}
-
-/** Versions of the RouteGates with which the resource was mirrored completely. */
-function syncedGates(world: World, resource: string): readonly string[] {
-  const digest = world.get('_synced', '', resource);
-  return digest?.kind === 'synced' ? digest.gates : [];
-}
-
-function isAnySynced(world: World, kind: 'pod' | 'service'): boolean {
-  return world.get('_synced', '', `${kind}s`) !== null && world.get('_synced', '', 'routegates') !== null;
-}
-
-function podFacts(world: World, group: Group, name: string): PodFacts | null {
-  const digest: PodDigest | undefined = group.pods.get(name);
-  if (!digest) return null;
-  const { gate } = group;
-  const { spec } = gate;
-  const { onlyIfEnv } = spec.probe;
-  return {
-    uid: digest.uid,
-    address: digest.address,
-    deleting: digest.deleting,
-    gated: digest.readinessGates.includes(spec.conditionType),
-    condition: digest.conditions[spec.conditionType] ?? null,
-    verifiable: onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`),
-    gate: { name: gate.name, conditionType: spec.conditionType, whenRouteIsLost: spec.whenRouteIsLost },
-    groupResource: groupResourceOf(world, group).state,
-    services: Object.fromEntries(
-      [...group.services]
-        .sort(byName)
-        .map(([service, one]) => [service, portOf(gate, one) === null ? null : one.uid.slice(0, 8)]),
-    ),
-  };
-}
-
-const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
-
-function groupResourceOf(
-  world: World,
-  { gate, value }: Group,
-): { state: PodFacts['groupResource']; digest?: GroupResourceDigest } {
-  const { groupResource } = gate.spec;
-  if (groupResource === null) return { state: 'none' };
-  const digest = findGroupResource(world, gate, value);
-  if (!digest) return { state: 'missing' };
-  const matches = Object.entries(groupResource.require).every(
-    ([path, wanted]) => String(digest.fields[path] ?? '') === wanted,
-  );
-  return { state: matches ? 'found' : 'mismatch', digest };
-}
-
-/** The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none. */
-function findGroupResource(world: World, gate: Gate, value: string): GroupResourceDigest | null {
-  const { groupResource } = gate.spec;
-  if (groupResource === null) return null;
-  const synced = world.get('_synced', '', `${groupResource.apiVersion}/${groupResource.kind}`);
-  if (synced?.kind !== 'synced' || synced.resource === null) return null;
-  const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
-  return digest?.kind === 'groupresource' ? digest : null;
-}
-
-function portOf({ spec }: Gate, service: ServiceDigest): number | null {
-  return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
-}
-
-function serviceFacts(
-  world: World,
-  group: Group,
-  name: string,
-  slices: { readonly sum: number; readonly ready: readonly string[] },
-  clusterDomain: string,
-): ServiceFacts | null {
-  const digest = group.services.get(name);
-  if (!digest) return null;
-  const { gate } = group;
-  return {
-    uid: digest.uid,
-    deleting: digest.deleting,
-    probes: {
-      IPv4: probeOf(gate, name, digest, 'IPv4', clusterDomain),
-      IPv6: probeOf(gate, name, digest, 'IPv6', clusterDomain),
-    },
-    replicas: replicasOf(world, group),
-    routesToken: `${group.podsSum.toString(36)}.${slices.sum.toString(36)}`,
-    peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
-    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? slices.ready : null,
-  };
-}
-
-function probeOf(
-  gate: Gate,
-  name: string,
-  service: ServiceDigest,
-  family: 'IPv4' | 'IPv6',
-  clusterDomain: string,
-): RouteProbe | null {
-  const { probe } = gate.spec;
-  const port = portOf(gate, service);
-  const address =
-    probe.address === 'dns'
-      ? `${name}.${gate.namespace}.svc.${clusterDomain}`
-      : clusterAddress(service, family);
-  // One that waits for its deletion still routes, and its Pods still owe it a proof.
-  if (port === null || address === null) return null;
-  return {
-    url: `http://${address}:${port}${probe.path}`,
-    podIPHeaders: probe.podIPHeaders,
-    timeoutMs: Math.round(probe.timeoutSeconds * 1000),
-    attemptsPerReplica: probe.attemptsPerReplica,
-  };
-}
-
-function clusterAddress({ clusterIPs }: ServiceDigest, family: 'IPv4' | 'IPv6'): string | null {
-  const ip = clusterIPs.find((one) => one.family === family)?.ip;
-  if (ip === undefined) return null;
-  return family === 'IPv6' ? `[${ip}]` : ip;
-}
-
-/** What the group's owner says, else the Pods that there are; at least one. */
-function replicasOf(world: World, group: Group): number {
-  const replicas = group.gate.spec.groupResource?.replicas;
-  if (!replicas) return Math.max(1, group.pods.size);
-  const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
-  return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, group.pods.size);
 }

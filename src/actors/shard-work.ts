@@ -56,19 +56,20 @@ export function createShards(options: {
     } catch (error) {
       const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
       ports.log.error(facts, 'what the world says of an actor cannot be worked out');
-      return null;
+      return [];
     }
   };
   const tell = (run: ShardRun, id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
-    const observation = observe(kind, namespace, name);
-    if (observation === null || (observation.facts === null && !run.cells.has(id))) return;
-    host.deliver(run, id, {
-      event: { ...observation },
-      cause: null,
-      replaces: observation.type,
-      world: world.sequence,
-    });
+    for (const observation of observe(kind, namespace, name)) {
+      if (observation.facts === null && !run.cells.has(id)) continue;
+      host.deliver(run, id, {
+        event: { ...observation },
+        cause: null,
+        replaces: observation.type,
+        world: world.sequence,
+      });
+    }
   };
   // Many shards open together after a claim: the members are sorted into shards once for all of them.
   let membersByShard: Map<number, ActorId[]> | null = null;

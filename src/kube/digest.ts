@@ -50,8 +50,16 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
     case 'routegates':
       return routeGateDigest(object);
     default:
-      return groupResourceDigest(resource, object, interest.fieldPaths);
+      return wholeDigests[resource]?.(object) ?? groupResourceDigest(resource, object, interest.fieldPaths);
   }
+}
+
+/** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
+const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {};
+
+/** Whether the world holds every object of the resource. */
+export function isWhole(resource: ResourceName): boolean {
+  return resource === 'routegates' || Object.hasOwn(wholeDigests, resource);
 }
 
 export function podDigest(object: KubeObject, envPairs: readonly EnvPair[]): PodDigest {

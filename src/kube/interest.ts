@@ -2,12 +2,12 @@
  * Which objects the world holds, as RouteGates ask for them (I10), and what their digests must tell.
  *
  * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a serviceSelector
- * in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate. RouteGates: all. Group
- * resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster if they have none.
+ * in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate. RouteGates, and the kinds that other
+ * charts are made of (`isWhole`): all. Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster if they have none.
  * Absent: everything else. The version of a gate is that of `actors/groups.ts`: `<uid>/<generation>`.
  */
 import { type Digest, type ResourceName, type RouteGateSpec, selects, type WorldEntry } from '../digests.ts';
-import { type DigestInterest, type EnvPair, pairText } from './digest.ts';
+import { type DigestInterest, type EnvPair, isWhole, pairText } from './digest.ts';
 import type { KubeResource } from './port.ts';
 
 /** The name of a watched resource: `pods`, `services`, `endpointslices`, `routegates`, else `<plural>.<group>`. */
@@ -84,7 +84,7 @@ export function createInterest(resource: KubeResource): Interest {
       return interestText(digestsOf(entry.namespace)) === toldBefore ? 'wanted' : 'digests';
     },
     wants(namespace, digest) {
-      if (name === 'routegates') return true;
+      if (isWhole(name)) return true;
       for (const { spec } of gatesFor(gates, resource, namespace))
         if (isWantedBy(spec, digest, resource)) return true;
       return false;

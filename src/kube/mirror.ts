@@ -44,7 +44,7 @@ export interface MirrorSubjects {
 }
 
 export interface MirrorOptions<M> {
-  /** An empty `plural` says that the kind does not exist in the cluster (group-mirror.ts). */
+  /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
   readonly resource: KubeResource;
   readonly kube: KubePort;
   readonly bus: StoreBus;

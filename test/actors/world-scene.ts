@@ -1,5 +1,6 @@
 /** A world that the test writes, and a router over it: what would each actor be told? */
 import { createRouter, type Router } from '../../src/actors/router.ts';
+import { createRoutesJoin } from '../../src/actors/routes-join.ts';
 import { createWorld } from '../../src/actors/world.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
@@ -104,7 +105,7 @@ export class WorldScene {
       const log = { debug() {}, info() {}, warn() {}, error() {} };
       const world = createWorld({ bus, subjects, log });
       started = world.start();
-      const router = createRouter({ world, clusterDomain: () => 'cluster.local' });
+      const router = createRouter(world, [createRoutesJoin({ world, clusterDomain: () => 'cluster.local' })]);
       return {
         router,
         append: (resource, namespace, name, digest) =>
@@ -152,13 +153,13 @@ export class WorldScene {
 
   /** undefined: nothing can be said. */
   pod(name = 'web-0', namespace = 'shop'): PodFacts | null | undefined {
-    const observation = this.router.observe('pod', namespace, name);
-    return observation === null ? undefined : (observation.facts as PodFacts | null);
+    const [observation] = this.router.observe('pod', namespace, name);
+    return observation && (observation.facts as PodFacts | null);
   }
 
   service(name = 'web', namespace = 'shop'): ServiceFacts | null | undefined {
-    const observation = this.router.observe('service', namespace, name);
-    return observation === null ? undefined : (observation.facts as ServiceFacts | null);
+    const [observation] = this.router.observe('service', namespace, name);
+    return observation && (observation.facts as ServiceFacts | null);
   }
 
   affected(): string[] {

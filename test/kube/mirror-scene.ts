@@ -7,8 +7,8 @@ import { memoryHub } from '../../src/bus/memory.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { Digest } from '../../src/digests.ts';
 import type { OrreryError } from '../../src/errors.ts';
-import { createGroupMirror } from '../../src/kube/group-mirror.ts';
 import { createMirror, type Mirror } from '../../src/kube/mirror.ts';
+import { createOptionalMirror } from '../../src/kube/optional-mirror.ts';
 import type { KubeResource } from '../../src/kube/port.ts';
 import { pods, routeGates } from '../../src/kube/resources.ts';
 import { silentLog } from '../../src/log.ts';
@@ -99,7 +99,7 @@ export class Scene {
       mirror: (resource: KubeResource, namespaces: readonly string[] | null = null) =>
         createMirror({ ...parts(namespaces), resource }),
       groupMirror: () =>
-        createGroupMirror({ ...parts(null), apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup' }),
+        createOptionalMirror({ ...parts(null), apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup' }),
     };
   }
 

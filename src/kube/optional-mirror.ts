@@ -1,8 +1,9 @@
 /**
- * Mirrors a kind that RouteGates name as the owner of their groups, and that may not exist (yet) in the cluster.
+ * Mirrors a kind that may not exist (yet) in the cluster: one that RouteGates name as the owner of their groups, or a custom
+ * resource whose definition is not installed.
  *
- * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects", so that RouteGates
- * know that the picture is complete. Promises otherwise what `mirror.ts` promises.
+ * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects", so that those who
+ * need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
  * Known limit: two RouteGates that name one kind by two versions have two mirrors, which write the same digests in turn.
  */
 import { type Clock, sleep } from '../clock.ts';
@@ -11,16 +12,16 @@ import { jittered } from '../random.ts';
 import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
 import type { KubePort, KubeResource } from './port.ts';
 
-export interface GroupMirrorOptions<M> extends Omit<MirrorOptions<M>, 'resource'> {
-  /** As RouteGates name it: `tailscale.com/v1alpha1`. */
+export interface OptionalMirrorOptions<M> extends Omit<MirrorOptions<M>, 'resource'> {
+  /** `tailscale.com/v1alpha1` */
   readonly apiVersion: string;
   readonly kind: string;
 }
 
-/** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and Pods wait for it. */
+/** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for what comes of it. */
 const lookAgainMs = 10_000;
 
-export function createGroupMirror<M>(options: GroupMirrorOptions<M>): Mirror {
+export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirror {
   const { apiVersion, kind, kube, clock, random, log } = options;
   const name = `${apiVersion}/${kind}`;
   // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.

@@ -3,8 +3,10 @@
  *
  * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
  * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
- * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again.
+ * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again. While the
+ * bus is away none begins (I3): what it led to could not be saved, and another replica may own the actor by then.
  */
+import type { Bus } from '../bus/bus.ts';
 import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -28,7 +30,10 @@ interface Job {
   readonly onOutcome: (event: PlainEvent) => void;
 }
 
-type PoolPorts = Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'failureOf' | 'effectTimeoutMs'>;
+interface PoolPorts
+  extends Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'failureOf' | 'effectTimeoutMs'> {
+  readonly bus: Pick<Bus, 'status' | 'onStatus'>;
+}
 
 export function createEffectsPool(ports: PoolPorts): EffectsPool {
   const lanes = new Map<string, Lane>();
@@ -36,7 +41,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
     [...lanes.values()].reduce((all, one) => all + count(one), 0);
 
   const next = (lane: Lane) => {
-    while (lane.running < limits.effectsInFlight) {
+    while (lane.running < limits.effectsInFlight && ports.bus.status === 'connected') {
       const job = lane.queue.shift();
       if (!job) return;
       if (job.run.signal.aborted) continue;
@@ -47,6 +52,9 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
       });
     }
   };
+  ports.bus.onStatus((status) => {
+    if (status === 'connected') for (const lane of lanes.values()) next(lane);
+  });
   return {
     start(effect, run, onOutcome) {
       const lane = lanes.get(effect.type) ?? { queue: [], running: 0 };

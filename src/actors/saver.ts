@@ -6,11 +6,13 @@
  * reason when the shard was given up. While NATS is surely not reached it waits, as long as it takes.
  *
  * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard
- * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001).
+ * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001). So does
+ * whoever was stopped between the write and its acknowledgement: what is read so late says nothing of who owns the shard by now.
  */
 import type { AppendOptions, Bus } from '../bus/bus.ts';
 import { type Clock, sleep } from '../clock.ts';
 import { hasCode, OrreryError } from '../errors.ts';
+import { limits } from '../limits.ts';
 import { jittered, type Random } from '../random.ts';
 import type { ShardRun } from './shard-run.ts';
 
@@ -35,7 +37,7 @@ export function createSaver(ports: {
       try {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
-          const sequence = await tryAppend(bus, subject, bytes, options);
+          const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
           if (sequence !== null) return sequence;
           await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), run.abort.signal);
         }
@@ -44,6 +46,18 @@ export function createSaver(ports: {
       }
     },
   };
+}
+
+/**
+ * What a process reads after it was stopped (SIGSTOP, a suspended machine) is as old as the stop was long; monotonic time may have stood
+ * still meanwhile, so both clocks are asked. A wall clock that is put forward costs a claim, no more.
+ */
+async function inTime<T>(clock: Clock, append: () => Promise<T>): Promise<T> {
+  const [wall, monotonic] = [clock.now(), clock.monotonic()];
+  const answer = await append();
+  const tookMs = Math.max(clock.now() - wall, clock.monotonic() - monotonic);
+  if (tookMs <= limits.appendTimeoutMs) return answer;
+  throw new OrreryError('BUS_UNKNOWN_OUTCOME', `the acknowledgement was read ${Math.round(tookMs)} ms late`);
 }
 
 /** @returns null: surely not stored, try again */

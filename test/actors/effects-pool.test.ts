@@ -2,14 +2,18 @@
 import { expect, test } from 'vitest';
 import { createEffectsPool } from '../../src/actors/effects-pool.ts';
 import type { PlainEvent } from '../../src/actors/host-parts.ts';
+import { memoryHub } from '../../src/bus/memory.ts';
 import { limits } from '../../src/limits.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
   const nothing = () => {};
   const outcomes: string[] = [];
+  const clock = new VirtualClock();
+  const bus = memoryHub({ clock, cluster: 'test' }).connect();
   const pool = createEffectsPool({
-    clock: new VirtualClock(),
+    clock,
+    bus,
     log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
     runEffect,
@@ -20,7 +24,7 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
     pool.start({ type }, { key: 'k', actor: 'pod/shop/web-0', signal, emit: nothing }, ({ type: outcome }) =>
       outcomes.push(outcome),
     );
-  return { pool, start, outcomes };
+  return { pool, start, outcomes, bus };
 }
 
 test('effects of one type are bounded, and the ones that wait run when others end', async () => {
@@ -54,4 +58,16 @@ test('what waits for a shard that was given up meanwhile never runs', async () =
   await settle();
   expect([pool.running, pool.waiting]).toEqual([0, 0]);
   expect(outcomes).toEqual([]);
+});
+
+test('while the bus is away no effect begins, and all of them do once it is back', async () => {
+  const { pool, start, outcomes, bus } = scene(({ type }) => Promise.resolve({ type }));
+  bus.faults.setLink('down');
+  start('route.sample');
+  start('message.send');
+  await settle();
+  expect([pool.running, pool.waiting, outcomes]).toEqual([0, 2, []]);
+  bus.faults.setLink('up');
+  await settle();
+  expect(outcomes).toEqual(['route.sample', 'message.send']);
 });

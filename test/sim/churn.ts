@@ -19,6 +19,8 @@ export interface Churn {
   act(): void;
   /** A person asks an actor to look again. */
   ask(): void;
+  /** Now and then: a Pod is replaced under its name while the patch of its condition is on its way. */
+  ambush(name: string): void;
   /** Nothing is in the way of any Pod any more. */
   heal(): void;
 }
@@ -35,8 +37,9 @@ interface Parts {
 export function createChurn(parts: Parts): Churn {
   const { chance, profile, say } = parts;
   const actions = churnActions(parts);
-  const kinds = [...profile.churn].filter((kind) => kind !== 'recheck');
-  const tell = (kind: ChurnKind) => {
+  // A person asks at times of his own, and an ambush waits for its moment.
+  const kinds = [...profile.churn].filter((kind) => kind !== 'recheck' && kind !== 'replaceAtPatch');
+  const tell = (kind: Exclude<ChurnKind, 'replaceAtPatch'>) => {
     const what = actions[kind]();
     if (what) say(`${kind}: ${what}`);
   };
@@ -45,6 +48,10 @@ export function createChurn(parts: Parts): Churn {
     act() {
       const kind = chance.pick(kinds);
       if (kind) tell(kind);
+    },
+    ambush(name) {
+      if (!profile.churn.has('replaceAtPatch') || !chance.happens(ambushShare)) return;
+      if (actions.replaceAtPatch(name)) say(`replaceAtPatch: ${name}`);
     },
     ask() {
       if (profile.churn.has('recheck')) tell('recheck');
@@ -70,11 +77,17 @@ function begin({ world, shop, chance, profile }: Parts): void {
   }
 }
 
+/** Of the patches that begin. */
+const ambushShare = 0.05;
+
 /** What an action did, in words; null: there was nothing to do it to. */
 type Action = () => string | null;
 
-function churnActions(parts: Parts): Record<ChurnKind, Action> {
-  return { ...podActions(parts), ...serviceActions(parts), ...otherActions(parts) };
+function churnActions(parts: Parts) {
+  return { ...podActions(parts), ...serviceActions(parts), ...otherActions(parts) } satisfies Record<
+    Exclude<ChurnKind, 'replaceAtPatch'>,
+    Action
+  > & { replaceAtPatch(name: string): string | null };
 }
 
 function podActions({ world, shop, chance, profile }: Parts) {
@@ -110,6 +123,14 @@ function podActions({ world, shop, chance, profile }: Parts) {
         address !== null && 'ip' in address ? address.ip : null,
       );
       return found.name;
+    },
+    /** Without a grace period, as a node that is gone has it. */
+    replaceAtPatch(name: string) {
+      const pod = kube.pod(namespace, name);
+      if (!pod || pod.deleting) return null;
+      shop.removePod(name);
+      shop.makePod(name, pod.labels[groupLabel] ?? '');
+      return name;
     },
     addPod() {
       const name = `extra-${made++}`;

@@ -10,6 +10,8 @@ import type { SimWorld } from './sim-world.ts';
 
 export interface Faults {
   act(): void;
+  /** Now and then: the replica that has just stored a step dies or stands still, before it hears of it. */
+  ambush(name: string): void;
   /** Ends every fault; nothing fails from now on. */
   end(): void;
 }
@@ -24,7 +26,8 @@ export interface FaultParts {
   readonly say: (text: string) => void;
 }
 
-type Fault = () => string | null;
+/** Of the steps that are stored, so many end in an ambush: about one in each simulation in which there are some. */
+const ambushShare = 0.01;
 
 export function createFaults(parts: FaultParts): Faults {
   const { world, chance, profile, replicas, say } = parts;
@@ -37,13 +40,21 @@ export function createFaults(parts: FaultParts): Faults {
       if (undos.delete(undo)) undo();
     });
   };
-  const faults: Record<FaultKind, Fault> = {
+  const faults = {
     ...processFaults(parts, forAWhile, () => isOver),
     ...linkFaults(parts, forAWhile),
     ...messageFaults(parts, forAWhile),
-  };
+  } satisfies Record<FaultKind, () => string | null>;
   const kinds = [...profile.faults];
+  const ambushes = (['kill', 'pause'] as const).filter((kind) => profile.faults.has(kind));
   return {
+    ambush(name) {
+      const replica = replicas().find((one) => one.name === name && one.isRunning);
+      if (isOver || !replica || !chance.happens(ambushShare)) return;
+      const kind = chance.pick(ambushes);
+      const what = kind && faults[kind](replica);
+      if (what) say(`${kind} at a save: ${what}`);
+    },
     act() {
       const kind = chance.pick(kinds);
       const what = kind && faults[kind]();
@@ -71,8 +82,7 @@ function processFaults(
     else forAWhile(chance.seldomLong(0, 8_000), () => start(name));
   };
   return {
-    kill() {
-      const replica = any();
+    kill(replica = any()) {
       if (!replica) return null;
       replica.kill(chance.happens(0.5));
       restart(replica.name);
@@ -87,8 +97,7 @@ function processFaults(
       );
       return replica.name;
     },
-    pause() {
-      const replica = any();
+    pause(replica = any()) {
       if (!replica) return null;
       const ms = chance.seldomLong(50, 20_000);
       const isCut = chance.happens(0.6);

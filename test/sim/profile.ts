@@ -37,6 +37,7 @@ export const churnKinds = [
   'takeBack',
   'recheck',
   'garbage',
+  'replaceAtPatch',
 ] as const;
 export type ChurnKind = (typeof churnKinds)[number];
 

@@ -21,12 +21,15 @@ export interface KubeEntry {
 export interface KubeWeather {
   /** One way, ms. */
   latencyMs(): number;
+  /** How long a late request waits at the API server, ms. */
+  lateMs(): number;
   fate(): KubeFate;
 }
 
-/** What becomes of a request. `reset`: the connection breaks; `lost`: silence; each before or after it was served. */
+/** What becomes of a request. `reset`: the connection breaks; `lost`: silence; each before or after it was served. `late`: it is served, once the API server comes to it. */
 export type KubeFate =
   | 'served'
+  | 'late'
   | 'lost'
   | 'answerLost'
   | 'reset'
@@ -123,21 +126,21 @@ export class SimKube {
 
   #call<T>(
     process: SimProcess,
-    { latencyMs, fate }: KubeWeather,
+    { latencyMs, lateMs, fate }: KubeWeather,
     serve: () => T,
     signal: AbortSignal,
   ): Promise<T> {
     const served = new Promise<T>((resolve, reject) => {
       const chosen = fate();
       const fail = (error: OrreryError) => void this.#clock.after(latencyMs(), () => reject(error));
-      this.#clock.after(latencyMs(), () => {
+      this.#clock.after(latencyMs() + (chosen === 'late' ? lateMs() : 0), () => {
         // Whoever asks finds out by his own patience.
         if (chosen === 'lost') return;
         const error = errors[chosen];
         if (error) return fail(new OrreryError(...error));
         try {
           const answer = serve();
-          if (chosen === 'served') this.#clock.after(latencyMs(), () => resolve(answer));
+          if (chosen === 'served' || chosen === 'late') this.#clock.after(latencyMs(), () => resolve(answer));
         } catch (refusal) {
           this.#clock.after(latencyMs(), () => reject(refusal));
         }
@@ -211,6 +214,7 @@ const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>
 const fates: readonly KubeFate[] = [
   'lost',
   'answerLost',
+  'late',
   ...(['reset', 'answerReset', 'refused', 'conflict', 'throttled'] as const).flatMap((fate) => [fate, fate]),
 ];
 
@@ -218,6 +222,7 @@ const fates: readonly KubeFate[] = [
 export function kubeWeather(chance: Chance, errorShare: () => number): KubeWeather {
   return {
     latencyMs: () => chance.seldomLong(0.5, 40),
+    lateMs: () => chance.between(100, 8_000),
     fate: () => (chance.happens(errorShare()) ? (chance.pick(fates) ?? 'served') : 'served'),
   };
 }

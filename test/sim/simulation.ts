@@ -58,6 +58,14 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     people: world.hub.connect('people'),
   });
   const faults = createFaults({ world, profile, start, say, chance: chance.of('faults'), replicas: live });
+  let isCalm = false;
+  story.listen((sighting) => {
+    if (sighting.kind === 'calm') isCalm = true;
+    else if (isCalm) return;
+    else if (sighting.kind === 'saved') faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
+    else if (sighting.kind === 'effect' && sighting.effect.type === 'pod-condition.patch')
+      churn.ambush(String(sighting.effect.name));
+  });
 
   if (chance.happens(0.5)) churn.begin();
   else world.clock.after(chance.between(0, 3_000), () => churn.begin());

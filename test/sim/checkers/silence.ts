@@ -1,22 +1,36 @@
 /**
  * I3: "A replica that cannot save does nothing outside."
  *
- * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect. What was saved before the cut
- * may still begin within moments: its acknowledgement was on its way.
+ * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect; nor does one for an actor whose
+ * shard has belonged to another for some time. What was saved before may still begin within moments: its acknowledgement was on its way.
  */
+import { shardOf } from '../../../src/bus/shard.ts';
+import { limits } from '../../../src/limits.ts';
 import type { CheckerKind } from './checker.ts';
 
 /** Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its outbox, so much later. */
 const momentMs = 2_500;
+/** A process that was stopped for less than this may still believe the acknowledgement that it finds. */
+const beliefMs = limits.appendTimeoutMs + momentMs;
 
 export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
+    const owners = new Map<number, { readonly replica: string; readonly since: number }>();
     return (sighting) => {
-      if (sighting.kind !== 'effect' || sighting.mutedAt === null) return;
-      const { replica, key, mutedAt } = sighting;
-      const ms = eye.now() - mutedAt;
-      if (ms > momentMs) eye.breach(`${replica} begins ${key} after ${Math.round(ms)} ms without a save`);
+      if (sighting.kind === 'fence' && sighting.replica !== null)
+        owners.set(sighting.shard, { replica: sighting.replica, since: eye.now() });
+      if (sighting.kind !== 'effect') return;
+      const { replica, key, mutedAt, actor } = sighting;
+      const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
+      if (mutedMs > momentMs)
+        eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
+      const owner = owners.get(shardOf(actor));
+      const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;
+      if (lostMs > beliefMs)
+        eye.breach(
+          `${replica} begins ${key}, ${Math.round(lostMs)} ms after ${owner?.replica} took the shard`,
+        );
     };
   },
 };

@@ -2,7 +2,7 @@
  * I10: "The world may lag, never lie: a new uid under an old name is a delete and a create"; and the router's promise that an actor is
  * only told facts that rest on a complete picture.
  *
- * What an actor is told never goes back to an earlier object of its name. The Services in a Pod's facts are those of its group as they
+ * What an actor is told never goes back, neither to an earlier object of its name nor to an earlier place of the world stream. The Services in a Pod's facts are those of its group as they
  * once stood together in the world stream, after each resource was stated to be complete for the RouteGate.
  */
 import type { Digest, RouteGateDigest, ServiceDigest } from '../../../src/digests.ts';
@@ -25,6 +25,9 @@ export const worldOrder: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'world') pictures.fold(sighting);
       if (sighting.kind !== 'saved' || sighting.record.rev === sighting.before?.rev) return;
+      const { before } = sighting;
+      if (before && sighting.record.world < before.world)
+        eye.breach(`${sighting.id}: the world that it was told of went back`);
       const facts = factsOf(sighting);
       if (facts === null) return;
       const { id, record } = sighting;

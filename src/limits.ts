@@ -8,6 +8,10 @@ export const limits = {
   messageDepth: 64,
   /** Events waiting for one actor; more are refused with MAILBOX_FULL and, for mail, read again later. A group of 100 Pods × 20 Services fits. */
   mailboxEvents: 4096,
+  /** Mail to an actor whose record this release cannot read waits so long for a newer release, then becomes a dead letter, ms: a roll-over takes minutes. */
+  parkedMailMs: 600_000,
+  /** A deadline, an outcome or an observation over which a chart failed five times comes again after so long, ms: rare enough to cost nothing. */
+  failedAgainMs: 300_000,
   /** Effects of one actor that may wait for their outcome; a step that would exceed it parks the actor. */
   outboxEffects: 512,
   /** Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records small. */

@@ -30,8 +30,8 @@ export interface MailboxItem {
   readonly replaces?: string;
   /** Times that the actor failed over this event. */
   readonly failures?: number;
-  /** Told once what became of the event. */
-  readonly onTaken?: (outcome: Taken) => void;
+  /** Told once what became of the event. A promise holds back what is behind it in the mailbox. */
+  readonly onTaken?: (outcome: Taken) => unknown;
 }
 
 export type Taken =

@@ -28,14 +28,13 @@ import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
+import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { createTimers, type Timers } from './timers.ts';
 
-/** After so many failures the event is put aside, so that it does not hold the actor for ever. */
-const failuresMax = 5;
 /** A cell that was idle for so long is packed. */
 const restAfterMs = 1_000;
 
@@ -45,6 +44,8 @@ export interface HostListener {
   fenced(run: ShardRun): void;
   /** Mail was turned away because a mailbox was full, and may be read again now. */
   room(run: ShardRun): void;
+  /** The actor could not take what the world says of it: it is to be told anew. */
+  untold(id: ActorId): void;
 }
 
 export class Host {
@@ -54,8 +55,9 @@ export class Host {
   readonly #saves = createGate(limits.savesInFlight);
   readonly #timers: Timers<{ cell: Cell; id: string }>;
   readonly #consequences: Consequences;
+  readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
-  #listener: HostListener = { fenced: () => {}, room: () => {} };
+  #listener: HostListener = { fenced: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
@@ -65,6 +67,12 @@ export class Host {
       deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
       deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
       fail: (cell, error) => this.#lose(cell.shard, error),
+    });
+    this.#parking = createParking(ports, {
+      work: (cell, hot) => this.#startWork(cell, hot),
+      due: (cell, { id, at }) => this.#onDue(cell, id, at),
+      deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
+      untold: (cell) => this.#listener.untold(cell.id),
     });
   }
 
@@ -277,14 +285,14 @@ export class Host {
       const input = { id: cell.id, ...parseActorId(cell.id) };
       result = hot.snapshot === null ? stepper.begin(input, event) : stepper.step(hot.snapshot, event);
     } catch (error) {
-      return this.#park(cell, hot, item, asError(error));
+      return this.#parking.park(cell, hot, item, asError(error));
     }
     const isNothing = !result.changed && result.effects.length === 0 && result.timers.length === 0;
     if (isNothing || (isNew && result.done)) return this.#ignore(cell, hot, item);
     return this.#commit(cell, hot, item, stepper, event, result);
   }
 
-  #ignore(cell: Cell, hot: Hot, item: MailboxItem): undefined {
+  #ignore(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
     this.stats.ignored++;
     if (hot.record !== null) {
       const record = afterIgnored(hot.record, item);
@@ -322,7 +330,7 @@ export class Host {
       });
       bytes = packRecord(next.record);
     } catch (error) {
-      this.#park(cell, hot, item, asError(error));
+      await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
     const sequence = await this.#store(cell, next.record, bytes);
@@ -341,7 +349,8 @@ export class Host {
     metrics.transition(stepper.chart.name);
     metrics.stepSeconds((clock.monotonic() - started) / 1000);
     onStep?.(transition, record.snapshot.context);
-    settle(cell, item, { kind: 'stepped', transition });
+    const held = settle(cell, item, { kind: 'stepped', transition });
+    if (held) await held;
   }
 
   async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {
@@ -354,26 +363,6 @@ export class Host {
     } finally {
       this.#saves.leave();
     }
-  }
-
-  /** The chart failed over an event: the actor waits, then tries again; after some failures it goes on without the event. */
-  #park(cell: Cell, hot: Hot, item: MailboxItem, error: Error): undefined {
-    const { clock, log } = this.#ports;
-    const failures = (item.failures ?? 0) + 1;
-    cell.error = error.message;
-    const facts = { actor: cell.id, event: item.event.type, failures, error: error.message };
-    log.error(facts, 'actor parked: its chart failed');
-    if (failures >= failuresMax) {
-      return settle(cell, item, { kind: 'refused', code: 'INVARIANT', reason: error.message });
-    }
-    hot.mailbox.unshift({ ...item, failures });
-    const pauseMs = 500 * 2 ** failures;
-    hot.parkedUntil = clock.now() + pauseMs;
-    clock.after(pauseMs, () => {
-      hot.parkedUntil = 0;
-      this.#startWork(cell, hot);
-    });
-    return undefined;
   }
 
   async #flush(cell: Cell, hot: Hot): Promise<void> {

@@ -9,7 +9,9 @@ import type { StoredMessage } from '../bus/bus.ts';
 import { headerOf, readMessage } from '../bus/envelope.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
+import { limits } from '../limits.ts';
 import type { MailboxItem, Taken } from './cell.ts';
+import { bury } from './dead-letters.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { begin, position, type ShardRun } from './shard-run.ts';
@@ -21,8 +23,6 @@ export const fromHeader = 'Orrery-From';
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
-/** A dead letter that could not be stored is offered again; nobody waits for it. */
-const buryAgainMs = 2_000;
 
 /** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
 export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
@@ -69,7 +69,7 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
     });
   } catch (error) {
     run.queuedMail.delete(sequence);
-    bury(ports, run, message, asError(error));
+    void bury(ports, run, message, asError(error));
   }
 }
 
@@ -80,81 +80,99 @@ export interface Letter {
   readonly retriesLeft: number;
 }
 
-/** Letters to one actor stay in order: while one waits for the actor to be there, those after it wait behind it. */
+/** Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after it wait behind it. */
 function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
   const waiting = run.waitingMail.get(letter.id);
   if (waiting) waiting.push(letter);
+  else if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
   else offer(ports, host, run, letter);
 }
 
 function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
   const onTaken = (outcome: Taken) => {
     const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
-    if (!isMissing || letter.retriesLeft === 0) return settle(ports, run, letter.message, outcome);
+    if (!isMissing || letter.retriesLeft === 0) return settle(ports, host, run, letter, outcome);
     const again = { ...letter, retriesLeft: letter.retriesLeft - 1 };
     const waiting = run.waitingMail.get(letter.id);
     if (waiting) waiting.push(again);
     else run.waitingMail.set(letter.id, [again]);
     if (!waiting) ports.clock.after(missingRetryMs, () => offerWaiting(ports, host, run, letter.id));
+    return undefined;
   };
   host.deliver(run, letter.id, { ...letter.item, onTaken });
 }
 
 function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
+  if (run.burying.has(id)) return;
   const waiting = run.waitingMail.get(id) ?? [];
   run.waitingMail.delete(id);
   for (const letter of waiting) deliver(ports, host, run, letter);
 }
 
-function settle(ports: MailPorts, run: ShardRun, message: StoredMessage, outcome: Taken): void {
+/** @returns resolves when the actor may take what is behind the letter; undefined: at once */
+function settle(
+  ports: MailPorts,
+  host: Host,
+  run: ShardRun,
+  letter: Letter,
+  outcome: Taken,
+): Promise<void> | undefined {
+  const { message } = letter;
+  if (outcome.kind === 'refused' && outcome.code === 'ACTOR_PARKED' && waits(ports, host, run, letter))
+    return undefined;
   run.queuedMail.delete(message.sequence);
-  if (outcome.kind !== 'refused') return void run.mail.outstanding.delete(message.sequence);
   // Not taken and not lost: it stays outstanding and is read again, here or by the next owner.
-  if (outcome.code === 'MAILBOX_FULL' || outcome.code === 'NOT_OWNER' || outcome.code === 'ACTOR_PARKED')
-    return;
+  if (outcome.kind === 'refused' && (outcome.code === 'MAILBOX_FULL' || outcome.code === 'NOT_OWNER'))
+    return undefined;
   // What one actor says to another that has ended meanwhile is no mistake of anybody.
-  if (outcome.code === 'ACTOR_MISSING' && headerOf(message.headers, fromHeader) !== undefined) {
-    return void run.mail.outstanding.delete(message.sequence);
+  const isNobodysMistake =
+    outcome.kind === 'refused' &&
+    outcome.code === 'ACTOR_MISSING' &&
+    headerOf(message.headers, fromHeader) !== undefined;
+  if (outcome.kind !== 'refused' || isNobodysMistake) {
+    run.mail.outstanding.delete(message.sequence);
+    return undefined;
   }
-  bury(
+  const isKnown = outcome.code === 'ACTOR_MISSING' || outcome.code === 'ACTOR_PARKED';
+  return buryInOrder(
     ports,
+    host,
     run,
-    message,
-    new OrreryError(outcome.code === 'ACTOR_MISSING' ? 'ACTOR_MISSING' : 'INVARIANT', outcome.reason),
+    letter,
+    new OrreryError(isKnown ? outcome.code : 'INVARIANT', outcome.reason),
   );
 }
 
-function bury(ports: MailPorts, run: ShardRun, message: StoredMessage, error: Error): void {
-  const code = error instanceof OrreryError ? error.code : 'MESSAGE_UNREADABLE';
-  ports.metrics.deadLetter(code);
-  ports.log.warn({ subject: message.subject, error: error.message, code }, 'dead letter');
-  const headers = {
-    ...message.headers,
-    'Orrery-Error': `${code}: ${headerText(error.message)}`,
-    'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
-  };
-  const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
-  const store = () => {
-    ports.bus.append(ports.subjects.dead, message.data, options).then(
-      () => run.mail.outstanding.delete(message.sequence),
-      // Stays outstanding until it is stored, here or by the next owner.
-      (failure) => {
-        const facts = { subject: message.subject, error: asError(failure).message };
-        ports.log.warn(facts, 'dead letter not stored');
-        ports.clock.after(buryAgainMs, () => {
-          if (run.phase !== 'closed') store();
-        });
-      },
-    );
-  };
-  store();
+/**
+ * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps the position of the shard's
+ * mail. Not for ever, and not without bound: the stream would fill up and refuse everybody. @returns false: it has waited long enough
+ */
+function waits(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): boolean {
+  const restMs = letter.message.storedAt + limits.parkedMailMs - ports.clock.now();
+  if (restMs <= 0 || run.parkedMail >= limits.mailboxEvents) return false;
+  run.parkedMail++;
+  ports.clock.after(restMs, () => {
+    run.parkedMail--;
+    if (run.phase !== 'closed') deliver(ports, host, run, letter);
+  });
+  return true;
 }
 
-/** Headers that tell the server what to do with the message must not be repeated on another stream. */
-function withoutServerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('nats-')),
-  );
+/**
+ * What is behind a dead letter to the same actor waits until it is stored. A record that names a later message would tell the next owner
+ * that this one was taken, and it would be neither taken nor buried.
+ */
+async function buryInOrder(
+  ports: MailPorts,
+  host: Host,
+  run: ShardRun,
+  { id, message }: Letter,
+  error: OrreryError,
+): Promise<void> {
+  run.burying.set(id, (run.burying.get(id) ?? 0) + 1);
+  await bury(ports, run, message, error);
+  const rest = (run.burying.get(id) ?? 1) - 1;
+  if (rest > 0) run.burying.set(id, rest);
+  else run.burying.delete(id);
+  if (run.phase !== 'closed') offerWaiting(ports, host, run, id);
 }
-
-const headerText = (text: string) => text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 500);

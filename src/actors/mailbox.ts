@@ -25,10 +25,11 @@ export function isOutboxFull({ record }: Hot): boolean {
   return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
 }
 
-export function settle(cell: Cell, item: MailboxItem, outcome: Taken): undefined {
+/** @returns resolves when the next event may be taken; undefined: at once */
+export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<void> | undefined {
   if (outcome.kind === 'stepped') cell.error = null;
-  item.onTaken?.(outcome);
-  return undefined;
+  const held = item.onTaken?.(outcome);
+  return held instanceof Promise ? held : undefined;
 }
 
 export function refuse(item: MailboxItem, code: string, reason: string): void {

@@ -24,12 +24,18 @@ export interface ShardRun {
   readonly feed: Progress;
   /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */
   readonly unpublished: Map<ActorId, number>;
+  /** Some loaded record asks for effects that may not have run: they will run again. */
+  owesEffects: boolean;
   /** Mail below this sequence was removed from the stream. */
   purged: number;
   /** Mail that waits in some mailbox. */
   readonly queuedMail: Set<number>;
   /** Mail to actors that are not there yet, in order. */
   readonly waitingMail: Map<ActorId, Letter[]>;
+  /** Actors of which so many dead letters are not stored yet. */
+  readonly burying: Map<ActorId, number>;
+  /** Letters that wait for a release that knows the record of their parked actor. */
+  parkedMail: number;
   /** Number of the reading of the mail that counts. */
   reading: number;
   /** Actors that ended, in order: their records are forgotten one after the other. */
@@ -60,9 +66,12 @@ export function createShardRun(shard: number, fence: number): ShardRun {
     mail: { outstanding: new Set(), begun: 0, saved: 0 },
     feed: { outstanding: new Set(), begun: 0, saved: 0 },
     unpublished: new Map(),
+    owesEffects: false,
     purged: 0,
     queuedMail: new Set(),
     waitingMail: new Map(),
+    burying: new Map(),
+    parkedMail: 0,
     reading: 0,
     ended: [],
     following: null,

@@ -48,6 +48,7 @@ export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortS
   );
   for (const one of loaded) {
     run.world = Math.max(run.world, one.record.world ?? 0);
+    run.owesEffects ||= one.record.outbox.length > 0;
     const isDoubtful = one.sequence > checkpoint.feed;
     place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
   }
@@ -58,10 +59,18 @@ export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: Shard
   const mail = position(run.mail);
   const feed = feedPosition(run);
   if (mail === run.mail.saved && feed === run.feed.saved) return;
-  const checkpoint: Checkpoint = { mail, feed };
+  await writeCheckpoint(ports, saver, run, { mail, feed });
+}
+
+/** Proves by a write that the fence still holds. @throws OrreryError NOT_OWNER | BUS_UNKNOWN_OUTCOME */
+export function proveOwner(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
+  return writeCheckpoint(ports, saver, run, { mail: position(run.mail), feed: feedPosition(run) });
+}
+
+async function writeCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
   await saver.save(run, ports.subjects.checkpoint(run.shard), encode(checkpoint));
-  run.mail.saved = mail;
-  run.feed.saved = feed;
+  run.mail.saved = checkpoint.mail;
+  run.feed.saved = checkpoint.feed;
 }
 
 const nothingYet: Published = { fence: 0, rev: 0 };

@@ -17,7 +17,7 @@ import type { HoldingSpec, Work } from './ownership.ts';
 import type { Router } from './router.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { createShardRun, mailToPurge, type ShardRun } from './shard-run.ts';
-import { loadShard, saveCheckpoint } from './shard-store.ts';
+import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 import type { World } from './world.ts';
 
@@ -46,6 +46,7 @@ export function createShards(options: {
 
   host.listen({
     fenced: (run) => options.onFenced(holdingName(run.shard)),
+    untold: (id) => telling.tell([id]),
     room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
   });
 
@@ -153,6 +154,8 @@ function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkPart
       const ended = AbortSignal.any([signal, run.abort.signal]);
       await loadShard(ports, run, ended);
       await Promise.race([world.reached(run.world), sleep(ports.clock, worldPatienceMs, signal)]);
+      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns it now (I3).
+      if (run.owesEffects) await proveOwner(ports, saver, run);
     },
     open(fence) {
       const run = ofFence(fence);

@@ -1,0 +1,49 @@
+/**
+ * Dead letters: messages that nobody can take, put on a stream of their own with the reason.
+ */
+import type { StoredMessage } from '../bus/bus.ts';
+import { asError, OrreryError } from '../errors.ts';
+import type { HostPorts } from './host-parts.ts';
+import type { ShardRun } from './shard-run.ts';
+
+/** A dead letter that could not be stored is offered again. */
+const buryAgainMs = 2_000;
+
+/** Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds it in the mail again. */
+export async function bury(
+  ports: Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,
+  run: ShardRun,
+  message: StoredMessage,
+  error: Error,
+): Promise<void> {
+  const code = error instanceof OrreryError ? error.code : 'MESSAGE_UNREADABLE';
+  ports.metrics.deadLetter(code);
+  ports.log.warn({ subject: message.subject, error: error.message, code }, 'dead letter');
+  const headers = {
+    ...message.headers,
+    'Orrery-Error': `${code}: ${headerText(error.message)}`,
+    'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
+  };
+  const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
+  for (;;) {
+    try {
+      await ports.bus.append(ports.subjects.dead, message.data, options);
+      run.mail.outstanding.delete(message.sequence);
+      return;
+    } catch (failure) {
+      const facts = { subject: message.subject, error: asError(failure).message };
+      ports.log.warn(facts, 'dead letter not stored');
+    }
+    await new Promise<void>((resolve) => ports.clock.after(buryAgainMs, resolve));
+    if (run.phase === 'closed') return;
+  }
+}
+
+/** Headers that tell the server what to do with the message must not be repeated on another stream. */
+function withoutServerHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !name.toLowerCase().startsWith('nats-')),
+  );
+}
+
+const headerText = (text: string) => text.replace(/[^\x20-\x7e]/g, ' ').slice(0, 500);

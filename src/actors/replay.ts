@@ -3,7 +3,7 @@
  * (I7), so every recorded step must come out the same.
  *
  * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first beginning in the recording (it
- * begins in the middle) are left out and counted. Pure. Absent: reading files, other versions of a chart than the present.
+ * begins in the middle) cannot be re-run: they are counted, and only looked at for gaps. Pure. Absent: reading files, other versions of a chart than the present.
  */
 import { asError } from '../errors.ts';
 import { parseActorId } from '../ids.ts';
@@ -28,7 +28,7 @@ export interface Difference {
 export interface ReplaySummary {
   readonly actors: number;
   readonly transitions: number;
-  /** Actor → transitions that were left out, since the recording does not hold the actor's beginning. */
+  /** Actor → transitions that were not re-run, since the recording does not hold the actor's beginning. */
   readonly skipped: ReadonlyMap<string, number>;
 }
 
@@ -44,9 +44,16 @@ interface Actor {
   snapshot: Snapshot | null;
 }
 
+/** The last transition of an actor whose beginning is not in the recording. */
+interface Middle {
+  readonly rev: number;
+  readonly to: string;
+}
+
 export function createReplay(): Replay {
   const steppers = new Map<string, Stepper>();
   const actors = new Map<string, Actor>();
+  const middles = new Map<string, Middle>();
   const skipped = new Map<string, number>();
   let transitions = 0;
 
@@ -64,7 +71,9 @@ export function createReplay(): Replay {
       const known = actors.get(id);
       if (!known && from !== null) {
         skipped.set(id, (skipped.get(id) ?? 0) + 1);
-        return null;
+        const before = middles.get(id);
+        middles.set(id, transition);
+        return before ? broken(before, transition) : null;
       }
       const stepper = stepperOf(parseActorId(id).kind);
       if (!stepper)
@@ -86,6 +95,12 @@ function gap({ rev, snapshot }: Actor, transition: Transition): Difference | nul
   const isAnew = snapshot === null && transition.rev === 1;
   if (transition.rev === rev + 1 || isAnew) return null;
   return difference(transition, 'the revision', transition.rev, rev + 1);
+}
+
+/** Where the recording of an actor does not hang together, when its steps cannot be re-run. */
+function broken({ rev, to }: Middle, transition: Transition): Difference | null {
+  if (transition.rev !== rev + 1) return difference(transition, 'the revision', transition.rev, rev + 1);
+  return transition.from === to ? null : difference(transition, 'the state before', transition.from, to);
 }
 
 function step(stepper: Stepper, actor: Actor, transition: Transition): Difference | null {

@@ -1,5 +1,6 @@
 /** `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running Orrery. */
 import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/replay.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { CommandFailed, type Program } from './parser.ts';
@@ -10,9 +11,9 @@ const examples = `
 Examples:
   orrery events -o json --since 1d > day.jsonl
   orrery replay day.jsonl
-  orrery events pod/shop/web-0 -o json | orrery replay /dev/stdin
+  orrery events pod/shop/web-0 -o json | orrery replay -
 
-An actor is replayed from its beginning; what the file holds of it before is left out and counted.
+An actor is replayed from its beginning. What the file holds of it before is counted, and looked at only for gaps.
 Exit code 1: some step does not come out as it was recorded, or the file cannot be read.`;
 
 export function replayCommand(program: Program, terminal: Terminal): void {
@@ -22,12 +23,12 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .description(
       'Re-run recorded transitions against the machines of this release; shows the first step that comes out otherwise.',
     )
-    .argument('<file>', 'JSON lines, as "orrery events -o json" prints them')
+    .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
     .addHelpText('after', examples)
     .action(async (file: string) => {
       const { createReplay, readTransition } = await import('../actors/replay.ts');
       const replay = createReplay();
-      const found = await replayFile(file, replay, readTransition);
+      const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);
       if (found) fail(found, terminal);
       const summary = replay.summary();
       terminal.out(`${counts(summary)}\n`);
@@ -35,18 +36,33 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     });
 }
 
+const name = (file: string) => (file === '-' ? 'the standard input' : file);
+
+/** @throws OrreryError MESSAGE_UNREADABLE */
+async function* linesOf(file: string, terminal: Terminal): AsyncGenerator<string> {
+  if (file === '-') {
+    const input = terminal.input?.();
+    if (input) yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+    return;
+  }
+  const handle = await open(file);
+  try {
+    yield* handle.readLines({ encoding: 'utf8' });
+  } finally {
+    await handle.close();
+  }
+}
+
 /** The first difference; null if there is none. @throws OrreryError MESSAGE_UNREADABLE, with the file and the line */
-async function replayFile(
+async function replayLines(
   file: string,
+  lines: AsyncIterable<string>,
   replay: Replay,
   read: (line: string) => Parameters<Replay['take']>[0],
 ): Promise<Difference | null> {
-  const handle = await open(file).catch((error) => {
-    throw new OrreryError('MESSAGE_UNREADABLE', `${file} cannot be read: ${asError(error).message}`);
-  });
   try {
     let number = 0;
-    for await (const line of handle.readLines({ encoding: 'utf8' })) {
+    for await (const line of lines) {
       number++;
       if (line.trim() === '') continue;
       const found = replay.take(readLine(file, number, line, read));
@@ -56,8 +72,6 @@ async function replayFile(
   } catch (error) {
     if (error instanceof OrreryError) throw error;
     throw new OrreryError('MESSAGE_UNREADABLE', `${file} cannot be read: ${asError(error).message}`);
-  } finally {
-    await handle.close();
   }
 }
 

@@ -10,6 +10,8 @@ export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** What is handed in (`|`, `<`); a command that reads nothing does not open it. */
+  input?(): NodeJS.ReadableStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Working directory, in which `orrery dev` leaves its file. */
   readonly directory: string;
@@ -33,6 +35,7 @@ export function processTerminal(): Terminal {
   return {
     out: (text) => void (isRead && stdout.write(text)),
     err: (text) => void stderr.write(text),
+    input: () => process.stdin,
     env,
     directory: process.cwd(),
     style: (style, text) => (colours ? styleText(style, text, { validateStream: false }) : text),

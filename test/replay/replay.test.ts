@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReplay, type Difference, readTransition } from '../../src/actors/replay.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
@@ -115,6 +116,22 @@ test('an actor whose beginning is not in the recording is left out, the others a
   expect([found, actors, [...skipped]]).toEqual([null, 3, [['pod/shop/web-1', left]]]);
 });
 
+test('what cannot be re-run is still looked at for gaps and for states that do not follow', () => {
+  const middle = recorded.filter(({ id, rev }) => id === 'pod/shop/web-1' && rev > 1);
+  const [first, second, ...rest] = middle;
+  if (!first || !second) throw new Error('the recording is too short');
+  expect(replayed(linesOf(middle)).found).toBeNull();
+  expect(replayed(linesOf([first, ...rest])).found).toMatchObject({
+    what: 'the revision',
+    recorded: 4,
+    replayed: 3,
+  });
+  expect(replayed(linesOf([{ ...first, to: 'ungated' }, second])).found).toMatchObject({
+    what: 'the state before',
+    replayed: 'ungated',
+  });
+});
+
 describe('orrery replay', () => {
   const folder = mkdtempSync(join(tmpdir(), 'orrery-replay-'));
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -126,7 +143,9 @@ describe('orrery replay', () => {
   const file = (name: string, transitions: readonly Transition[]) =>
     write(name, `${linesOf(transitions).join('\n')}\n`);
 
-  async function orrery(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const orrery = (...args: string[]) => orreryWith('', ...args);
+
+  async function orreryWith(input: string, ...args: string[]) {
     let [out, err] = ['', ''];
     const terminal: Terminal = {
       out: (text) => {
@@ -135,6 +154,7 @@ describe('orrery replay', () => {
       err: (text) => {
         err += text;
       },
+      input: () => Readable.from([input]),
       env: {},
       directory: folder,
       style: (_, text) => text,
@@ -148,6 +168,15 @@ describe('orrery replay', () => {
       code: 0,
       err: '',
       out: `${recorded.length} transitions of 4 actors come out as recorded\n`,
+    });
+  });
+
+  test('reads the standard input as -', async () => {
+    const { code, out } = await orreryWith(`${linesOf(recorded).join('\n')}\n`, '-');
+    expect([code, out]).toEqual([0, `${recorded.length} transitions of 4 actors come out as recorded\n`]);
+    expect(await orreryWith('{}\n', '-')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('the standard input, line 1'),
     });
   });
 

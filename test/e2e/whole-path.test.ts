@@ -17,6 +17,7 @@ import { silentLog } from '../../src/log.ts';
 import { systemRandom } from '../../src/random.ts';
 import type { ShardsView } from '../../src/views.ts';
 import { until } from '../until.ts';
+import { replayOwnFeed } from './own-feed.ts';
 import { gaps, markings, questionsAskedTwice, readStory } from './story.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
@@ -80,6 +81,12 @@ async function rolledOver({ scenario, lines }: Stage, times: number): Promise<vo
   });
 }
 
+/** Every step since the first one, and nothing is left out. */
+const allComesOutAsRecorded = {
+  code: 0,
+  text: expect.stringMatching(/^\d{3,} transitions of \d+ actors come out as recorded\n$/),
+};
+
 interface GateStatusSeen {
   readonly pods: number;
   readonly ready: number;
@@ -112,6 +119,7 @@ test('a rolling update loses no request: every new Pod is held back until traffi
     what: 'the status of the RouteGate to tell of ready Pods',
   });
   expect(status.conditions).toMatchObject([{ type: 'Valid', status: 'True' }]);
+  expect(await replayOwnFeed(stage.cluster.natsUrl)).toEqual(allComesOutAsRecorded);
 });
 
 test.each([0, 1, 2])(
@@ -133,5 +141,6 @@ test.each([0, 1, 2])(
       expect([pod, [...proven].sort()]).toEqual([pod, [...wanted].sort()]);
     expect(gaps(story)).toEqual([]);
     expect(questionsAskedTwice(story)).toEqual([]);
+    expect(await replayOwnFeed(cluster.natsUrl)).toEqual(allComesOutAsRecorded);
   },
 );

@@ -27,6 +27,7 @@ describe('links', () => {
     'CHANGELOG.md',
     'docs/architecture.md',
     'docs/operating.md',
+    'docs/simulation.md',
     'docs/machines/README.md',
   ];
 

@@ -64,7 +64,7 @@ export class Engine {
     this.#options = options;
     const { bus, subjects, clock, random, log } = options;
     this.ports = hostPorts(options);
-    this.world = createWorld({ bus, subjects, log });
+    this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
     this.router = createRouter(this.world, [this.routes]);
     this.host = new Host(this.ports);

@@ -5,12 +5,14 @@
  * is gone is gone; listeners are called once for each change, after it is applied.
  * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
  */
-import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
+import type { Bus, StoredMessage } from '../bus/bus.ts';
 import { decode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../clock.ts';
 import type { Digest, ResourceName, WorldEntry } from '../digests.ts';
 import { asError } from '../errors.ts';
 import type { HostLog } from './host-parts.ts';
+import { createWorldReading } from './world-reading.ts';
 
 export interface World {
   start(): Promise<void>;
@@ -32,17 +34,19 @@ export interface World {
   stop(): void;
 }
 
-export function createWorld(options: {
+interface WorldOptions {
   readonly bus: Bus;
   readonly subjects: Subjects;
+  readonly clock: Clock;
   readonly log: HostLog;
-}): World {
-  const { bus, subjects, log } = options;
+}
+
+export function createWorld(options: WorldOptions): World {
+  const { subjects, log } = options;
   const resources = new Map<ResourceName, Map<string, WorldEntry>>();
   const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
-  let following: Following | null = null;
   let sequence = 0;
   let isWhole = false;
 
@@ -58,10 +62,11 @@ export function createWorld(options: {
         );
       }
     }
-    sequence = message.sequence;
+    sequence = Math.max(sequence, message.sequence);
+  };
+  const beWhole = () => {
     const wasWhole = isWhole;
-    isWhole = (message.pending ?? 0) === 0;
-    if (!isWhole) return;
+    isWhole = true;
     if (!wasWhole) for (const listener of wholeListeners) listener();
     for (let at = waiting.length - 1; at >= 0; at--) {
       const one = waiting[at];
@@ -83,15 +88,29 @@ export function createWorld(options: {
     if (before === null && entry.digest === null) return;
     for (const listener of listeners) listener(entry, before);
   };
+  const forget = (isGhost: (entry: WorldEntry) => boolean) => {
+    for (const objects of resources.values()) {
+      for (const entry of [...objects.values()]) if (isGhost(entry)) apply({ ...entry, digest: null });
+    }
+  };
+  const reading = createWorldReading(options, {
+    fold,
+    beWhole,
+    notWhole: () => {
+      isWhole = false;
+    },
+    onRead: (subjectsRead) =>
+      forget(({ resource, namespace, name }) => !subjectsRead.has(subjects.world(resource, namespace, name))),
+    onAnother() {
+      isWhole = false;
+      sequence = 0;
+      forget(() => true);
+    },
+  });
 
   return {
     async start() {
-      following = await bus.follow('world', {
-        subjects: [subjects.worldAll],
-        from: { kind: 'lastPerSubject' },
-        onMessage: fold,
-      });
-      await following.caughtUp;
+      await reading.start();
       // A stream without a message is whole, too.
       isWhole ||= sequence === 0;
     },
@@ -115,7 +134,7 @@ export function createWorld(options: {
     onWhole: (callback) => {
       wholeListeners.push(callback);
     },
-    stop: () => void following?.stop(),
+    stop: () => reading.stop(),
   };
 }
 

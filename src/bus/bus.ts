@@ -83,6 +83,8 @@ export interface FollowOptions {
    * delivered: a handler that wants to keep a bad message must keep it itself.
    */
   readonly onMessage: (message: StoredMessage) => void;
+  /** The stream was made anew: nothing of what was delivered stands in it, and its messages follow from the first. */
+  readonly onAnother?: () => void;
 }
 
 export interface Following {

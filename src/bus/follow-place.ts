@@ -29,18 +29,21 @@ export function followPlace(from: FollowFrom) {
      *
      * @param createdNow tells a stream from another one of the same name
      */
-    checkStream(createdNow: unknown, lastSequence: number): string | undefined {
+    checkStream(
+      createdNow: unknown,
+      lastSequence: number,
+    ): { readonly text: string; readonly isAnother: boolean } | undefined {
       const isAnother = created !== undefined && created !== createdNow;
       created = createdNow;
       if (isAnother) {
         next = 1;
-        return 'the stream was made anew; following it from its first message';
+        return { isAnother, text: 'the stream was made anew; following it from its first message' };
       }
       // Who asked for a sequence that is still to come has lost nothing.
       const isAhead = from.kind === 'sequence' && !hasDelivered;
       if (next === undefined || isAhead || lastSequence + 1 >= next) return undefined;
       next = lastSequence + 1;
-      return 'the stream lost its newest messages; following it from its end';
+      return { isAnother, text: 'the stream lost its newest messages; following it from its end' };
     },
   };
 }

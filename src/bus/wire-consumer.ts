@@ -84,7 +84,8 @@ export function startConsumer(
     const info = await api(`STREAM.INFO.${stream}`);
     if (ended) return;
     const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
-    if (finding) log.error({ stream, next: place.next() }, finding);
+    if (finding) log.error({ stream, next: place.next() }, finding.text);
+    if (finding?.isAnother) options.onAnother?.();
     subscription = wire.subscribe(plan.inbox, onMessage);
     const body = { stream_name: stream, config: consumerConfig(plan), action: 'create' };
     const made = await api(`CONSUMER.CREATE.${stream}.${name}`, body);

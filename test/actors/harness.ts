@@ -11,6 +11,7 @@ import type { MemoryBus } from '../../src/bus/memory-client.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/digests.ts';
 import { messageSend } from '../../src/effects/message-send.ts';
+import { limits } from '../../src/limits.ts';
 import type { RouteSample } from '../../src/machines/effects.ts';
 import { failureOf } from '../../src/machines/effects.ts';
 import { seededRandom } from '../../src/random.ts';
@@ -85,6 +86,14 @@ export class TestCluster {
   /** Puts an object into the world, as a mirror does. */
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
+  }
+
+  /** Takes an object out of the world, as a mirror does: a tombstone that does not stay. */
+  async remove(resource: string, namespace: string, name: string): Promise<void> {
+    const ttlSeconds = limits.worldTombstoneSeconds;
+    await this.#world.append(this.subjects.world(resource, namespace, name), new Uint8Array(), {
+      ttlSeconds,
+    });
   }
 
   /** A RouteGate, Pods and Services of one group in namespace `shop`, completely mirrored. */

@@ -103,7 +103,7 @@ export class WorldScene {
       const subjects = subjectsOf('test');
       const bus = memoryHub({ clock, cluster: 'test' }).connect('one');
       const log = { debug() {}, info() {}, warn() {}, error() {} };
-      const world = createWorld({ bus, subjects, log });
+      const world = createWorld({ bus, subjects, clock, log });
       started = world.start();
       const router = createRouter(world, [createRoutesJoin({ world, clusterDomain: () => 'cluster.local' })]);
       return {

@@ -218,7 +218,10 @@ describe('the place in a stream', () => {
     const place = followPlace({ kind: 'lastPerSubject' });
     expect(place.checkStream('a', 9)).toBeUndefined();
     place.take(9);
-    expect(place.checkStream('b', 20)).toMatch(/made anew/);
+    expect(place.checkStream('b', 20)).toMatchObject({
+      isAnother: true,
+      text: expect.stringMatching(/made anew/),
+    });
     expect(place.next()).toBe(1);
   });
 
@@ -227,7 +230,10 @@ describe('the place in a stream', () => {
     place.checkStream('a', 9);
     place.take(9);
     expect(place.checkStream('a', 9)).toBeUndefined();
-    expect(place.checkStream('a', 7)).toMatch(/lost/);
+    expect(place.checkStream('a', 7)).toMatchObject({
+      isAnother: false,
+      text: expect.stringMatching(/lost/),
+    });
     expect(place.next()).toBe(8);
   });
 

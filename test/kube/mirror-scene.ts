@@ -67,7 +67,12 @@ export class Scene {
 
   async replica(name = 'one') {
     const bus = this.hub.connect(name);
-    const world = createWorld({ bus, subjects: this.subjects, log: { ...silentLog, error() {} } });
+    const world = createWorld({
+      bus,
+      subjects: this.subjects,
+      clock: this.clock,
+      log: { ...silentLog, error() {} },
+    });
     const starting = world.start();
     await this.clock.advance(100);
     await starting;

@@ -105,6 +105,7 @@ export class Ownership {
         subjects: [subject],
         from: { kind: 'lastPerSubject' },
         onMessage: (message) => this.#onFence(message),
+        onAnother: () => this.#onAnotherStream(stream),
       });
       this.#followings.push(following);
       await following.caughtUp;
@@ -254,6 +255,16 @@ export class Ownership {
     const held = this.#held.get(spec.name);
     if (held) held.lostTo = seen;
     if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.plan());
+  }
+
+  /** A stream that was made anew holds no fence: whatever was owned under one is nobody's, and has to be claimed anew. */
+  #onAnotherStream(stream: StreamName): void {
+    for (const held of [...this.#held.values()]) {
+      if (held.spec.stream !== stream) continue;
+      held.lostTo = null;
+      this.#fences.delete(held.spec.fenceSubject);
+      this.fenced(held.spec.name);
+    }
   }
 
   #onFence(message: StoredMessage): void {

@@ -59,11 +59,16 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
 }
 
 /** Where one follower is in the stream. */
-function streamPlace(parts: ClientParts, stream: MemoryStream, { subjects, from, onMessage }: FollowOptions) {
+function streamPlace(
+  parts: ClientParts,
+  stream: MemoryStream,
+  { subjects, from, onMessage, onAnother }: FollowOptions,
+) {
   const matches = matcherOfAny(subjects);
   /** The sequence to go on from; undefined until the first place is fixed. */
   let next = from.kind === 'sequence' ? from.sequence : undefined;
   let stopped = false;
+  let { generation } = stream;
   const receive = (message: StoredMessage): void => {
     if (stopped || message.sequence < (next ?? 0)) return;
     next = message.sequence + 1;
@@ -78,6 +83,11 @@ function streamPlace(parts: ClientParts, stream: MemoryStream, { subjects, from,
     },
     /** Sends what is there; the function it returns fixes the place, once the client has heard of it. */
     attach(): () => void {
+      if (generation !== stream.generation) {
+        generation = stream.generation;
+        next = 1;
+        if (onAnother) parts.link.toClient(onAnother);
+      }
       const end = stream.lastSequence() + 1;
       const first = next === undefined ? firstMessages(stream, from, matches) : stream.from(next, matches);
       for (const [index, message] of first.entries()) {

@@ -26,6 +26,10 @@ export interface MemoryStream {
   sequenceAt(time: number): number;
   lastPerSubject(matches: SubjectMatcher): StoredMessage[];
   purge(matches: SubjectMatcher, belowSequence: number): void;
+  /** The stream is another one of the same name, without a message: a server that came back with an empty disk. */
+  makeAnew(): void;
+  /** Tells the stream from those before it. */
+  readonly generation: number;
   /** Called with each message as it is stored. */
   onStored: (message: StoredMessage) => void;
 }
@@ -39,9 +43,10 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
   const takes = matcherOfAny(definition.subjects);
   const storedSubject = subjectTransform(definition);
   const bySubject = new Map<string, SubjectState>();
-  const duplicates = duplicateWindow(definition.duplicateWindowMs);
-  const log = messageLog();
+  let duplicates = duplicateWindow(definition.duplicateWindowMs);
+  let log = messageLog();
   let sequence = 0;
+  let generation = 0;
 
   const remove = (message: StoredMessage): void => {
     if (!log.remove(message.sequence)) return;
@@ -90,7 +95,12 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
       };
       store(message);
       if (options.msgId !== undefined) duplicates.add(options.msgId, sequence, now);
-      if (options.ttlSeconds !== undefined) clock.after(options.ttlSeconds * 1000, () => remove(message));
+      if (options.ttlSeconds !== undefined) {
+        const born = generation;
+        clock.after(options.ttlSeconds * 1000, () => {
+          if (born === generation) remove(message);
+        });
+      }
       stream.onStored(message);
       return { sequence: message.sequence, duplicate: false };
     },
@@ -115,6 +125,16 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
       for (const message of log.from(0)) {
         if (message.sequence < belowSequence && matches(message.subject)) remove(message);
       }
+    },
+    makeAnew() {
+      bySubject.clear();
+      duplicates = duplicateWindow(definition.duplicateWindowMs);
+      log = messageLog();
+      sequence = 0;
+      generation++;
+    },
+    get generation() {
+      return generation;
     },
   };
   return stream;

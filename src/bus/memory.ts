@@ -29,6 +29,8 @@ export interface MemoryHubOptions {
 export interface MemoryHub {
   /** @param name appears in the log; need not be unique */
   connect(name?: string): MemoryBus;
+  /** Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next. */
+  makeAnew(stream: StreamName): void;
   /** What a stream holds now, oldest first. */
   stored(stream: StreamName): readonly StoredMessage[];
   /** Sees every message as it is stored, before anybody else; for the checkers of a simulation. */
@@ -44,6 +46,7 @@ export function memoryHub(options: MemoryHubOptions): MemoryHub {
       const id = `${++clients}`;
       return memoryClient({ id, server, clock, schedule, log: log.child({ client: name }) });
     },
+    makeAnew: (stream) => server.stream(stream).makeAnew(),
     stored: (stream) => server.stream(stream).from(0, () => true),
     observe: (callback) => void server.observers.push(callback),
   };

@@ -90,6 +90,8 @@ export class Engine {
       world: this.world,
       onFenced: (holding) => this.ownership.fenced(holding),
     });
+    // A mirror that began before would compare with a picture that is not there any more.
+    this.world.onForgotten(() => this.ownership.streamMadeAnew('world'));
     this.router.onAffected((ids) => this.#observeSoon(ids));
   }
 

@@ -105,7 +105,7 @@ export class Ownership {
         subjects: [subject],
         from: { kind: 'lastPerSubject' },
         onMessage: (message) => this.#onFence(message),
-        onAnother: () => this.#onAnotherStream(stream),
+        onAnother: () => this.streamMadeAnew(stream),
       });
       this.#followings.push(following);
       await following.caughtUp;
@@ -155,6 +155,16 @@ export class Ownership {
     this.#fencedAt.set(name, now);
     // Once at once; what is lost again so soon waits for the next beat, or a lasting fault would make this a loop.
     if (now - before > beatMs) this.plan();
+  }
+
+  /** A stream that was made anew holds no fence: whatever was owned under one is nobody's, and has to be claimed anew. */
+  streamMadeAnew(stream: StreamName): void {
+    for (const held of [...this.#held.values()]) {
+      if (held.spec.stream !== stream) continue;
+      held.lostTo = null;
+      this.#fences.delete(held.spec.fenceSubject);
+      this.fenced(held.spec.name);
+    }
   }
 
   views(): HoldingView[] {
@@ -255,16 +265,6 @@ export class Ownership {
     const held = this.#held.get(spec.name);
     if (held) held.lostTo = seen;
     if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.plan());
-  }
-
-  /** A stream that was made anew holds no fence: whatever was owned under one is nobody's, and has to be claimed anew. */
-  #onAnotherStream(stream: StreamName): void {
-    for (const held of [...this.#held.values()]) {
-      if (held.spec.stream !== stream) continue;
-      held.lostTo = null;
-      this.#fences.delete(held.spec.fenceSubject);
-      this.fenced(held.spec.name);
-    }
   }
 
   #onFence(message: StoredMessage): void {

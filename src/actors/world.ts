@@ -31,6 +31,8 @@ export interface World {
   readonly isWhole: boolean;
   /** Calls back each time that the picture is whole again. */
   onWhole(callback: () => void): void;
+  /** Calls back when the stream was made anew and everything is forgotten. */
+  onForgotten(callback: () => void): void;
   stop(): void;
 }
 
@@ -47,6 +49,7 @@ export function createWorld(options: WorldOptions): World {
   const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
+  const forgottenListeners: Array<() => void> = [];
   let sequence = 0;
   let isWhole = false;
 
@@ -105,6 +108,7 @@ export function createWorld(options: WorldOptions): World {
       isWhole = false;
       sequence = 0;
       forget(() => true);
+      for (const listener of forgottenListeners) listener();
     },
   });
 
@@ -133,6 +137,9 @@ export function createWorld(options: WorldOptions): World {
     },
     onWhole: (callback) => {
       wholeListeners.push(callback);
+    },
+    onForgotten: (callback) => {
+      forgottenListeners.push(callback);
     },
     stop: () => reading.stop(),
   };

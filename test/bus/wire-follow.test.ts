@@ -92,7 +92,7 @@ function playedServer(options: { pending?: number; before?: number } = {}) {
 
 async function followed(server: ReturnType<typeof playedServer>, from: FollowFrom = { kind: 'new' }) {
   const messages: StoredMessage[] = [];
-  const counts = { restarts: 0 };
+  const counts = { restarts: 0, others: 0 };
   const following = await follow(
     {
       wire: server.wire,
@@ -104,7 +104,12 @@ async function followed(server: ReturnType<typeof playedServer>, from: FollowFro
       onRestart: () => counts.restarts++,
     },
     'S',
-    { subjects: ['s.>'], from, onMessage: (message) => messages.push(message) },
+    {
+      subjects: ['s.>'],
+      from,
+      onMessage: (message) => messages.push(message),
+      onAnother: () => counts.others++,
+    },
   );
   return { following, messages, counts, sequences: () => messages.map(({ sequence }) => sequence) };
 }
@@ -190,6 +195,22 @@ describe('a follower', () => {
     await followed(server);
     server.push({ status: 100, description: 'FlowControl Request', reply: '$JS.FC.S.c.x' });
     expect(server.sent).toEqual(['$JS.FC.S.c.x']);
+  });
+
+  test('is told when the stream was made anew while it was away, and reads it from its first message', async () => {
+    const server = playedServer({ before: 10 });
+    const { counts } = await followed(server);
+    server.deliver(11, 1);
+    server.setStatus('disconnected');
+    Object.assign(server.stream, { created: 'second', lastSequence: 20 });
+    server.setStatus('connected');
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(counts.others).toBe(1);
+    expect(server.made[1]?.config).toMatchObject({ deliver_policy: 'by_start_sequence', opt_start_seq: 1 });
+    server.setStatus('disconnected');
+    server.setStatus('connected');
+    await until(() => server.made.length === 3, { what: 'a third consumer' });
+    expect(counts.others).toBe(1);
   });
 
   test('keeps trying while the stream has no leader', async () => {

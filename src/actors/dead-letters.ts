@@ -2,14 +2,19 @@
  * Dead letters: messages that nobody can take, put on a stream of their own with the reason.
  */
 import type { StoredMessage } from '../bus/bus.ts';
-import { asError, OrreryError } from '../errors.ts';
+import { asError, hasCode, OrreryError } from '../errors.ts';
 import type { HostPorts } from './host-parts.ts';
 import type { ShardRun } from './shard-run.ts';
 
 /** A dead letter that could not be stored is offered again. */
 const buryAgainMs = 2_000;
+/** Half a minute of a stream that is there and refuses: it will not change its mind, and an actor must not wait for ever. */
+const refusalsMax = 15;
 
-/** Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds it in the mail again. */
+/**
+ * Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds it in the mail again. Only
+ * what the stream itself refuses for long is lost, with an error in the log.
+ */
 export async function bury(
   ports: Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,
   run: ShardRun,
@@ -25,18 +30,21 @@ export async function bury(
     'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
   };
   const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
-  for (;;) {
+  for (let refusals = 0; refusals < refusalsMax; ) {
     try {
       await ports.bus.append(ports.subjects.dead, message.data, options);
       run.mail.outstanding.delete(message.sequence);
       return;
     } catch (failure) {
+      if (hasCode(failure, 'BUS_REFUSED')) refusals++;
       const facts = { subject: message.subject, error: asError(failure).message };
       ports.log.warn(facts, 'dead letter not stored');
     }
     await new Promise<void>((resolve) => ports.clock.after(buryAgainMs, resolve));
     if (run.phase === 'closed') return;
   }
+  run.mail.outstanding.delete(message.sequence);
+  ports.log.error({ subject: message.subject }, 'a dead letter is lost: its stream refuses it');
 }
 
 /** Headers that tell the server what to do with the message must not be repeated on another stream. */

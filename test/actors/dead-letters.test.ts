@@ -96,3 +96,20 @@ test('but not for ever: it becomes a dead letter, and the position of the mail g
   expect(buried(cluster)).toEqual([expect.stringContaining('ACTOR_PARKED')]);
   expect(b.engine.shards.runOf(id)?.mail.outstanding.size).toBe(0);
 });
+
+test('a stream of dead letters that refuses holds its actor up for half a minute, not for ever', async () => {
+  const cluster = new TestCluster();
+  const a = await cluster.replica('a');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(1_000);
+  a.bus.faults.onAppend = (subject) => (subject.endsWith('.dead') ? 'refuse' : 'store');
+  const sender = cluster.hub.connect('sender');
+  await cluster.put('pods', 'shop', 'web-0', null);
+  await cluster.clock.advance(500);
+  await sender.append(cluster.subjects.send(id), encode({ type: 'pod.recheck', id: 'refused' }));
+  await cluster.clock.advance(100);
+  await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: 'second' }));
+  await cluster.clock.advance(40_000);
+  expect(cluster.states()[id]).toBe('ready.proven');
+  expect(a.engine.shards.runOf(id)?.mail.outstanding.size).toBe(0);
+});

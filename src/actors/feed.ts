@@ -22,8 +22,8 @@ interface FeedPorts {
   readonly log: HostLog;
 }
 
-/** Attempts, some seconds together, for a stream that refuses: it may be full for a moment. */
-const refusalsMax = 6;
+/** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
+const refusalsMax = 12;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */

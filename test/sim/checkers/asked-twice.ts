@@ -28,6 +28,7 @@ export const askedTwice: CheckerKind = {
       const proofs = held.get(sighting.id) ?? new Set<string>();
       held.set(sighting.id, proofs);
       const type = sighting.record.feed.at(-1)?.event.type ?? '';
+      for (const proof of proofs) if (!isWanted(sighting, proof)) proofs.delete(proof);
       if (sighting.record.gone || type === 'pod.recheck' || type === 'route.lost') proofs.clear();
       for (const question of questions(sighting))
         if (proofs.has(question))
@@ -42,6 +43,13 @@ export const askedTwice: CheckerKind = {
 function placeOf(digest: Digest | null): string {
   if (digest?.kind === 'pods') return JSON.stringify(digest.address);
   return digest?.kind === 'services' ? JSON.stringify([digest.labels, digest.ports]) : '';
+}
+
+/** Whether the Service is still among those of the Pod, as its actor was told: what really happened may have been told late. */
+function isWanted({ record }: Saved, proof: string): boolean {
+  const { facts } = record.snapshot.context as PodContext;
+  const [service = '', uid] = proof.split(' ');
+  return facts === null || facts.services[service] === uid;
 }
 
 type Saved = Sighting & { readonly kind: 'saved' };

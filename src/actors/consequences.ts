@@ -8,6 +8,7 @@ import { createEffectsPool } from './effects-pool.ts';
 import { publishTransition } from './feed.ts';
 import type { HostPorts, PlainEvent } from './host-parts.ts';
 import type { OutboxEntry } from './records.ts';
+import type { ShardRun } from './shard-run.ts';
 
 export interface Consequences {
   /** Runs effects of a saved step; each outcome is delivered as an event. */
@@ -27,18 +28,29 @@ export function createConsequences(
     /** An outcome is taken whatever the mailbox holds: there is one for each effect that waits, and those are bounded. */
     deliverOutcome(cell: Cell, item: MailboxItem): void;
     fail(cell: Cell, error: unknown): void;
+    /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */
+    prove(shard: ShardRun): Promise<void>;
   },
 ): Consequences {
   const pool = createEffectsPool(ports);
+
+  /** One proof for all effects of a shard that wait for it together. */
+  const proofs = new Map<ShardRun, Promise<void>>();
+  const prove = (shard: ShardRun) => {
+    const proof = proofs.get(shard) ?? host.prove(shard).finally(() => proofs.delete(shard));
+    proofs.set(shard, proof);
+    return proof;
+  };
 
   const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry) => {
     hot.effects.add(key);
     const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key });
     const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit };
-    pool.start(effect, run, (outcome) => {
+    const onOutcome = (outcome: PlainEvent) => {
       hot.effects.delete(key);
       host.deliverOutcome(cell, { event: outcome, cause: key, completes: key });
-    });
+    };
+    pool.start(effect, run, onOutcome, () => prove(cell.shard));
   };
 
   const publishAll = async (cell: Cell, hot: Hot) => {

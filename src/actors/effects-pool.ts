@@ -4,7 +4,8 @@
  * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
  * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
  * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again. While the
- * bus is away none begins (I3): what it led to could not be saved, and another replica may own the actor by then.
+ * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
+ * proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
 import type { Bus } from '../bus/bus.ts';
 import type { Clock } from '../clock.ts';
@@ -19,6 +20,8 @@ export interface EffectsPool {
     effect: EffectData,
     run: Omit<EffectRun, 'signal'> & { signal: AbortSignal },
     onOutcome: (event: PlainEvent) => void,
+    /** Rejects if the shard is not ours any more. */
+    prove: () => Promise<void>,
   ): void;
   readonly waiting: number;
   readonly running: number;
@@ -28,6 +31,10 @@ interface Job {
   readonly effect: EffectData;
   readonly run: EffectRun;
   readonly onOutcome: (event: PlainEvent) => void;
+  readonly prove: () => Promise<void>;
+  /** Since when it waits, by both clocks: one of them may stand still while the process does. */
+  readonly since: { readonly wall: number; readonly monotonic: number };
+  readonly isHeld: boolean;
 }
 
 interface PoolPorts
@@ -46,7 +53,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
       if (!job) return;
       if (job.run.signal.aborted) continue;
       lane.running++;
-      void perform(ports, job).finally(() => {
+      void begin(ports, job).finally(() => {
         lane.running--;
         next(lane);
       });
@@ -56,10 +63,11 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
     if (status === 'connected') for (const lane of lanes.values()) next(lane);
   });
   return {
-    start(effect, run, onOutcome) {
+    start(effect, run, onOutcome, prove) {
       const lane = lanes.get(effect.type) ?? { queue: [], running: 0 };
       lanes.set(effect.type, lane);
-      lane.queue.push({ effect, run, onOutcome });
+      const since = { wall: ports.clock.now(), monotonic: ports.clock.monotonic() };
+      lane.queue.push({ effect, run, onOutcome, prove, since, isHeld: ports.bus.status !== 'connected' });
       next(lane);
     },
     get waiting() {
@@ -75,6 +83,19 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
 interface Lane {
   readonly queue: Job[];
   running: number;
+}
+
+async function begin(ports: PoolPorts, job: Job): Promise<void> {
+  const { clock } = ports;
+  const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
+  if (job.isHeld || waitedMs > limits.appendTimeoutMs) {
+    const isOurs = await job.prove().then(
+      () => true,
+      () => false,
+    );
+    if (!isOurs || job.run.signal.aborted) return;
+  }
+  await perform(ports, job);
 }
 
 async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promise<void> {

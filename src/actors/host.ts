@@ -32,6 +32,7 @@ import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
+import { proveOwner } from './shard-store.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { createTimers, type Timers } from './timers.ts';
 
@@ -67,6 +68,11 @@ export class Host {
       deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
       deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
       fail: (cell, error) => this.#lose(cell.shard, error),
+      prove: (shard) =>
+        proveOwner(ports, this.#saver, shard).catch((error) => {
+          this.#lose(shard, error);
+          throw error;
+        }),
     });
     this.#parking = createParking(ports, {
       work: (cell, hot) => this.#startWork(cell, hot),

@@ -9,6 +9,7 @@ import { settle, VirtualClock } from '../virtual-clock.ts';
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
   const nothing = () => {};
   const outcomes: string[] = [];
+  const isOwner = { now: true };
   const clock = new VirtualClock();
   const bus = memoryHub({ clock, cluster: 'test' }).connect();
   const pool = createEffectsPool({
@@ -21,10 +22,13 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
     effectTimeoutMs: () => 60_000,
   });
   const start = (type: string, signal = new AbortController().signal) =>
-    pool.start({ type }, { key: 'k', actor: 'pod/shop/web-0', signal, emit: nothing }, ({ type: outcome }) =>
-      outcomes.push(outcome),
+    pool.start(
+      { type },
+      { key: 'k', actor: 'pod/shop/web-0', signal, emit: nothing },
+      ({ type: outcome }) => outcomes.push(outcome),
+      () => (isOwner.now ? Promise.resolve() : Promise.reject(new Error('fenced'))),
     );
-  return { pool, start, outcomes, bus };
+  return { pool, start, outcomes, bus, isOwner, clock };
 }
 
 test('effects of one type are bounded, and the ones that wait run when others end', async () => {
@@ -70,4 +74,29 @@ test('while the bus is away no effect begins, and all of them do once it is back
   bus.faults.setLink('up');
   await settle();
   expect(outcomes).toEqual(['route.sample', 'message.send']);
+});
+
+test('what waited for the bus never runs if another replica has taken the shard meanwhile', async () => {
+  const { pool, start, outcomes, bus, isOwner } = scene(({ type }) => Promise.resolve({ type }));
+  bus.faults.setLink('down');
+  start('route.sample');
+  isOwner.now = false;
+  bus.faults.setLink('up');
+  await settle();
+  expect([pool.running, pool.waiting, outcomes]).toEqual([0, 0, []]);
+});
+
+test('what waited long behind others runs only if the shard is still ours', async () => {
+  const ends: Array<(event: PlainEvent) => void> = [];
+  const { pool, start, isOwner, clock } = scene(() => new Promise((resolve) => ends.push(resolve)));
+  for (let n = 0; n < limits.effectsInFlight + 1; n++) start('route.sample');
+  await clock.advance(limits.appendTimeoutMs + 1);
+  isOwner.now = false;
+  ends[0]?.({ type: 'done' });
+  await settle();
+  expect([pool.running, pool.waiting, ends.length]).toEqual([
+    limits.effectsInFlight - 1,
+    0,
+    limits.effectsInFlight,
+  ]);
 });

@@ -74,6 +74,8 @@ export const limits = {
   probeCallsPerRound: 1_000,
   /** A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too long to hear nothing. */
   probeRoundMs: 20_000,
+  /** A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into the usual 3 s of a call. */
+  probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */

@@ -22,6 +22,8 @@ export interface MailboxItem {
   readonly world?: number;
   /** The sender's own id of the message. */
   readonly messageId?: string;
+  /** The senders' own ids, where the event stands for several messages (`joinItems`). */
+  readonly messageIds?: readonly string[];
   /** The effect that ends with this event. */
   readonly completes?: string;
   /** The deadline that this event stands for. */

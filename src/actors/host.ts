@@ -26,7 +26,7 @@ import {
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
-import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, joinedWithLast, placeOfOutcome, refuse, settle } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
@@ -211,7 +211,9 @@ export class Host {
 
   #enqueue(cell: Cell, hot: Hot, item: MailboxItem): void {
     const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
+    const joint = joinedWithLast(hot, item, this.#ports.join);
     if (older >= 0) hot.mailbox[older] = item;
+    else if (joint !== null) hot.mailbox.splice(-1, 1, joint);
     else if (item.completes === undefined) hot.mailbox.push(item);
     else hot.mailbox.splice(placeOfOutcome(hot.mailbox, item.completes), 0, item);
     this.#startWork(cell, hot);

@@ -16,7 +16,7 @@ export const limits = {
   recentMessageIds: 8,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
   savesInFlight: 256,
-  /** Effects of one type that run at the same time in one replica. */
+  /** Effects of one type that run at the same time in one replica; no type waits for another, so a thousand Services that swallow every probe keep no Pod from being marked. */
   effectsInFlight: 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
   recordBytes: 512 * 1024,

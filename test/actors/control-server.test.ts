@@ -46,7 +46,9 @@ describe('rpc.list', () => {
     const all: string[] = [];
     let after: string | null = null;
     do {
-      const page: ListAnswer = await answerOf(control.list({ limit: 2, ...(after === null ? {} : { after }) }));
+      const page: ListAnswer = await answerOf(
+        control.list({ limit: 2, ...(after === null ? {} : { after }) }),
+      );
       expect(page.actors.length).toBeLessThanOrEqual(2);
       all.push(...page.actors.map(({ id }) => id));
       after = page.next;

@@ -12,7 +12,7 @@ export const limits = {
   outboxEffects: 512,
   /** Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records small. */
   unpublishedTransitions: 8,
-  /** Message ids that a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
+  /** Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
   recentMessageIds: 8,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
   savesInFlight: 256,

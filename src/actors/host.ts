@@ -26,7 +26,7 @@ import {
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
-import { isOutboxFull, isTurnedAway, joinedWithLast, placeOfOutcome, refuse, settle } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
@@ -211,9 +211,7 @@ export class Host {
 
   #enqueue(cell: Cell, hot: Hot, item: MailboxItem): void {
     const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
-    const joint = joinedWithLast(hot, item, this.#ports.join);
     if (older >= 0) hot.mailbox[older] = item;
-    else if (joint !== null) hot.mailbox.splice(-1, 1, joint);
     else if (item.completes === undefined) hot.mailbox.push(item);
     else hot.mailbox.splice(placeOfOutcome(hot.mailbox, item.completes), 0, item);
     this.#startWork(cell, hot);
@@ -232,7 +230,7 @@ export class Host {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const item = hot.mailbox.shift();
+        const item = takeNext(hot, this.#ports.join);
         if (!item) break;
         inHand = item;
         const taking = this.#take(cell, hot, item);

@@ -23,34 +23,47 @@ export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string):
 }
 
 /**
- * One item for the last that waits and the one behind it, if their events can be taken in one step; null otherwise. Only messages with
- * messages, and what an effect says on the way with what it said before; what was taken already does not become part of what was not.
+ * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in the same step: messages with
+ * messages, and what an effect says on the way with what it said before. What was taken already becomes part of nothing.
  */
-export function joinedWithLast(
-  { mailbox, record }: Hot,
+export function takeNext({ mailbox, record }: Hot, join: HostPorts['join']): MailboxItem | undefined {
+  let item = mailbox.shift();
+  if (item === undefined || join === undefined || isRepetition(record, item)) return item;
+  for (let next = mailbox[0]; next !== undefined && !isRepetition(record, next); next = mailbox[0]) {
+    const joint = joinItems(item, next, join);
+    if (joint === null) break;
+    mailbox.shift();
+    item = joint;
+  }
+  return item;
+}
+
+function joinItems(
+  first: MailboxItem,
   next: MailboxItem,
-  join: HostPorts['join'],
+  join: NonNullable<HostPorts['join']>,
 ): MailboxItem | null {
-  const waiting = mailbox.at(-1);
-  if (waiting === undefined || join === undefined || isRepetition(record, next)) return null;
-  const isLoose = (item: MailboxItem) =>
-    item.completes === undefined && item.timer === undefined && item.failures === undefined;
-  const isOfOneKind = next.mail === undefined ? waiting.cause === next.cause : waiting.mail !== undefined;
-  if (!isLoose(waiting) || !isLoose(next) || !isOfOneKind) return null;
-  const event = join(waiting.event, next.event);
+  const isOfOneKind = next.mail === undefined ? first.cause === next.cause : first.mail !== undefined;
+  const isAgain = next.messageId !== undefined && idsOf(first).includes(next.messageId);
+  if (!isLoose(first) || !isLoose(next) || !isOfOneKind || isAgain) return null;
+  const event = join(first.event, next.event);
   if (event === null) return null;
-  const { messageId: _, ...rest } = waiting;
+  const { messageId: _, ...rest } = first;
   return {
     ...rest,
-    ...(next.mail === undefined ? {} : { mail: next.mail }),
+    ...(next.mail === undefined ? {} : { mail: Math.max(first.mail ?? 0, next.mail) }),
     event,
-    messageIds: [...idsOf(waiting), ...idsOf(next)],
+    messageIds: [...idsOf(first), ...idsOf(next)],
     onTaken: (outcome) => {
-      waiting.onTaken?.(outcome);
+      first.onTaken?.(outcome);
       next.onTaken?.(outcome);
     },
   };
 }
+
+/** What ends something, or was tried before, is taken for itself. */
+const isLoose = ({ completes, timer, replaces, failures }: MailboxItem): boolean =>
+  completes === undefined && timer === undefined && replaces === undefined && failures === undefined;
 
 /** One step asks for a handful of effects at most; the rest of the limit is for it. */
 export function isOutboxFull({ record }: Hot): boolean {

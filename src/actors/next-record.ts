@@ -113,7 +113,9 @@ function changedTimers(
 function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {
   const known = before?.recentIds ?? [];
   const news = idsOf(item);
-  return news.length === 0 ? known : [...known, ...news.map(shortId)].slice(-limits.recentMessageIds);
+  // One entry for a step: messages that are taken together push out no more than one of them would.
+  const entry = news.map(shortId).join(' ');
+  return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
 }
 
 /** The senders' ids of the messages that the item stands for. */

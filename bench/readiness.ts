@@ -2,10 +2,11 @@
  * Pod readiness with real processes: how long from "the balancer reaches the Pod through its last Service" to the Pod's condition
  * True, how many HTTP calls that takes, and what it costs the replicas.
  *
- * Run: node bench/readiness.ts [--only roll|wide|crowd] [--rolls 40] [--delay 200ms-2s] [--pods 1000] [--replicas 3]
+ * Run: node bench/readiness.ts [--only roll|wide|groups|crowd] [--rolls 40] [--delay 200ms-2s] [--pods 1000] [--replicas 3]
  * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by `--replicas` replicas
  * - wide: 3 Pods × 200 Services, all new at once, one replica
- * - crowd: `--pods` Pods × 20 Services, all new at once, one replica
+ * - groups: `--pods` Pods in groups of 20, each with 20 Services of its own, all new at once, one replica
+ * - crowd: `--pods` Pods × 20 Services as one group, all new at once, one replica
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -67,7 +68,7 @@ interface Bench {
   stop(): Promise<void>;
 }
 
-async function setUp(replicas: number, serviceCount: number, delay: string): Promise<Bench> {
+async function setUp(replicas: number, serviceCount: number, delay: string, groups = 1): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const basics = { clock, random, log };
   const http = { host: '127.0.0.1', port: 0 };
@@ -79,7 +80,8 @@ async function setUp(replicas: number, serviceCount: number, delay: string): Pro
   const { kube } = cluster;
   await kube.create(namespaces, { metadata: { name: namespace } }, signal);
   await kube.create(routeGates, routeGate(), signal);
-  for (let n = 0; n < serviceCount; n++) await kube.create(services, service(`svc-${n}`, delay), signal);
+  for (let n = 0; n < serviceCount * groups; n++)
+    await kube.create(services, service(`svc-${n}`, `g${n % groups}`, delay), signal);
   const seen = new Map<string, Seen>();
   const listening = cluster.routing.onEvent((event) => noteRoute(seen, event));
   const informer = startInformer<PodObject>({
@@ -156,21 +158,21 @@ const routeGate = (): KubeObject => ({
   },
 });
 
-const service = (name: string, delay: string): KubeObject => ({
+const service = (name: string, group: string, delay: string): KubeObject => ({
   metadata: {
     name,
     namespace,
-    labels: { group: 'one', routed: 'yes' },
+    labels: { group, routed: 'yes' },
     annotations: { 'dev.orrery.dev/publish': 'containers-ready', 'dev.orrery.dev/routing-delay': delay },
   },
-  spec: { selector: { app: 'web' }, ports: [{ name: 'health', port: 9002, targetPort: 'health' }] },
+  spec: { selector: { app: 'web', group }, ports: [{ name: 'health', port: 9002, targetPort: 'health' }] },
 });
 
-const pod = (name: string): KubeObject => ({
+const pod = (name: string, group = 'g0'): KubeObject => ({
   metadata: {
     name,
     namespace,
-    labels: { app: 'web', group: 'one' },
+    labels: { app: 'web', group },
     annotations: { 'dev.orrery.dev/drain': '100ms', 'dev.orrery.dev/start-delay': '50ms' },
   },
   spec: {
@@ -261,13 +263,15 @@ async function allAtOnce(
   podCount: number,
   serviceCount: number,
   delay: string,
+  groups = 1,
 ): Promise<void> {
-  const bench = await setUp(1, serviceCount, delay);
+  const bench = await setUp(1, serviceCount, delay, groups);
   const { kube } = bench.cluster;
   const started = clock.monotonic();
   let next = 0;
   const maker = async () => {
-    for (let n = next++; n < podCount; n = next++) await kube.create(pods, pod(`web-${n}`), signal);
+    for (let n = next++; n < podCount; n = next++)
+      await kube.create(pods, pod(`web-${n}`, `g${n % groups}`), signal);
   };
   await Promise.all(Array.from({ length: 16 }, maker));
   const marked = () => [...bench.seen.values()].filter(({ trueAt }) => trueAt !== null).length;
@@ -277,7 +281,11 @@ async function allAtOnce(
   const lastRoute = Math.max(...all.map(({ programmedAt }) => programmedAt));
   const lastTrue = Math.max(...all.map(({ trueAt }) => trueAt ?? 0));
   const bound = 2 * attempts * podCount * serviceCount;
-  row(`${title}: ${podCount} Pods × ${serviceCount} Services: last route of a Pod → True`, quantiles(times));
+  const grouped = groups === 1 ? '' : ` in ${groups} groups`;
+  row(
+    `${title}: ${podCount} Pods × ${serviceCount} Services${grouped}: last route of a Pod → True`,
+    quantiles(times),
+  );
   row(
     '  Pods that are ready; from the first Pod made',
     `${marked()}; ${Math.round(clock.monotonic() - started)} ms`,
@@ -297,6 +305,8 @@ async function allAtOnce(
 const scenarios: Readonly<Record<string, () => Promise<void>>> = {
   roll,
   wide: () => allAtOnce('wide', 3, 200, '0ms-200ms'),
+  groups: () =>
+    allAtOnce('groups', Number(values.pods), 20, '0ms-200ms', Math.ceil(Number(values.pods) / 20)),
   crowd: () => allAtOnce('crowd', Number(values.pods), 20, '0ms-200ms'),
 };
 for (const [name, measure] of Object.entries(scenarios)) {

@@ -1,7 +1,7 @@
 /**
  * The forms that the value of a flag can have: pure readers of text, each with the words for what it takes.
  */
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 export interface Reader<T> {
   /** What is allowed, in words that follow "allowed:". */
@@ -44,6 +44,14 @@ export const hostPort: Reader<HostPort> = {
     return Number(port) > 65_535
       ? undefined
       : { host: bracketed ?? (plain || '0.0.0.0'), port: Number(port) };
+  },
+};
+
+export const nameServer: Reader<HostPort> = {
+  allowed: 'IP:PORT with a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53',
+  read: (text) => {
+    const value = text.startsWith(':') ? undefined : hostPort.read(text);
+    return value !== undefined && isIP(value.host) !== 0 && value.port !== 0 ? value : undefined;
   },
 };
 

@@ -12,6 +12,7 @@ import {
   type HostPort,
   hostPort,
   isLoopback,
+  nameServer,
   namespaceList,
   oneOf,
   type Reader,
@@ -48,6 +49,8 @@ export interface RunConfig extends ClientConfig {
   readonly bundle: string | null;
   readonly proxierHealthTimeoutMs: number;
   readonly endpointsPerSlice: number;
+  /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
+  readonly probeDns: HostPort | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
   readonly inspectorAuth: 'kubernetes' | 'none';
@@ -146,6 +149,11 @@ export const runFlags = {
     description: 'most endpoints in one EndpointSlice',
     default: '100',
   }),
+  'probe-dns': flag(nameServer, {
+    placeholder: 'IP:PORT',
+    description: 'name server that probes ask for the addresses of Services',
+    defaultText: "the system's resolver",
+  }),
   namespaces: flag(namespaceList, {
     placeholder: 'A,B',
     description: 'watch these namespaces only',
@@ -200,6 +208,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     bundle: value('bundle') ?? null,
     proxierHealthTimeoutMs: 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout')),
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
+    probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),

@@ -16,11 +16,11 @@ export const limits = {
   outboxEffects: 512,
   /** Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records small. */
   unpublishedTransitions: 8,
-  /** Message ids that a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
+  /** Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
   recentMessageIds: 8,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
   savesInFlight: 256,
-  /** Effects of one type that run at the same time in one replica. */
+  /** Effects of one type that run at the same time in one replica; no type waits for another, so a thousand Services that swallow every probe keep no Pod from being marked. */
   effectsInFlight: 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
   recordBytes: 512 * 1024,
@@ -78,6 +78,8 @@ export const limits = {
   probeCallsPerRound: 1_000,
   /** A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too long to hear nothing. */
   probeRoundMs: 20_000,
+  /** A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into the usual 3 s of a call. */
+  probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */

@@ -27,6 +27,7 @@ import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
+import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
@@ -117,7 +118,15 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-  const runners = effectRunners({ ...basics, bus, subjects, kube, limiter, replica: config.replica });
+  const runners = effectRunners({
+    ...basics,
+    bus,
+    subjects,
+    kube,
+    limiter,
+    replica: config.replica,
+    ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
+  });
   return new Engine({
     ...basics,
     bus,

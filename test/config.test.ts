@@ -35,6 +35,7 @@ test('with nothing given the defaults are those of the contract', () => {
     bundle: null,
     proxierHealthTimeoutMs: 60_000,
     endpointsPerSlice: 100,
+    probeDns: null,
     namespaces: null,
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
@@ -61,6 +62,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     http: '127.0.0.1:1',
     'acme-http': '127.0.0.1:2',
     nats: 'nats://z:9',
+    'probe-dns': '127.0.0.1:53',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -83,6 +85,7 @@ describe('values that are taken', () => {
     [{ 'stream-replicas': '3' }, { streamReplicas: 3 }],
     [{ namespaces: 'a, b,a' }, { namespaces: ['a', 'b'] }],
     [{ nats: 'a:1, tls://b:2' }, { nats: { servers: ['nats://a:1', 'tls://b:2'] } }],
+    [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
   ])('%j', (given, part) => {
     expect(read(given)).toMatchObject(part);
@@ -108,6 +111,9 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['proxier-health-timeout', '0'],
     ['proxier-health-timeout', '1e3'],
     ['endpoints-per-slice', '1001'],
+    ['probe-dns', 'localhost:53'],
+    ['probe-dns', ':53'],
+    ['probe-dns', '127.0.0.1:0'],
     ['namespaces', 'Shop'],
     ['namespaces', ''],
     ['inspector-auth', 'basic'],

@@ -79,7 +79,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: 'src/actors/cell.ts',
-        find: 'return messageId !== undefined && record.recentIds.includes(shortId(messageId));',
+        find: "return record.recentIds.some((entry) => entry.split(' ').includes(short));",
         replace: 'return false;',
       },
     ],

@@ -22,6 +22,8 @@ export interface MailboxItem {
   readonly world?: number;
   /** The sender's own id of the message. */
   readonly messageId?: string;
+  /** The senders' own ids, where the event stands for several messages (mailbox.ts, `takeNext`). */
+  readonly messageIds?: readonly string[];
   /** The effect that ends with this event. */
   readonly completes?: string;
   /** The deadline that this event stands for. */
@@ -134,5 +136,7 @@ export function isRepetition(record: ActorRecord | null, { mail, messageId, time
   if (timer) return !record?.timers.some(({ id, at }) => id === timer.id && at === timer.at);
   if (record === null) return false;
   if (mail !== undefined && mail <= record.mail) return true;
-  return messageId !== undefined && record.recentIds.includes(shortId(messageId));
+  if (messageId === undefined) return false;
+  const short = shortId(messageId);
+  return record.recentIds.some((entry) => entry.split(' ').includes(short));
 }

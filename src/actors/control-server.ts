@@ -16,9 +16,9 @@ import type { ActorId } from '../ids.ts';
 import { limits, shardCount } from '../limits.ts';
 import type { ActorSummary, ListAnswer, ListRequest, SendAnswer, ShardsView, ShardView } from '../views.ts';
 import { admit } from './admission.ts';
-import { kindOf, livingRecordOf, type Taken } from './cell.ts';
+import { type Cell, kindOf, type Taken } from './cell.ts';
 import type { Engine } from './engine.ts';
-import { summaryOf, viewOf } from './views.ts';
+import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
   readonly shards: readonly number[];
@@ -100,7 +100,7 @@ class Control {
     const run = this.#engine.shards.runOf(call.id);
     if (run?.phase !== 'active') return this.#unlessUnowned(call.id);
     const cell = run.cells.get(call.id);
-    const record = cell ? livingRecordOf(cell) : null;
+    const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
     const stepper = this.#engine.ports.steppers.get(kindOf(cell));
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper };
@@ -170,20 +170,18 @@ class Control {
   peerList(message: BusMessage): Uint8Array {
     const request = readRequest(message);
     const shards: number[] = [];
-    const found: ActorSummary[] = [];
+    const found: Cell[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase !== 'active') continue;
       shards.push(run.shard);
-      for (const cell of run.cells.values()) {
-        if (!isListed(cell.id, request)) continue;
-        const record = livingRecordOf(cell);
-        if (record === null && cell.unreadable === null) continue;
-        const summary = summaryOf(cell, record, this.#replica);
-        if (request.state === undefined || hasState(summary.state, request.state)) found.push(summary);
-      }
+      for (const cell of run.cells.values()) if (isListed(cell, request)) found.push(cell);
     }
     found.sort((a, b) => (a.id < b.id ? -1 : 1));
-    return encodeJson({ shards, actors: found.slice(0, request.limit) } satisfies PeerList);
+    // Only the records that are shown are unpacked; whom to show is told by what the cells know at rest.
+    const actors = found
+      .slice(0, request.limit)
+      .map((cell) => summaryOf(cell, shownRecordOf(cell), this.#replica));
+    return encodeJson({ shards, actors } satisfies PeerList);
   }
 
   peerShards(): Uint8Array {
@@ -236,11 +234,13 @@ function readRequest(message: BusMessage): ListRequest {
   return typeof body === 'object' && body !== null ? (body as ListRequest) : {};
 }
 
-function isListed(id: ActorId, { kind, namespace, after }: ListRequest): boolean {
-  const [idKind, idNamespace] = id.split('/', 2);
+function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): boolean {
+  const [idKind, idNamespace] = cell.id.split('/', 2);
   if (kind !== undefined && idKind !== kind) return false;
   if (namespace !== undefined && idNamespace !== namespace) return false;
-  return after === undefined || id > after;
+  if (after !== undefined && cell.id <= after) return false;
+  const is = stateOf(cell);
+  return is !== '' && (state === undefined || hasState(is, state));
 }
 
 /** `proving` finds `proving.asking`; `sampling` finds `routes.sampling,endpoints.ignored`. */

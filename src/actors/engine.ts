@@ -7,7 +7,9 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../errors.ts';
 import { effectTypes } from '../machines/effects.ts';
+import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
+import { joinEvents } from '../machines/joins.ts';
 import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
@@ -206,5 +208,6 @@ function hostPorts(options: EngineOptions): HostPorts {
     steppers: new Map(durable.map((chart) => [chart.name, createStepper(chart, types)])),
     creators: new Map(durable.map((chart) => [chart.name, new Set(chart.createdBy)])),
     admit: (kind, event) => admit(kind, event),
+    join: (waiting, next) => joinEvents(waiting as ActorEvent, next as ActorEvent),
   };
 }

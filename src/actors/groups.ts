@@ -138,10 +138,11 @@ export class Groups {
   }
 
   /** Actors of all groups of a RouteGate. */
-  affectedBy(gate: Gate): Affected {
+  affectedBy(gate: Gate, value?: string): Affected {
     const affected: Affected = new Set();
     for (const group of this.#groups.values()) {
-      if (group.gate.namespace === gate.namespace && group.gate.name === gate.name) addAll(group, affected);
+      const isOfGate = group.gate.namespace === gate.namespace && group.gate.name === gate.name;
+      if (isOfGate && (value === undefined || value === group.value)) addAll(group, affected);
     }
     return affected;
   }

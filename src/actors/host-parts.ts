@@ -45,6 +45,8 @@ export interface HostPorts {
   readonly steppers: ReadonlyMap<string, Stepper>;
   /** Event types that bring an actor of the kind into being. */
   readonly creators: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The event that stands for two of an actor that wait one behind the other; null if each is a step of its own. */
+  readonly join?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
   /** Called after each saved step, with the context that the step was saved with. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */

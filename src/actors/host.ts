@@ -26,7 +26,7 @@ import {
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
 import type { HostPorts } from './host-parts.ts';
-import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle } from './mailbox.ts';
+import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
@@ -244,7 +244,7 @@ export class Host {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const item = hot.mailbox.shift();
+        const item = takeNext(hot, this.#ports.join);
         if (!item) break;
         inHand = item;
         const taking = this.#take(cell, hot, item);

@@ -66,7 +66,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     feed: [...(before?.feed ?? []), transition],
     world: item.world ?? before?.world ?? 0,
     mail: item.mail ?? before?.mail ?? 0,
-    recentIds: item.messageId === undefined ? (before?.recentIds ?? []) : remembered(before, item.messageId),
+    recentIds: remembered(before, item),
     lastError: lastErrorOf(snapshot.context),
     gone: result.done,
   };
@@ -110,8 +110,17 @@ function changedTimers(
   return changed;
 }
 
-function remembered(before: ActorRecord | null, messageId: string): readonly string[] {
-  return [...(before?.recentIds ?? []), shortId(messageId)].slice(-limits.recentMessageIds);
+function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {
+  const known = before?.recentIds ?? [];
+  const news = idsOf(item);
+  // One entry for a step: messages that are taken together push out no more than one of them would.
+  const entry = news.map(shortId).join(' ');
+  return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
+}
+
+/** The senders' ids of the messages that the item stands for. */
+export function idsOf({ messageId, messageIds = [] }: MailboxItem): readonly string[] {
+  return messageId === undefined ? messageIds : [messageId];
 }
 
 /** 64 bits of a message id: a record holds several, and a chance meeting among so few is one in 10^18. */

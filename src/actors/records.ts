@@ -48,7 +48,7 @@ export interface ActorRecord {
   readonly world: number;
   /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
   readonly mail: number;
-  /** Ids of the messages taken last, for repetitions that come under a new sequence (I5). */
+  /** Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each step, with blanks between ids. */
   readonly recentIds: readonly string[];
   readonly lastError: string | null;
   /** The actor reached its end; the record only remembers its revision for a while. */

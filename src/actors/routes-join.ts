@@ -62,7 +62,7 @@ export function createRoutesJoin(options: {
 }
 
 function fold(groups: Groups, entry: WorldEntry, before: Digest | null): Affected {
-  const { resource, namespace, name, digest } = entry;
+  const { namespace, name, digest } = entry;
   switch (digest?.kind ?? before?.kind) {
     case 'routegates':
       return groups.setGate(
@@ -82,17 +82,44 @@ function fold(groups: Groups, entry: WorldEntry, before: Digest | null): Affecte
       return is === null ? affected : union(affected, groups.setSlice(namespace, name, is.service, is));
     }
     case 'groupresource':
+      return affectedByGates(
+        groups,
+        (gate) => gate.spec.groupResource !== null && (namespace === '' || namespace === gate.namespace),
+        name,
+      );
     case 'synced':
-      return affectedByGates(groups, (gate) => resource === '_synced' || gate.spec.groupResource !== null);
+      return affectedByGates(groups, isSpokenOf(statementOf(digest), statementOf(before), name));
     default:
       return new Set();
   }
 }
 
-function affectedByGates(groups: Groups, isMeant: (gate: Gate) => boolean): Affected {
+/** @param value of the group's label; undefined: every group of the RouteGates */
+function affectedByGates(groups: Groups, isMeant: (gate: Gate) => boolean, value?: string): Affected {
   const affected: Affected = new Set();
-  for (const gate of groups.gates()) if (isMeant(gate)) union(affected, groups.affectedBy(gate));
+  for (const gate of groups.gates()) if (isMeant(gate)) union(affected, groups.affectedBy(gate, value));
   return affected;
+}
+
+interface Statement {
+  readonly gates: readonly string[];
+  readonly resource: string | null;
+}
+
+const statementOf = (digest: Digest | null): Statement =>
+  digest?.kind === 'synced' ? digest : { gates: [], resource: null };
+
+/**
+ * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each RouteGate that comes or goes is
+ * stated anew, and the actors of all others have heard everything already.
+ */
+function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
+  const [is, was] = [new Set(now.gates), new Set(before.gates)];
+  return ({ version, spec: { groupResource } }) => {
+    if (is.has(version) !== was.has(version)) return true;
+    const isOwner = groupResource !== null && `${groupResource.apiVersion}/${groupResource.kind}` === about;
+    return isOwner && now.resource !== before.resource;
+  };
 }
 
 function union(into: Affected, other: Affected): Affected {

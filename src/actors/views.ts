@@ -5,10 +5,22 @@ import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../views.ts';
 import { admittedEvents } from './admission.ts';
-import type { Cell } from './cell.ts';
+import { type Cell, livingRecordOf } from './cell.ts';
 import type { ActorRecord } from './records.ts';
 import type { Stepper } from './step.ts';
-import { stateText } from './step.ts';
+
+/** As lists show it; empty for an actor that is gone or never took an event. */
+export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
+
+/** The record as far as there is one to show: a parked actor's may be no record at all. */
+export function shownRecordOf(cell: Cell): ActorRecord | null {
+  if (cell.unreadable === null) return livingRecordOf(cell);
+  try {
+    return livingRecordOf(cell);
+  } catch {
+    return null;
+  }
+}
 
 export function summaryOf(cell: Cell, record: ActorRecord | null, owner: string): ActorSummary {
   const next = record?.timers.reduce<{ at: number; event: string } | null>(
@@ -18,7 +30,7 @@ export function summaryOf(cell: Cell, record: ActorRecord | null, owner: string)
   );
   return {
     id: cell.id,
-    state: cell.unreadable !== null ? 'parked' : record ? stateText(record.snapshot.value) : 'new',
+    state: stateOf(cell) || 'new',
     since: record?.since ?? 0,
     owner,
     shard: cell.shard.shard,

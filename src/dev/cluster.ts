@@ -2,7 +2,7 @@
  * The development cluster: everything that Orrery needs, on one machine, in one folder.
  *
  * Owns the processes (nats-server, replicas) and the parts that run in this one (the development API, kubelet, workloads,
- * endpoints, routing). Promises: parts start in the order of their needs and stop in the reverse one, replicas first; a part that
+ * endpoints, routing, names). Promises: parts start in the order of their needs and stop in the reverse one, replicas first; a part that
  * cannot start stops those before it; after `stop` no process and no socket is left, and no file but the folder. A second cluster
  * of the machine gets other addresses; a second one of the folder is refused.
  */
@@ -17,6 +17,7 @@ import type { Random } from '../random.ts';
 import { type AddressRange, claimRange } from './addresses.ts';
 import { startKubeApi } from './api/server.ts';
 import { type ControlPlane, findControlPlane, noControlPlane } from './control-plane.ts';
+import { startDns } from './dns.ts';
 import type { DurationRange } from './durations.ts';
 import { startEndpoints } from './endpoints.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -113,12 +114,16 @@ async function build(
   const isOwn = options.kubeconfig === undefined;
   const controlPlane = isOwn ? noControlPlane : await findControlPlane(kube, clock, signal);
   const parts = await startParts(options, { kube, clock, random, log }, range, controlPlane, signal, onStop);
+  const dns = await startDns({ kube, clock, random, log });
+  onStop(() => dns.stop());
+  await startedInTime(dns.started, clock, signal);
   const replicas = await createReplicas({
     count: options.replicas,
     http: options.http,
     dir,
     natsUrl: nats.url,
     kubeconfig,
+    dns: `${dns.address.host}:${dns.address.port}`,
     cluster: options.cluster ?? 'dev',
     flags: options.replicaFlags ?? [],
     env: options.replicaEnv ?? {},

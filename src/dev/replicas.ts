@@ -15,6 +15,8 @@ export interface ReplicasOptions {
   readonly dir: string;
   readonly natsUrl: string;
   readonly kubeconfig: string;
+  /** The name server that knows the Services: `127.0.0.1:5353`; absent: the machine's own. */
+  readonly dns?: string;
   readonly cluster: string;
   /** More flags of `orrery run` for each. */
   readonly flags: readonly string[];
@@ -62,6 +64,7 @@ function runArguments(options: ReplicasOptions, name: string, http: string, acme
     replica: name,
     http,
     'acme-http': acmeHttp,
+    ...(options.dns === undefined ? {} : { 'probe-dns': options.dns }),
     'inspector-auth': 'none',
   };
   return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...options.flags];

@@ -40,7 +40,7 @@ export async function deleteThis(
   }
 }
 
-/** Writes the status if it says something else than now. */
+/** Writes the status if it says something else than now. One that is deleted meanwhile needs none: what becomes of it is observed. */
 export async function writeStatus(
   parts: DevParts,
   resource: KubeResource,
@@ -56,9 +56,12 @@ export async function writeStatus(
   if (isCurrent) return;
   const { name, namespace = '', uid } = object.metadata;
   const body = { metadata: { uid }, status };
-  picture.put(
-    await parts.kube.patch(resource, { namespace, name, subresource: 'status', type: 'merge', body }, signal),
-  );
+  const patch = { namespace, name, subresource: 'status', type: 'merge', body } as const;
+  try {
+    picture.put(await parts.kube.patch(resource, patch, signal));
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
 }
 
 /**

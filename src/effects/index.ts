@@ -1,6 +1,7 @@
 /**
  * The table of effects: which runner does what, and how long it may take.
  */
+import type { LookupFunction } from 'node:net';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
@@ -22,13 +23,15 @@ export function effectRunners(parts: {
   readonly clock: Clock;
   readonly limiter: ProbeLimiter;
   readonly replica: string;
+  /** How probes resolve names; the system's way if absent. */
+  readonly lookup?: LookupFunction;
 }): EffectRunners {
-  const { bus, subjects, kube, clock, limiter, replica } = parts;
+  const { bus, subjects, kube, clock, limiter, replica, lookup } = parts;
   return {
     'message.send': messageSend(bus, subjects),
     'pod-condition.patch': podConditionPatch(kube),
     'kube-event.write': kubeEventWrite(kube, { replica }),
-    'route.sample': routeSample({ limiter, clock }),
+    'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Effect `route.sample`: one round of calls through a Service (probe/probe.ts), told to its actor.
  */
+import type { LookupFunction } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import { parseAddress } from '../kube/address.ts';
@@ -16,6 +17,8 @@ import { createSampler } from '../probe/probe.ts';
 export function routeSample(parts: {
   readonly limiter: ProbeLimiter;
   readonly clock: Clock;
+  /** How the names of Services are resolved; the system's way if absent. */
+  readonly lookup?: LookupFunction;
 }): EffectRunner<RouteSample> {
   const sampler = createSampler({ ...parts, parseAddress });
   return async ({ group, round, probe, calls, wanted }, { signal, emit }) => {

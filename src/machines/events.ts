@@ -20,22 +20,20 @@ export interface Stamp {
 export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
 export type ServiceObserved = { readonly type: 'service.observed'; readonly facts: ServiceFacts | null };
 
-/** A Pod asks a Service for the proof that the Service reaches it. */
-export type RouteWanted = {
-  readonly type: 'route.wanted';
+/** A Pod and its address, as a Service is told of it. */
+export type PodPlace = {
   readonly pod: ActorId;
   readonly uid: string;
   readonly ip: string;
   readonly family: IpFamily;
+};
+/** A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service was busy (joins.ts). */
+export type RouteWanted = PodPlace & {
+  readonly type: 'route.wanted';
+  readonly also?: readonly PodPlace[];
 };
 /** A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it (whenRouteIsLost: withdraw). */
-export type RouteWatched = {
-  readonly type: 'route.watched';
-  readonly pod: ActorId;
-  readonly uid: string;
-  readonly ip: string;
-  readonly family: IpFamily;
-};
+export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
 /** A Pod that asked does not need the proof any more. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
 /** The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its uid. */
@@ -65,11 +63,12 @@ export type HeaderAsked = { readonly type: 'header.asked'; readonly service: Act
 /** Answers of some Service of the group carried the header: the group's Pods can be told apart. */
 export type HeaderSeen = { readonly type: 'header.seen' };
 
-/** One answer of a sampling round that named a Pod's address with status 200. */
+/** An answer of a sampling round that named a Pod's address with status 200. `also`: those of others, meanwhile (joins.ts). */
 export type SampleAnswered = {
   readonly type: 'sample.answered';
   readonly round: number;
   readonly ip: string;
+  readonly also?: readonly string[];
 };
 /** A sampling round is over. */
 export type SampleFinished = {

@@ -4,7 +4,7 @@
 import type { ActorId } from '../ids.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
-import type { RouteWanted, RouteWatched, SampleSummary, ServiceEvent, Stamp } from './events.ts';
+import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent, Stamp } from './events.ts';
 import type { RouteProbe, ServiceFacts } from './facts.ts';
 
 /** A Pod that wants to know whether the Service reaches it, or whether it stops to. */
@@ -82,28 +82,48 @@ export function isRerouted({ facts: before }: ServiceContext, facts: ServiceFact
 
 export const isStale = (want: Want, event: ServiceInput): boolean => event.at - want.at > wantLifetimeMs;
 
-export const isAged = (want: Want, event: ServiceInput): boolean => event.at - want.at > wantRenewalMs;
-
-export const isSamePod = (want: Want, { pod, uid, ip }: { pod: ActorId; uid: string; ip: string }): boolean =>
+export const isSamePod = (want: Want, { pod, uid, ip }: PodPlace): boolean =>
   want.pod === pod && want.uid === uid && want.ip === ip;
+
+/** Everybody who asks with this event. */
+export const askers = (event: RouteWanted): readonly PodPlace[] => [event, ...(event.also ?? [])];
+
+export const isNewWant = ({ wants }: ServiceContext, pod: PodPlace): boolean =>
+  !wants.some((want) => isSamePod(want, pod));
+
+export const isAgedWant = ({ wants }: ServiceContext, pod: PodPlace, { at }: Stamp): boolean =>
+  wants.some((want) => isSamePod(want, pod) && at - want.at > wantRenewalMs);
+
+/** The wants with those of the event that are new or have aged. */
+export function withWants(context: ServiceContext, event: RouteWanted & Stamp): readonly Want[] {
+  const news = askers(event).filter((pod) => isNewWant(context, pod) || isAgedWant(context, pod, event));
+  return news.reduce((wants, pod) => withWant(wants, pod, event.at), context.wants);
+}
 
 /** The list with the Pod's entry in it, and no older one of the same Pod. */
 export function withWant(
   wants: readonly Want[],
-  { pod, uid, ip, family, at }: (RouteWanted | RouteWatched) & Stamp,
-): Want[] {
+  { pod, uid, ip, family }: PodPlace,
+  at: number,
+): readonly Want[] {
   return [
     ...wants.filter((want) => want.pod !== pod),
     { pod, uid, ip, family, at, missed: 0, listed: false },
   ];
 }
 
-/** After an answer of `ip`: it is wanted no more, and watched if lost routes are to be noticed. */
-export function credited(context: ServiceContext, ip: string, at: number): Partial<ServiceContext> {
-  const reached = context.wants.filter((want) => want.ip === ip).slice(-1);
-  const kept = context.watched.filter((one) => reached.every((want) => want.pod !== one.pod));
-  const watched = isWatching(context) ? [...kept, ...reached.map((want) => watch(context, want, at))] : [];
-  return { wants: context.wants.filter((want) => want.ip !== ip), watched, fruitless: 0, header: 'yes' };
+/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last. */
+export function reached({ wants }: ServiceContext, { ip, also = [] }: SampleAnswered): readonly Want[] {
+  return [...new Set([ip, ...also])].flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);
+}
+
+/** After answers: who was met is wanted no more, and watched if lost routes are to be noticed. */
+export function credited(context: ServiceContext, event: SampleAnswered & Stamp): Partial<ServiceContext> {
+  const met = reached(context, event);
+  const kept = context.watched.filter((one) => met.every((want) => want.pod !== one.pod));
+  const watched = isWatching(context) ? [...kept, ...met.map((want) => watch(context, want, event.at))] : [];
+  const ips = new Set(met.map(({ ip }) => ip));
+  return { wants: context.wants.filter(({ ip }) => !ips.has(ip)), watched, fruitless: 0, header: 'yes' };
 }
 
 function watch({ facts }: ServiceContext, want: Want, at: number): Want {
@@ -184,20 +204,10 @@ const emptyProbe: RouteProbe = {
 
 const ownUid = ({ facts }: ServiceContext) => facts?.uid.slice(0, 8) ?? '';
 
-/** Tells the Pod that has the answering address. An address belongs to one Pod at a time: whoever asked last. */
-export function proof({ context, event }: Moment): Omit<MessageSend, 'type'> {
-  const latest =
-    event.type === 'sample.answered' ? context.wants.findLast((want) => want.ip === event.ip) : undefined;
-  return {
-    to: latest ? [latest.pod] : [],
-    event: {
-      type: 'route.proven',
-      service: context.name,
-      serviceUid: ownUid(context),
-      uid: latest?.uid ?? '',
-      ip: latest?.ip ?? '',
-    },
-  };
+/** Tells the Pod that was met. */
+export function proof(context: ServiceContext, { pod, uid, ip }: Want): Omit<MessageSend, 'type'> {
+  const service = { service: context.name, serviceUid: ownUid(context) };
+  return { to: [pod], event: { type: 'route.proven', ...service, uid, ip } };
 }
 
 /** Tells every Pod that asked that this Service cannot tell its Pods apart. */

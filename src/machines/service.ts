@@ -11,20 +11,22 @@
  * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches.
  * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
  */
-import { assign, setup } from 'xstate';
+import { assign, enqueueActions, setup } from 'xstate';
 import type { ActorInput } from './actor-input.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
+  askers,
   callsOf,
   credited,
   headerAnswer,
   headerNews,
   headerQuestion,
-  isAged,
+  isAgedWant,
   isAnonymous,
   isAskable,
+  isNewWant,
   isRerouted,
   isSamePod,
   isStale,
@@ -32,6 +34,7 @@ import {
   loss,
   lostPods,
   proof,
+  reached,
   remembered,
   round,
   roundOf,
@@ -40,6 +43,7 @@ import {
   verdict,
   type Want,
   withWant,
+  withWants,
 } from './service-context.ts';
 
 export const serviceVersion = 1;
@@ -64,10 +68,9 @@ export const serviceMachine = setup({
     isRouteNews: ({ context, event }) =>
       event.type === 'service.observed' && event.facts?.routesToken !== context.facts?.routesToken,
     isNewWant: ({ context, event }) =>
-      event.type === 'route.wanted' && !context.wants.some((want) => isSamePod(want, event)),
+      event.type === 'route.wanted' && askers(event).some((pod) => isNewWant(context, pod)),
     isAgedWant: ({ context, event }) =>
-      event.type === 'route.wanted' &&
-      context.wants.some((want) => isSamePod(want, event) && isAged(want, event)),
+      event.type === 'route.wanted' && askers(event).some((pod) => isAgedWant(context, pod, event)),
     isKnownWant: ({ context, event }) =>
       event.type === 'route.unwanted' &&
       [...context.wants, ...context.watched].some((want) => want.pod === event.pod && want.uid === event.uid),
@@ -75,9 +78,7 @@ export const serviceMachine = setup({
       event.type === 'route.watched' && !context.watched.some((one) => isSamePod(one, event)),
     isAnyWantStale: ({ context, event }) => context.wants.some((want) => isStale(want, event)),
     isWantedAnswer: ({ context, event }) =>
-      event.type === 'sample.answered' &&
-      event.round === context.round &&
-      context.wants.some((want) => want.ip === event.ip),
+      event.type === 'sample.answered' && event.round === context.round && reached(context, event).length > 0,
     isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
     isAnyPodLost: ({ context }: Args) => lostPods(context).length > 0,
     isAnythingWanted: ({ context }: Args) => isAskable(context),
@@ -116,15 +117,13 @@ export const serviceMachine = setup({
     ),
     hurry: assign({ hurried: true, fruitless: 0 }),
     keepWant: assign(({ context, event }) =>
-      event.type === 'route.wanted'
-        ? { wants: withWant(context.wants, event), hurried: true, fruitless: 0 }
-        : {},
+      event.type === 'route.wanted' ? { wants: withWants(context, event), hurried: true, fruitless: 0 } : {},
     ),
     renewWant: assign(({ context, event }) =>
-      event.type === 'route.wanted' ? { wants: withWant(context.wants, event) } : {},
+      event.type === 'route.wanted' ? { wants: withWants(context, event) } : {},
     ),
     keepWatch: assign(({ context, event }) =>
-      event.type === 'route.watched' ? { watched: withWant(context.watched, event) } : {},
+      event.type === 'route.watched' ? { watched: withWant(context.watched, event, event.at) } : {},
     ),
     dropUnwanted: assign(({ context, event }) => {
       if (event.type !== 'route.unwanted') return {};
@@ -139,8 +138,14 @@ export const serviceMachine = setup({
       return { watched: context.watched.filter((one) => !lost.includes(one)) };
     }),
     credit: assign(({ context, event }) =>
-      event.type === 'sample.answered' ? credited(context, event.ip, event.at) : {},
+      event.type === 'sample.answered' ? credited(context, event) : {},
     ),
+    /** A message to each Pod that was met: every proof names its Pod. */
+    tellProven: enqueueActions(({ context, event, enqueue }) => {
+      const met = event.type === 'sample.answered' ? reached(context, event) : [];
+      // Actions of a set-up do not know each other by type.
+      for (const want of met) enqueue({ type: 'message.send', params: proof(context, want) } as never);
+    }),
     startRound: assign(({ context }) => ({
       round: context.round + 1,
       hurried: false,
@@ -202,7 +207,7 @@ export const serviceMachine = setup({
         'service.recheck': { actions: 'hurry' },
         'sample.answered': {
           guard: 'isWantedAnswer',
-          actions: [{ type: 'message.send', params: proof }, 'credit'],
+          actions: ['tellProven', 'credit'],
         },
         'header.asked': [
           { guard: 'isHeaderKnown', actions: { type: 'message.send', params: headerAnswer } },

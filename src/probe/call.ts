@@ -6,6 +6,7 @@
  * much of body are read; no other address is asked than the one of the URL. The answer counts from its head on.
  */
 import { get, type IncomingMessage } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { Address, IpFamily } from '../digests.ts';
 import { asError } from '../errors.ts';
@@ -34,6 +35,8 @@ export interface ProbeParts {
   readonly clock: Clock;
   /** kube/address.ts */
   readonly parseAddress: (text: string) => Address | undefined;
+  /** Resolves the names of Services; by default the system's resolver does. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Enough of a strange header value to recognize it. */
@@ -45,7 +48,7 @@ const valueCharsMax = 64;
  */
 export function probeCall(
   target: ProbeTarget,
-  { clock, parseAddress }: ProbeParts,
+  { clock, parseAddress, lookup }: ProbeParts,
   signal: AbortSignal,
   onAnswer: (answer: ProbeAnswer) => void,
 ): Promise<void> {
@@ -60,6 +63,7 @@ export function probeCall(
       agent: false,
       maxHeaderSize: limits.probeAnswerBytes,
       headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
+      ...(lookup === undefined ? {} : { lookup }),
     });
     const timer = clock.after(target.timeoutMs, () => {
       answer({ kind: 'unreachable', error: `no answer within ${target.timeoutMs} ms` });

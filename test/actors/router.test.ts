@@ -217,6 +217,25 @@ describe('a complete picture or nothing', () => {
     expect(Object.keys((await made.synced(['gate-uid/2'])).pod()?.services ?? {})).toEqual(['late']);
   });
 
+  test('a statement calls out the actors of the RouteGates that it newly speaks of, and no others', async () => {
+    const made = await scene(needed);
+    await made.put({
+      'routegates/yard/gate': gateDigest({}, { uid: 'yard-uid' }),
+      'pods/yard/web-0': podDigest(),
+    });
+    made.affected();
+    const both = ['gate-uid/1', 'yard-uid/1'];
+    await made.synced(both, ['pods', 'services']);
+    expect(made.affected()).toEqual(['pod/yard/web-0']);
+    await made.synced(both, ['endpointslices']);
+    expect(made.affected()).toEqual(['pod/yard/web-0']);
+    expect(made.pod('web-0', 'yard')).not.toBeUndefined();
+    await made.synced(both);
+    expect(made.affected()).toEqual([]);
+    await made.synced(['yard-uid/1'], ['pods']);
+    expect(made.affected()).toEqual(['pod/shop/web-0', 'service/shop/web']);
+  });
+
   test('before Pods and RouteGates were listed, nobody is told that he does not exist', async () => {
     const empty = await WorldScene.start();
     expect([empty.pod(), empty.service()]).toEqual([undefined, undefined]);
@@ -228,6 +247,23 @@ describe('a complete picture or nothing', () => {
 });
 
 describe('“groupResource (if set)”', () => {
+  test('a kind that comes into being, and an owner that changes, call out the groups that they own', async () => {
+    const made = await shop({ groupResource: ownedBy() });
+    await made.put({
+      'pods/other-0': podDigest({ uid: 'other', labels: { app: 'web', group: 'two' } }),
+      'routegates/yard/gate': gateDigest({}, { uid: 'yard-uid' }),
+      'pods/yard/web-0': podDigest(),
+    });
+    await made.ownersSynced(null);
+    made.affected();
+    await made.ownersSynced('owners.example.com');
+    expect(made.affected()).toEqual(['pod/shop/other-0', 'pod/shop/web-0', 'service/shop/web']);
+    await made.put({ 'owners.example.com//one': ownerDigest() });
+    expect(made.affected()).toEqual(['pod/shop/web-0', 'service/shop/web']);
+    await made.put({ 'owners.example.com/yard/two': ownerDigest() });
+    expect(made.affected()).toEqual([]);
+  });
+
   const owned = async (change: object = {}) =>
     (await shop({ groupResource: ownedBy(change) })).ownersSynced();
   const require = { 'spec.type': 'egress' };

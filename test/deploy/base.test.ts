@@ -66,13 +66,21 @@ describe('the replicas', () => {
   });
 
   test('their environment is made of flags that exist, with values that are allowed', () => {
-    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL'];
+    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_OPTIONS'];
     expect(container.env.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
     const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     expect(readRunConfig({}, env)).toMatchObject({
       streamReplicas: 3,
       http: { port: container.ports[0]?.containerPort },
     });
+  });
+
+  test('their heap leaves a third of the memory that they may use to what lies outside of it', () => {
+    const { NODE_OPTIONS = '' } = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
+    const megabytes = (text: string | undefined) => Number(/\d+/.exec(text ?? '')?.[0]);
+    const heap = megabytes(/--max-old-space-size=\d+/.exec(NODE_OPTIONS)?.[0]);
+    expect(heap).toBeGreaterThan(0);
+    expect(heap).toBeLessThan((megabytes(container.resources.limits.memory) * 2) / 3);
   });
 
   test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(

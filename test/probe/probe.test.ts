@@ -1,4 +1,5 @@
 /** Rounds of calls through Services that answer, lie, hang and break off. */
+import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { parseAddress } from '../../src/kube/address.ts';
@@ -20,9 +21,10 @@ async function serve(...backends: Backend[]): Promise<FakeService> {
   return service;
 }
 
-function createProber(clock: Clock = systemClock, inFlight = 64) {
+function createProber(clock: Clock = systemClock, inFlight = 64, lookup?: LookupFunction) {
   const limiter = createLimiter({ inFlight, waiting: 1_000 });
-  return { limiter, sampler: createSampler({ clock, limiter, parseAddress }) };
+  const parts = { clock, limiter, parseAddress, ...(lookup === undefined ? {} : { lookup }) };
+  return { limiter, sampler: createSampler(parts) };
 }
 
 const { signal } = new AbortController();
@@ -43,6 +45,39 @@ async function sample(url: string, more: Partial<Round> = {}, prober = createPro
   const result = await prober.sampler.sample(round, { signal, onHealthy: (ip) => healthy.push(ip) });
   return { ...result, healthy };
 }
+
+describe('with a lookup of its own', () => {
+  const name = 'web.shop.svc.cluster.local';
+
+  test('a Service is asked by its name at the address that the lookup tells, anew for each call', async () => {
+    const { url, requests } = await serve(pod('10.0.0.1'));
+    const asked: string[] = [];
+    const lookup: LookupFunction = (host, _options, callback) => {
+      asked.push(host);
+      callback(null, [{ address: '127.0.0.1', family: 4 }]);
+    };
+    const named = url.replace('127.0.0.1', name);
+    const { healthy } = await sample(
+      named,
+      { calls: 3, wanted: ['10.0.0.9'] },
+      createProber(systemClock, 64, lookup),
+    );
+    expect(healthy).toEqual(['10.0.0.1']);
+    expect(requests.map(({ headers }) => headers.host?.split(':')[0])).toEqual([name, name, name]);
+    expect(asked).toEqual([name, name, name]);
+  });
+
+  test('a name that leads nowhere counts as unreachable, and says so', async () => {
+    const lookup: LookupFunction = (host, _options, callback) =>
+      callback(Object.assign(new Error(`queryA ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), []);
+    const { summary } = await sample(
+      `http://${name}:80/`,
+      { calls: 3 },
+      createProber(systemClock, 64, lookup),
+    );
+    expect(summary).toMatchObject({ healthy: [], unreachable: 3, lastError: expect.stringContaining(name) });
+  });
+});
 
 test('each Pod that answers is told once, as it is seen, whoever was hoped for', async () => {
   const { url } = await serve(pod('10.0.0.1'), pod('10.0.0.2'));

@@ -1,0 +1,55 @@
+/**
+ * The part of Tailscale's operator that decides who is behind an egress Service: it lists the proxies of the group whose
+ * containers run, whatever their readiness gates say, and takes them off when they are deleted.
+ */
+import { startInformer } from '../../src/dev/informer.ts';
+import { isDeleting, isTrue, type PodObject } from '../../src/dev/objects.ts';
+import type { DevPart, DevParts } from '../../src/dev/parts.ts';
+import { createReconciler } from '../../src/dev/reconciler.ts';
+import { hasCode } from '../../src/errors.ts';
+import type { KubeObject } from '../../src/kube/port.ts';
+import {
+  endpointSlices,
+  pods as podResource,
+  services as serviceResource,
+} from '../../src/kube/resources.ts';
+import { egressSlice, namespace } from './tailscale-objects.ts';
+
+const groupOfPod = (pod: KubeObject) => pod.metadata.labels?.['tailscale.com/parent-resource'];
+
+export function startOperator(basics: Omit<DevParts, 'namespace'>): DevPart {
+  const parts = { ...basics, namespace };
+  const { kube } = parts;
+  const reconcile = async (key: string, signal: AbortSignal) => {
+    const service = services.get(key);
+    if (service === undefined || isDeleting(service)) return;
+    const group = service.metadata.labels?.['tailscale.com/proxy-group'];
+    const proxies = pods
+      .all()
+      .filter((pod) => groupOfPod(pod) === group && isTrue(pod, 'ContainersReady') && !isDeleting(pod));
+    const slice = egressSlice(service, proxies);
+    try {
+      await kube.create(endpointSlices, slice, signal);
+    } catch (thrown) {
+      if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+      await kube.replace(endpointSlices, slice, signal);
+    }
+  };
+  const queue = createReconciler({ ...parts, name: 'tailscale', reconcile });
+  const wakeAll = () => {
+    for (const { metadata } of services.all()) queue.enqueue(`${namespace}/${metadata.name}`);
+  };
+  const services = startInformer<KubeObject>({
+    ...parts,
+    resource: serviceResource,
+    labelSelector: 'tailscale.com/svc-type=egress',
+    onChange: wakeAll,
+  });
+  const pods = startInformer<PodObject>({ ...parts, resource: podResource, onChange: wakeAll });
+  return {
+    async stop() {
+      await Promise.all([services.stop(), pods.stop()]);
+      await queue.stop();
+    },
+  };
+}

@@ -161,7 +161,7 @@ export const mutations: readonly Mutation[] = [
     name: 'actors are told facts before the picture is complete',
     changes: [
       {
-        file: 'src/actors/router.ts',
+        file: 'src/actors/routes-join.ts',
         find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
         replace: 'return needed.length > 0;',
       },

@@ -76,11 +76,13 @@ describe('the replicas', () => {
   });
 
   test('their heap leaves a third of the memory that they may use to what lies outside of it', () => {
+    const units: Readonly<Record<string, number>> = { Mi: 1, Gi: 1024 };
     const { NODE_OPTIONS = '' } = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     const megabytes = (text: string | undefined) => Number(/\d+/.exec(text ?? '')?.[0]);
     const heap = megabytes(/--max-old-space-size=\d+/.exec(NODE_OPTIONS)?.[0]);
     expect(heap).toBeGreaterThan(0);
-    expect(heap).toBeLessThan((megabytes(container.resources.limits.memory) * 2) / 3);
+    const { memory = '' } = container.resources.limits;
+    expect(heap).toBeLessThan((megabytes(memory) * (units[memory.slice(-2)] ?? 0) * 2) / 3);
   });
 
   test.each(['startupProbe', 'livenessProbe', 'readinessProbe'])(

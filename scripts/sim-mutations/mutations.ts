@@ -125,14 +125,9 @@ export const mutations: readonly Mutation[] = [
     name: 'an answer is credited to whoever asked, not to whoever answered',
     changes: [
       {
-        file: 'src/machines/service.ts',
-        find: 'context.wants.some((want) => want.ip === event.ip),',
-        replace: 'context.wants.length > 0,',
-      },
-      {
         file: 'src/machines/service-context.ts',
-        find: "event.type === 'sample.answered' ? context.wants.findLast((want) => want.ip === event.ip) : undefined",
-        replace: "event.type === 'sample.answered' ? context.wants.at(-1) : undefined",
+        find: 'return [...new Set([ip, ...also])].flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);',
+        replace: 'return [...new Set([ip, ...also])].flatMap(() => wants.at(-1) ?? []);',
       },
     ],
   },

@@ -4,8 +4,10 @@
  * The effect's outcome comes back as an event (I4); an effect may run again after a crash and must then change nothing (I5).
  */
 import type { ActorId } from '../ids.ts';
+import { type DomainEffect, domainEffectTypes, stepFailure } from './domain-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
+import { type IssuerEffect, issuerEffectTypes } from './issuer-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {
@@ -63,7 +65,13 @@ export interface KubeEventWrite {
   readonly at: number;
 }
 
-export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite;
+export type Effect =
+  | MessageSend
+  | PodConditionPatch
+  | RouteSample
+  | KubeEventWrite
+  | DomainEffect
+  | IssuerEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -72,6 +80,8 @@ export const effectTypes = [
   'pod-condition.patch',
   'route.sample',
   'kube-event.write',
+  ...domainEffectTypes,
+  ...issuerEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -81,8 +91,22 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
       return { type: 'condition.refused', reason: 'error', message };
     case 'route.sample':
       return { type: 'sample.failed', round: effect.round, message };
+    case 'certificate.inspect':
+      return { type: 'inspection.failed', attempt: effect.attempt, message };
+    case 'acme.order':
+    case 'acme.authorize':
+    case 'acme.finalize':
+    case 'certificate.store':
+      return stepFailure(effect, message);
+    case 'ari.fetch':
+      return { type: 'ari.unavailable', fingerprint: effect.fingerprint, retryAfterMs: null };
+    case 'issuer.verify':
+      return { type: 'issuer.failed', check: effect.check, outcome: 'down', message, retryAfterMs: null };
     case 'message.send':
     case 'kube-event.write':
+    case 'pending.discard':
+    case 'domain.report':
+    case 'issuer.report':
       return { type: 'effect.settled', effect: effect.type, error: message };
   }
 }

@@ -4,6 +4,8 @@
  * A changed state name or context field means a new version here and a step in `migrations.ts`.
  */
 import type { AnyStateMachine } from 'xstate';
+import { domainDescription, domainMachine, domainVersion } from './domain.ts';
+import { issuerDescription, issuerMachine, issuerVersion } from './issuer.ts';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
@@ -37,6 +39,23 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: serviceMachine,
     durable: true,
     createdBy: ['service.observed'],
+  },
+  domain: {
+    name: 'domain',
+    version: domainVersion,
+    description: domainDescription,
+    machine: domainMachine,
+    durable: true,
+    createdBy: ['domain.observed'],
+  },
+  issuer: {
+    name: 'issuer',
+    version: issuerVersion,
+    description: issuerDescription,
+    machine: issuerMachine,
+    durable: true,
+    // A domain may hear of its Issuer before the Issuer's own shard does.
+    createdBy: ['issuer.observed', 'permit.asked'],
   },
   shard: {
     name: 'shard',

@@ -3,6 +3,7 @@ import { effectTypes } from '../../src/machines/effects.ts';
 import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
+import { domainSample, issuerSample } from './certificate-samples.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
@@ -111,6 +112,8 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'message.send', error: null },
     ],
   },
+  domain: domainSample,
+  issuer: issuerSample,
   watch: {
     input: { resource: 'pods', namespace: null },
     effectTypes: watchEffectTypes,

@@ -1,0 +1,74 @@
+/**
+ * What the charts of certificates are told: facts of a domain and of an Issuer, and the public part of a certificate.
+ *
+ * A domain's facts name its Issuer and what the chart decides by; servers, authorities and the names of Secrets that hold keys are
+ * looked up by the effects, so that a hundred thousand records stay small. Nothing in this file is secret (I9).
+ */
+
+/** Where a certificate is to be stored. */
+export interface Target {
+  readonly namespace: string;
+  readonly secretName: string;
+}
+
+/** An object that asks for the host. */
+export interface DomainSource {
+  readonly kind: 'Domain' | 'Service' | 'Ingress';
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+}
+
+export interface DomainIssuer {
+  readonly name: string;
+  /** `<uid>/<generation>`: changes with each change of the specification. */
+  readonly version: string;
+  readonly kind: 'acme' | 'ca';
+  readonly challenge: 'http01' | 'dns01' | null;
+}
+
+/** What stands in a Secret of ours, as the world shows it. */
+export interface StoredSecret extends Target {
+  /** SHA-256 of the certificate; null: the Secret is not there, or what it holds is broken. */
+  readonly fingerprint: string | null;
+}
+
+export interface DomainFacts {
+  /** Oldest first. */
+  readonly sources: readonly DomainSource[];
+  /** One for each distinct Secret that the sources name, oldest source first. */
+  readonly targets: readonly Target[];
+  readonly issuer: DomainIssuer | null;
+  /** For people, why there is no Issuer; empty if there is one. */
+  readonly issuerMissing: string;
+  /** The domain that an authority counts its limits by (public suffix and one label). */
+  readonly registered: string;
+  readonly secrets: readonly StoredSecret[];
+}
+
+/** The public part of a certificate. Times in ms since the epoch. */
+export interface CertificateFacts {
+  /** SHA-256 of the certificate, hexadecimal. */
+  readonly fingerprint: string;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  /** Names the certificate to the authority's renewal information (RFC 9773); null if it cannot be named. */
+  readonly ariId: string | null;
+}
+
+export interface IssuerBudget {
+  readonly ordersPer3h: number;
+  readonly certificatesPerDomainPer7d: number;
+  readonly duplicatesPer7d: number;
+}
+
+export interface IssuerFacts {
+  readonly uid: string;
+  readonly generation: number;
+  readonly kind: 'acme' | 'ca';
+  /** Why the specification cannot be used; null if it can. */
+  readonly invalid: string | null;
+  /** null: no limits. */
+  readonly budget: IssuerBudget | null;
+}

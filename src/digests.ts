@@ -2,8 +2,10 @@
  * Digests: the few fields of a Kubernetes object that some chart needs, as they stand in the `world` stream (I10).
  *
  * `kube/digest.ts` makes them, `actors/world.ts` joins them. A digest carries uid and resourceVersion, so that a stale or
- * a new object under an old name is told apart. No Secret and no environment value is ever part of one (I9).
+ * a new object under an old name is told apart. No environment value and nothing of a Secret but the public part of a certificate is
+ * ever part of one (I9).
  */
+import type { CertificateDigest } from './digests-certificates.ts';
 
 export type IpFamily = 'IPv4' | 'IPv6';
 
@@ -26,7 +28,7 @@ export interface LabelSelector {
   }>;
 }
 
-interface DigestBase {
+export interface DigestBase {
   readonly uid: string;
   readonly resourceVersion: string;
   /** Milliseconds since the epoch. */
@@ -57,6 +59,14 @@ export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
   readonly clusterIPs: readonly Address[];
   readonly ports: readonly ServicePortDigest[];
+  /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
+  readonly serve?: ServeDigest;
+}
+
+export interface ServeDigest {
+  readonly hosts: readonly string[];
+  /** Why the annotation cannot be read; the hosts are then those of the last one that could. null: it can. */
+  readonly invalid: string | null;
 }
 
 export interface EndpointSliceDigest extends DigestBase {
@@ -125,7 +135,8 @@ export type Digest =
   | EndpointSliceDigest
   | RouteGateDigest
   | GroupResourceDigest
-  | SyncedDigest;
+  | SyncedDigest
+  | CertificateDigest;
 
 /**
  * The name of a watched resource: how it is addressed in `world.<resource>.<ns>.<name>`, in metrics and in the watch fence:

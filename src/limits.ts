@@ -128,6 +128,26 @@ export const limits = {
   devKeepAliveMs: 120_000,
   /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
   devControllerBatch: 256,
+  /** Connections to one certificate authority: ten orders are in work at one time. */
+  acmeConnections: 16,
+  /** One answer of a certificate authority, ms; issuing itself is asked for again and again. */
+  acmeRequestMs: 20_000,
+  /** Bytes of one answer of a certificate authority: a chain of ten large certificates fits many times. */
+  acmeAnswerBytes: 1024 * 1024,
+  /** One call of a DNS-01 webhook, ms: it answers when the record is published. */
+  acmeWebhookMs: 90_000,
+  /** The answer to an HTTP-01 challenge stays for so long, s: longer than any attempt. */
+  challengeSeconds: 900,
+  /** Requests for unknown tokens that are looked up in NATS at one time; more get 503. */
+  challengeLookups: 32,
+  /** Order at an authority, ms. */
+  acmeOrderMs: 55_000,
+  /** Proof of control, ms: DNS may take minutes. */
+  acmeAuthorizeMs: 205_000,
+  /** Issuance, ms. */
+  acmeFinalizeMs: 115_000,
+  /** Verification of an Issuer, ms. */
+  issuerVerifyMs: 45_000,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */

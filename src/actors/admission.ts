@@ -7,6 +7,7 @@
 import * as v from 'valibot';
 import { OrreryError } from '../errors.ts';
 import type { ActorKind } from '../ids.ts';
+import { domainAdmission, issuerAdmission } from './admission-certificates.ts';
 import type { PlainEvent } from './host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
@@ -31,6 +32,8 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
     }),
   },
+  domain: domainAdmission,
+  issuer: issuerAdmission,
   service: {
     'service.recheck': v.object({ type: v.literal('service.recheck') }),
     'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),

@@ -21,6 +21,13 @@ import type {
 } from '../digests.ts';
 import { OrreryError } from '../errors.ts';
 import { parseAddress } from './address.ts';
+import {
+  domainDigest,
+  ingressDigest,
+  issuerDigest,
+  secretDigest,
+  serveDigest,
+} from './digest-certificates.ts';
 import type { KubeObject } from './port.ts';
 import { readRouteGateSpec } from './route-gate.ts';
 
@@ -55,7 +62,12 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
 }
 
 /** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
-const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {};
+const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {
+  'domains.orrery.dev': (object) => domainDigest(object, base(object)),
+  'issuers.orrery.dev': (object) => issuerDigest(object, base(object)),
+  'ingresses.networking.k8s.io': (object) => ingressDigest(object, base(object)),
+  secrets: (object) => secretDigest(object, base(object)),
+};
 
 /** Whether the world holds every object of the resource. */
 export function isWhole(resource: ResourceName): boolean {
@@ -88,6 +100,7 @@ export function serviceDigest(object: KubeObject): ServiceDigest {
     // "None" (headless) and "" are no addresses and fall out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+    ...serveDigest(object),
   };
 }
 

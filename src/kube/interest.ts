@@ -2,7 +2,7 @@
  * Which objects the world holds, as RouteGates ask for them (I10), and what their digests must tell.
  *
  * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a serviceSelector
- * in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate. RouteGates, and the kinds that other
+ * in their namespace selects, and those that want hosts served. EndpointSlices: those of a Service, in namespaces with a gate. RouteGates, and the kinds that other
  * charts are made of (`isWhole`): all. Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster if they have none.
  * Absent: everything else. The version of a gate is that of `actors/groups.ts`: `<uid>/<generation>`.
  */
@@ -84,7 +84,7 @@ export function createInterest(resource: KubeResource): Interest {
       return interestText(digestsOf(entry.namespace)) === toldBefore ? 'wanted' : 'digests';
     },
     wants(namespace, digest) {
-      if (isWhole(name)) return true;
+      if (isWhole(name) || (digest.kind === 'services' && digest.serve !== undefined)) return true;
       for (const { spec } of gatesFor(gates, resource, namespace))
         if (isWantedBy(spec, digest, resource)) return true;
       return false;

@@ -8,7 +8,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Digest, SyncedDigest, WorldEntry } from '../digests.ts';
+import type { ChallengeDigest } from '../digests-certificates.ts';
 import { limits } from '../limits.ts';
+import { carriedOver } from './digest-certificates.ts';
 import type { Interest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';
 
@@ -20,7 +22,11 @@ export interface Seen {
 }
 
 /** The object digests: those that name an object of Kubernetes. */
-type ObjectDigest = Exclude<Digest, SyncedDigest>;
+type ObjectDigest = Exclude<Digest, SyncedDigest | ChallengeDigest>;
+
+function isOfObject(digest: Digest): digest is ObjectDigest {
+  return digest.kind !== 'synced' && digest.kind !== 'challenge';
+}
 
 export interface PictureOptions {
   /** As it stands in `world.<resource>.<ns>.<name>`. */
@@ -94,10 +100,11 @@ export function createPicture(options: PictureOptions): Picture {
       },
     };
   };
-  const put = ({ namespace, name: objectName, digest }: Seen) => {
-    if (digest.kind === 'synced') return;
+  const put = ({ namespace, name: objectName, digest: seen }: Seen) => {
+    if (!isOfObject(seen)) return;
     const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(objectName);
+    const digest = carriedOver(before ?? known.get(keyOf(namespace, objectName)), seen);
     if (before !== undefined && isOlder(digest, before)) return;
     objects.set(namespace, inNamespace.set(objectName, digest));
     if (before === undefined || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
@@ -115,7 +122,7 @@ export function createPicture(options: PictureOptions): Picture {
   return {
     adopt(entries, heldStatement) {
       for (const { namespace, name: objectName, digest } of entries) {
-        if (digest !== null && digest.kind !== 'synced') known.set(keyOf(namespace, objectName), digest);
+        if (digest !== null && isOfObject(digest)) known.set(keyOf(namespace, objectName), digest);
       }
       knownStatement = heldStatement;
     },
@@ -123,7 +130,7 @@ export function createPicture(options: PictureOptions): Picture {
     remove({ namespace, name: objectName, digest }) {
       const before = objects.get(namespace)?.get(objectName);
       // The end of an earlier object of that name says nothing about this one.
-      if (before !== undefined && digest.kind !== 'synced' && before.uid === digest.uid)
+      if (before !== undefined && isOfObject(digest) && before.uid === digest.uid)
         drop(namespace, objectName);
     },
     replace(namespace, listed) {

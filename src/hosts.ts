@@ -1,0 +1,77 @@
+/**
+ * Host names of certificates: their one canonical form, and which of them an Issuer allows.
+ *
+ * Pure. Absent: whether the host exists, and public suffixes (actors/registered-domain.ts).
+ */
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { sha256Hex } from './certificates.ts';
+
+/** RFC 1035: characters of a whole name, and of one label. */
+const hostCharsMax = 253;
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * The host in lower case, IDNA-encoded, without a trailing dot; a wildcard keeps its `*.`.
+ *
+ * @returns `{ invalid }` with the reason for people
+ */
+export function readHost(text: string): string | { readonly invalid: string } {
+  const trimmed = text.trim();
+  const isWildcard = trimmed.startsWith('*.');
+  const given = trimmed.slice(isWildcard ? 2 : 0).replace(/\.$/, '');
+  const ascii = domainToASCII(given).replace(/\.$/, '');
+  const labels = ascii.split('.');
+  if (ascii === '' || isIP(ascii.replace(/^\[|\]$/g, '')) !== 0 || !labels.every((one) => label.test(one))) {
+    return { invalid: `"${text.slice(0, 80)}" is no host name` };
+  }
+  if (/^[0-9]+$/.test(labels.at(-1) ?? '')) return { invalid: `"${text.slice(0, 80)}" is no host name` };
+  const host = isWildcard ? `*.${ascii}` : ascii;
+  return host.length > hostCharsMax
+    ? { invalid: `"${host.slice(0, 80)}…" is too long for a host name` }
+    : host;
+}
+
+/**
+ * Whether a pattern of an Issuer's `spec.domains` allows the host: `*` stands for one label, `**` for one or more. The host's own
+ * wildcard label is matched by `*` and `**` only.
+ */
+export function allows(pattern: string, host: string): boolean {
+  return matches(pattern.toLowerCase().replace(/\.$/, '').split('.'), host.split('.'));
+}
+
+function matches(pattern: readonly string[], host: readonly string[]): boolean {
+  const [first, ...rest] = pattern;
+  if (first === undefined) return host.length === 0;
+  if (host.length === 0) return false;
+  if (first === '**') return matches(rest, host.slice(1)) || matches(pattern, host.slice(1));
+  return (first === '*' || first === host[0]) && matches(rest, host.slice(1));
+}
+
+/** The pattern in the form in which hosts are compared, or why it is none. */
+export function readPattern(text: string): string | { readonly invalid: string } {
+  const parts = text.trim().replace(/\.$/, '').split('.');
+  const stars = parts.filter((part) => part === '*' || part === '**').length;
+  const plain = parts.filter((part) => part !== '*' && part !== '**').join('.');
+  if (plain === '') return stars > 0 ? parts.join('.') : { invalid: 'a pattern must not be empty' };
+  const host = readHost(plain);
+  if (typeof host !== 'string' || host.startsWith('*'))
+    return { invalid: `"${text}" is no pattern of host names` };
+  const labels = host.split('.');
+  return parts.map((part) => (part === '*' || part === '**' ? part : (labels.shift() ?? ''))).join('.');
+}
+
+/** The value of the label `orrery.dev/domain`: the host where that is a legal value, else a readable prefix and a hash. */
+export function hostLabel(host: string): string {
+  if (host.length <= 63 && /^[a-z0-9]/.test(host)) return host;
+  const readable = host
+    .replace(/^\*\./, 'wildcard.')
+    .slice(0, 46)
+    .replace(/[^a-z0-9]+$/, '');
+  return `${readable}-${sha256Hex(host).slice(0, 16)}`;
+}
+
+/** The name of the host's Secret where none is given; a wildcard's is legal, too. */
+export function secretNameOf(host: string): string {
+  return host.startsWith('*.') ? `wildcard.${host.slice(2)}` : host;
+}

@@ -18,6 +18,7 @@ const roots = [
   'V1DeleteOptions',
   'V1Deployment',
   'V1EndpointSlice',
+  'V1Ingress',
   'V1Lease',
   'V1Namespace',
   'V1Node',

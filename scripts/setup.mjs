@@ -3,13 +3,14 @@
  *
  * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent when all is there;
  * otherwise it says what it installs and where. Everything stays inside the working copy (`node_modules/`, `.tools/`);
- * to undo it, remove the two folders.
+ * to undo it, remove the two folders. `--tests`: also what only tests need.
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
 import { ensurePackages } from './setup/packages.mjs';
+import { ensurePebble } from './setup/pebble.mjs';
 import { SetupError } from './setup/run.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -18,6 +19,7 @@ try {
   ensurePackages(root);
   ensureNode(root);
   ensureNatsServer(root, process.env);
+  if (process.argv.includes('--tests')) ensurePebble(root, process.env);
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   process.stderr.write(`setup: ${error.message}\n`);

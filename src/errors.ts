@@ -35,7 +35,10 @@ export const errorCodes = {
   KUBE_NOT_FOUND: ['terminal', 'The object does not exist (404).'],
   KUBE_REFUSED: ['terminal', 'The Kubernetes API refused the request (4xx).'],
   ACME_UNREACHABLE: ['transient', 'A certificate authority did not answer, or not sensibly.'],
-  ACME_LIMITED: ['transient', 'A certificate authority asked to wait (rate limit, 429, 503 with Retry-After).'],
+  ACME_LIMITED: [
+    'transient',
+    'A certificate authority asked to wait (rate limit, 429, 503 with Retry-After).',
+  ],
   ACME_REFUSED: ['terminal', 'A certificate authority refused a request, or a proof of control failed.'],
   CERTIFICATE_UNUSABLE: ['terminal', 'A certificate, a key or a Secret that holds one cannot be used.'],
   EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],

@@ -3,7 +3,7 @@
  *
  * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are those of the
  * contract and in base units; label values come from closed sets (kinds, states, codes, resources), never from names of
- * objects, so their number is bounded (I6). docs/operating.md lists them from `metricTable`.
+ * objects, so their number is bounded (I6) – but for the hosts of certificates, whose contract names them. docs/operating.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { shardCount } from './limits.ts';
@@ -32,11 +32,28 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_certificate_expiry_timestamp_seconds: [
+    'gauge',
+    ['host'],
+    'When the stored certificate of a host ends; told by the replica that owns the host.',
+  ],
+  orrery_certificate_attempts_total: [
+    'counter',
+    ['outcome'],
+    'Attempts to obtain a certificate: issued, refused, rate_limited, authority_down, failed (for good), cluster (Kubernetes or NATS).',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
 type MetricType = 'counter' | 'gauge' | 'histogram';
 export type MetricName = keyof typeof metricTable;
+export type CertificateOutcome =
+  | 'issued'
+  | 'refused'
+  | 'rate_limited'
+  | 'authority_down'
+  | 'failed'
+  | 'cluster';
 export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted';
 
 /** What is not counted as it happens but looked up when somebody asks for the metrics. */
@@ -45,6 +62,8 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  /** Ends of stored certificates, ms since the epoch. */
+  certificates(): Iterable<{ readonly host: string; readonly notAfter: number }>;
 }
 
 export interface Metrics {
@@ -57,6 +76,7 @@ export interface Metrics {
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
   podGateWait(seconds: number): void;
+  certificateAttempt(outcome: CertificateOutcome): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -85,6 +105,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const attempts = counter('orrery_certificate_attempts_total');
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -95,6 +116,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
     podGateWait: (seconds) => gateWaits.observe(seconds),
+    certificateAttempt: (outcome) => attempts.inc({ outcome }),
     observe: (next) => {
       source = next;
     },
@@ -110,6 +132,14 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { kind, state, count } of source()?.actors() ?? []) this.inc({ kind, state }, count);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_certificate_expiry_timestamp_seconds'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { host, notAfter } of source()?.certificates() ?? []) this.set({ host }, notAfter / 1000);
     },
   });
   new Gauge({

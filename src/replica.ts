@@ -4,11 +4,13 @@
  */
 
 import { everybodyMay } from './access.ts';
+import { type ChallengeServer, startChallengeServer } from './acme/challenge-server.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
+import { certificateExpiries, certificateParts, countAttempt } from './certificate-parts.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
@@ -19,6 +21,7 @@ import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
 import type { KubePort } from './kube/port.ts';
+import { type SourceWarning, SourceWarnings } from './kube/source-warnings.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
@@ -73,12 +76,21 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
       warn: warnAboutGate(kube, config.replica),
     }),
+    sourceWarnings: new SourceWarnings({
+      kube,
+      log,
+      clock: systemClock,
+      world: engine.world,
+      warn: warnAboutSource(kube, config.replica),
+    }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
   metrics.observe(gauges(engine));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
+  const { board } = certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock });
+  const challenges = startChallengeServer({ listen: config.acmeHttp, board, clock: systemClock, log });
   const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop)]);
@@ -92,7 +104,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log }) };
+  return { http: http.address, ended: end(stop, { engine, control, http, challenges, bus, kube, log }) };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -126,8 +138,9 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     limiter,
     replica: config.replica,
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
+    certificates: certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock }),
   });
-  return new Engine({
+  const engine: Engine = new Engine({
     ...basics,
     bus,
     subjects,
@@ -139,8 +152,12 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
-    onStep: (transition, context) => observeGateWait(metrics, transition, context),
+    onStep(transition, context) {
+      observeGateWait(metrics, transition, context);
+      countAttempt(metrics, transition, context);
+    },
   });
+  return engine;
 }
 
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
@@ -176,6 +193,7 @@ function gauges(engine: Engine) {
     *ownedShards() {
       for (const { shard, phase } of engine.shards.open()) if (phase === 'active') yield shard;
     },
+    certificates: () => certificateExpiries(engine),
   };
 }
 
@@ -214,6 +232,15 @@ function warnAboutGate(kube: KubePort, replica: string) {
   };
 }
 
+function warnAboutSource(kube: KubePort, replica: string) {
+  const write = kubeEventWrite(kube, { replica });
+  return ({ regarding, reason, note, key }: SourceWarning, signal: AbortSignal) => {
+    const event = { type: 'kube-event.write', regarding, eventType: 'Warning', reason, note } as const;
+    const context = { key, actor: 'domain/_/_', signal, emit: () => {} } as const;
+    return write({ ...event, at: systemClock.now() }, context);
+  };
+}
+
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
@@ -241,6 +268,7 @@ async function end(
     readonly engine: Engine;
     readonly control: { stop(): void };
     readonly http: HttpServer;
+    readonly challenges: ChallengeServer;
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;
@@ -250,6 +278,7 @@ async function end(
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
   parts.control.stop();
+  await parts.challenges.close();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();

@@ -14,11 +14,13 @@ import type { Clock } from './clock.ts';
 import type { WorldEntry } from './digests.ts';
 import { asError } from './errors.ts';
 import type { GateStatusKeeper } from './kube/gate-status.ts';
+import { labelled } from './kube/labelled.ts';
 import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
 import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
-import { endpointSlices, pods, routeGates, services } from './kube/resources.ts';
+import { endpointSlices, pods, routeGates, secrets, services } from './kube/resources.ts';
+import type { SourceWarnings } from './kube/source-warnings.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Random } from './random.ts';
 
@@ -33,6 +35,7 @@ export interface WatchParts {
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
   readonly gateStatus: GateStatusKeeper;
+  readonly sourceWarnings: SourceWarnings;
 }
 
 /** A kind as a manifest names it. */
@@ -44,14 +47,23 @@ interface NamedKind {
 /** Kinds that every cluster has, and our own that nothing works without. */
 const constantKinds = [routeGates, pods, services, endpointSlices];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
-const optionalKinds: readonly NamedKind[] = [];
+const optionalKinds: readonly NamedKind[] = [
+  { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer' },
+  { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain' },
+  { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' },
+];
 
 /** Holdings of the kinds that are always watched. */
 export function constantWatches(parts: WatchParts, ownership: () => Ownership): HoldingSpec[] {
   const constant = constantKinds.map((resource) =>
     holding(parts, ownership, (onLost) => createMirror({ ...mirrorOptions(parts, onLost), resource })),
   );
-  return [...constant, ...optionalKinds.map((named) => optionalHolding(parts, ownership, named))];
+  // Of Secrets those alone that hold a certificate of ours; the API server leaves out all others.
+  const ours = holding(parts, ownership, (onLost) => {
+    const options = mirrorOptions(parts, onLost);
+    return createMirror({ ...options, kube: labelled(parts.kube, 'orrery.dev/domain'), resource: secrets });
+  });
+  return [...constant, ours, ...optionalKinds.map((named) => optionalHolding(parts, ownership, named))];
 }
 
 function optionalHolding(parts: WatchParts, ownership: () => Ownership, named: NamedKind): HoldingSpec {
@@ -112,13 +124,13 @@ function holding(
   create: (onLost: () => void) => Mirror,
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
-  const isOfGates = mirror.name === routeGates.plural;
+  const keepers = keepersOf(parts, mirror.name);
   let current = 0;
   // The end of an old reign must not end the new one.
   const end = (fence: number) => {
     if (fence !== current) return;
     current = 0;
-    if (isOfGates) parts.gateStatus.stop();
+    for (const keeper of keepers) keeper.stop();
     mirror.stop();
   };
   return {
@@ -138,10 +150,16 @@ function holding(
         });
       },
       open: () => {
-        if (isOfGates) parts.gateStatus.start();
+        for (const keeper of keepers) keeper.start();
       },
       drain: async (fence) => end(fence),
       drop: end,
     },
   };
+}
+
+/** What the replica that mirrors the kind keeps beside it. */
+function keepersOf({ gateStatus, sourceWarnings }: WatchParts, mirror: string) {
+  if (mirror === routeGates.plural) return [gateStatus];
+  return mirror === 'orrery.dev/v1alpha1/Domain' ? [sourceWarnings] : [];
 }

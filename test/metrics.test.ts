@@ -41,12 +41,14 @@ test('gauges show what is so now: an actor that left a state is not counted ther
     ],
     mailboxes: () => [{ shard: 3, depth: 7 }],
     ownedShards: () => [3],
+    certificates: () => [{ host: 'app.example.com', notAfter: 1_700_000_000_000 }],
   });
   const before = await body(metrics);
   expect(before).toContain('orrery_actors{kind="pod",state="proving"} 3');
   expect(before).toContain('orrery_mailbox_depth{shard="3"} 7');
   expect(before).toContain('orrery_shard_owner{shard="3"} 1');
   expect(before).toContain('orrery_shard_owner{shard="4"} 0');
+  expect(before).toContain('orrery_certificate_expiry_timestamp_seconds{host="app.example.com"} 1700000000');
   state = 'ready';
   const after = await body(metrics);
   expect(after).toContain('orrery_actors{kind="pod",state="ready"} 3');

@@ -147,7 +147,9 @@ function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthor
 
 /** The library keeps the directory; it has no word for its newer entries. */
 function directoryOf(client: Client): Promise<Record<string, unknown>> {
-  return (client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } }).http.getDirectory();
+  return (
+    client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } }
+  ).http.getDirectory();
 }
 
 /** The library, once, with our HTTP under it. It is loaded when the first account is opened: most processes never need it. */
@@ -173,7 +175,8 @@ async function adapter(config: LibraryRequest) {
   if (!call) throw new OrreryError('INVARIANT', 'the ACME library calls only on our behalf');
   const method = config.method.toUpperCase() as 'GET' | 'HEAD' | 'POST';
   const nonce = method === 'HEAD' ? call.nonces.pop() : undefined;
-  if (nonce !== undefined) return libraryAnswer({ status: 200, headers: { 'replay-nonce': nonce }, body: '' }, config);
+  if (nonce !== undefined)
+    return libraryAnswer({ status: 200, headers: { 'replay-nonce': nonce }, body: '' }, config);
   const answer = await call.http(
     {
       method,
@@ -185,7 +188,8 @@ async function adapter(config: LibraryRequest) {
     call.signal,
   );
   keepNonce(call, method, answer);
-  if (answer.status >= 400 && !isBadNonce(answer)) throw answerError(answer, placeOf(config.url), call.clock.now());
+  if (answer.status >= 400 && !isBadNonce(answer))
+    throw answerError(answer, placeOf(config.url), call.clock.now());
   return libraryAnswer(answer, config);
 }
 

@@ -4,7 +4,7 @@
  * Owns the connections. Promises: a call ends when its signal is aborted, after its time, or past its size; redirects are not
  * followed; what does not come to an answer is ACME_UNREACHABLE. Absent: retries, and what an answer means (problem.ts).
  */
-import { Agent as HttpAgent, type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { asError, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';

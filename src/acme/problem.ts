@@ -29,7 +29,10 @@ export function readProblem(value: unknown): Problem | null {
   if (typeof type !== 'string') return null;
   // The sort of a compound problem is that of its first part (RFC 8555 6.7.1).
   const first: Problem | null = Array.isArray(subproblems) ? readProblem(subproblems[0]) : null;
-  const own = { type: type.replace(prefix, ''), detail: typeof detail === 'string' ? detail.slice(0, 500) : '' };
+  const own = {
+    type: type.replace(prefix, ''),
+    detail: typeof detail === 'string' ? detail.slice(0, 500) : '',
+  };
   return first !== null && own.type === 'compound' ? first : own;
 }
 
@@ -41,13 +44,19 @@ export function readProblem(value: unknown): Problem | null {
 export function answerError({ status, headers, body }: HttpAnswer, place: string, now: number): OrreryError {
   const problem = readProblem(parsed(body));
   const retryAfterMs = readRetryAfter(headers['retry-after'], now);
-  const said = problem === null ? '' : `: ${problem.type}${problem.detail === '' ? '' : ` (${problem.detail})`}`;
+  const said =
+    problem === null ? '' : `: ${problem.type}${problem.detail === '' ? '' : ` (${problem.detail})`}`;
   const text = `${place} answered ${status}${said}`;
   const facts = { status, type: problem?.type ?? null, retryAfterMs };
   if (status === 429 || problem?.type === 'rateLimited' || (status === 503 && retryAfterMs !== null)) {
     return new OrreryError('ACME_LIMITED', text, { facts });
   }
-  if (status >= 500 || problem?.type === 'serverInternal' || problem?.type === 'badNonce' || problem === null) {
+  if (
+    status >= 500 ||
+    problem?.type === 'serverInternal' ||
+    problem?.type === 'badNonce' ||
+    problem === null
+  ) {
     return new OrreryError('ACME_UNREACHABLE', text, { facts });
   }
   return problemError(problem, text, status);

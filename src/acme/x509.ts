@@ -43,7 +43,8 @@ export async function renewalIdOf(chainPem: string): Promise<string | null> {
   if (keyId === undefined) return null;
   const encoded = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
   // A serial number with the highest bit set has a zero byte before it in DER, which belongs to the name.
-  const serial = certificate.serialNumber.length % 2 === 0 ? certificate.serialNumber : `0${certificate.serialNumber}`;
+  const serial =
+    certificate.serialNumber.length % 2 === 0 ? certificate.serialNumber : `0${certificate.serialNumber}`;
   return `${encoded(keyId)}.${encoded(/^[89a-f]/i.test(serial) ? `00${serial}` : serial)}`;
 }
 
@@ -54,14 +55,22 @@ export interface CertificateAuthority {
    *
    * @param lifetimeMs bounded by the CA's own end @param now ms since the epoch
    */
-  issue(host: string, lifetimeMs: number, now: number): Promise<{ readonly chain: string; readonly key: string }>;
+  issue(
+    host: string,
+    lifetimeMs: number,
+    now: number,
+  ): Promise<{ readonly chain: string; readonly key: string }>;
 }
 
 /** Clocks differ: a certificate is valid from a minute before it was made. */
 const backdateMs = 60_000;
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
-export async function openAuthority(chainPem: string, keyPem: string, now: number): Promise<CertificateAuthority> {
+export async function openAuthority(
+  chainPem: string,
+  keyPem: string,
+  now: number,
+): Promise<CertificateAuthority> {
   const x509 = await library();
   const key = checkedKey(chainPem, keyPem, now);
   const authority = new x509.X509Certificate(firstOf(chainPem));
@@ -166,4 +175,3 @@ function library(): Promise<typeof import('@peculiar/x509')> {
   loading ??= import('reflect-metadata').then(() => import('@peculiar/x509'));
   return loading;
 }
-

@@ -29,6 +29,8 @@ export interface ReplicasOptions {
 export interface DevReplica extends ReplicaProcess {
   /** `http://127.0.0.1:7070` */
   readonly url: string;
+  /** Where it answers HTTP-01 challenges. */
+  readonly acmeUrl: string;
   readonly logFile: string;
 }
 
@@ -51,7 +53,8 @@ export async function createReplicas(options: ReplicasOptions): Promise<DevRepli
     };
     const { clock, env, restarts } = options;
     const replica = createReplica({ name, args, logFile, env, clock, restarts, onDeath });
-    replicas.push({ ...replica, url: `http://${host}:${port}`, logFile });
+    const acmeUrl = `http://127.0.0.1:${acmePort}`;
+    replicas.push({ ...replica, url: `http://${host}:${port}`, acmeUrl, logFile });
   }
   return replicas;
 }

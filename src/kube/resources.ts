@@ -69,3 +69,18 @@ export const subjectAccessReviews: KubeResource = {
   kind: 'SubjectAccessReview',
   namespaced: false,
 };
+export const secrets = core('secrets', 'Secret');
+export const domains: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'domains',
+  kind: 'Domain',
+  namespaced: true,
+};
+export const issuers: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'issuers',
+  kind: 'Issuer',
+  namespaced: false,
+};

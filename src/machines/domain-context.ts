@@ -312,6 +312,7 @@ export const inspection = ({ context }: Moment): Omit<CertificateInspect, 'type'
   host: context.host,
   attempt: context.attempt,
   targets: context.facts?.targets ?? [],
+  at: context.facts?.issuer?.kind === 'ca' ? null : place(context),
 });
 
 export const ordering = ({ context }: Moment): Omit<AcmeOrder, 'type'> => ({

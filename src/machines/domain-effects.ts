@@ -15,6 +15,8 @@ export interface CertificateInspect {
   readonly host: string;
   readonly attempt: number;
   readonly targets: readonly Target[];
+  /** Where pending things would lie; null: nowhere (a CA signs at once). */
+  readonly at: Target | null;
 }
 
 /** Makes an order at the authority. Outcome: order.made | acquisition.failed. */

@@ -13,6 +13,8 @@ const compositionFiles: readonly string[] = [
   'src/replica.ts',
   'src/control.ts',
   'src/watches.ts',
+  'src/challenges.ts',
+  'src/certificate-parts.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {

@@ -106,6 +106,14 @@ const rows: readonly Row[] = [
     view: { show: toEventsView, store: fromEventsView },
   },
   { group: 'discovery.k8s.io', kind: 'EndpointSlice', rules: endpointSliceKind },
+  {
+    group: 'networking.k8s.io',
+    kind: 'Ingress',
+    plural: 'ingresses',
+    rules: plainKind,
+    shortNames: ['ing'],
+    hasStatus: true,
+  },
   { group: 'coordination.k8s.io', kind: 'Lease', rules: leaseKind },
   {
     group: 'apiextensions.k8s.io',

@@ -181,7 +181,7 @@ async function adapter(config: LibraryRequest) {
     {
       method,
       url: config.url,
-      headers: { 'Content-Type': 'application/jose+json', 'User-Agent': 'orrery (acme-client)' },
+      headers: { 'Content-Type': 'application/jose+json' },
       ...(config.data === undefined ? {} : { body: String(config.data) }),
       caBundle: call.caBundle,
     },

@@ -65,23 +65,27 @@ function exchange(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: { ...headers }, agent, signal }, (answer) => {
-      const pieces: Buffer[] = [];
-      let bytes = 0;
-      answer.on('data', (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes > limits.acmeAnswerBytes) answer.destroy(new Error('the answer is too long'));
-        else pieces.push(piece);
-      });
-      answer.on('error', reject);
-      answer.on('end', () =>
-        resolve({
-          status: answer.statusCode ?? 0,
-          headers: answer.headers,
-          body: Buffer.concat(pieces).toString('utf8'),
-        }),
-      );
-    });
+    const sent = request(
+      url,
+      { method, headers: { 'User-Agent': 'orrery', ...headers }, agent, signal },
+      (answer) => {
+        const pieces: Buffer[] = [];
+        let bytes = 0;
+        answer.on('data', (piece: Buffer) => {
+          bytes += piece.length;
+          if (bytes > limits.acmeAnswerBytes) answer.destroy(new Error('the answer is too long'));
+          else pieces.push(piece);
+        });
+        answer.on('error', reject);
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            body: Buffer.concat(pieces).toString('utf8'),
+          }),
+        );
+      },
+    );
     sent.on('error', reject);
     sent.end(body);
   });

@@ -172,6 +172,12 @@ export function pollPauseMs(retryAfterMs: number | null, random: number): number
 /** The Secrets are looked at every 24 h at the latest, some up to two hours before, so that they do not all come at once. */
 export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
 
+/**
+ * The first look after storing: what was taken away before the world had shown it leaves no trace there. Time enough for the world to show
+ * what comes later.
+ */
+export const confirmMs = 5_000;
+
 /** A new window gets a new moment, drawn evenly; the same window keeps the one that was drawn. */
 export function windowOf(known: Window | null, { start, end }: AriFetched, random: number): Window {
   if (known !== null && known.start === start && known.end === end) return known;

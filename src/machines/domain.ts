@@ -15,6 +15,7 @@ import type { ActorInput } from './actor-input.ts';
 import {
   askPauseMs,
   authorization,
+  confirmMs,
   type DomainContext,
   type DomainInput,
   discarding,
@@ -148,7 +149,7 @@ export const domainMachine = setup({
     isNews: ({ context, event }) => event.type === 'domain.observed' && !equal(event.facts, context.facts),
     isAllowed: ({ event }) => event.type === 'domain.observed' && event.facts?.issuer != null,
     isIssuerNews: ({ context, event }) =>
-      event.type === 'domain.observed' && isIssuerNews(context.facts, event.facts),
+      event.type === 'domain.observed' && event.facts !== null && isIssuerNews(context.facts, event.facts),
     isIssuerNewsMidway: ({ context, event }) =>
       event.type === 'domain.observed' && isMidway(context) && isIssuerNews(context.facts, event.facts),
     isAskedAnew: ({ context, event }) =>
@@ -294,7 +295,7 @@ export const domainMachine = setup({
             missing: [],
             window: null,
             pollAt: event.at + Math.round(pollPauseMs(null, event.random) * event.random),
-            lookAt: event.at + lookPauseMs(event.random),
+            lookAt: event.at + confirmMs,
             order: null,
             pendingAt: null,
             isIssued: false,

@@ -45,7 +45,7 @@ export interface Pebble {
   /** The directory, by way of the proxy. */
   readonly directory: string;
   readonly caBundle: string;
-  /** Requests that passed, by kind of resource: `newOrder`, `newNonce`, … */
+  /** Requests that were answered with success, by kind of resource: `newOrder`, `newNonce`, … */
   readonly counts: Map<string, number>;
   interfere: Interference;
   /** Where HTTP-01 questions are led: a list of `http://127.0.0.1:port`, asked in turn. */
@@ -204,13 +204,14 @@ async function startProxy(to: number, { chain, key }: { chain: string; key: stri
         .writeHead(done.status, { ...type, ...done.headers })
         .end(JSON.stringify(done.body ?? {}));
     }
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    const count = () => counts.set(kind, (counts.get(kind) ?? 0) + 1);
     // pebble makes its addresses of the Host header: with ours, every one of them leads through the proxy.
     const headers = request.headers;
     pass(
       httpsRequest(`https://localhost:${to}${path}`, { agent, method: request.method, headers }),
       request,
       response,
+      count,
     );
   });
   proxy.port = await listening(server);
@@ -222,9 +223,16 @@ function kindOf(path: string): string {
   return Object.entries(kinds).find(([start]) => path.startsWith(start))?.[1] ?? path;
 }
 
-function pass(out: ReturnType<typeof httpRequest>, request: IncomingMessage, response: ServerResponse): void {
+function pass(
+  out: ReturnType<typeof httpRequest>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  onSuccess: () => void = () => {},
+): void {
   out.on('response', (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    const status = answer.statusCode ?? 502;
+    if (status < 400) onSuccess();
+    response.writeHead(status, answer.headers);
     answer.pipe(response);
   });
   out.on('error', () => response.destroy());

@@ -5,6 +5,7 @@ import { backOffMs, dueByAge, limitMs, pollPauseMs, windowOf } from '../../src/m
 import { domainFacts, target } from './certificate-samples.ts';
 import {
   authorizing,
+  confirmed,
   type Domain,
   day,
   fail,
@@ -349,7 +350,7 @@ describe('failure: Kubernetes is away', () => {
   });
 
   test('a status that could not be written is written again', () => {
-    const domain = valid();
+    const domain = confirmed(valid());
     domain.asked();
     domain.take({ type: 'effect.settled', effect: 'domain.report', error: 'away' }).wait(30_000);
     expect(domain.askedOf('domain.report')).toMatchObject([{ status: { state: 'valid' }, notice: null }]);

@@ -36,7 +36,9 @@ export type Interference = (request: {
   readonly method: string;
   readonly path: string;
   readonly kind: string;
-}) =>
+}) => Done | Promise<Done>;
+
+export type Done =
   | undefined
   | 'hangUp'
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object };
@@ -193,10 +195,10 @@ async function startProxy(to: number, { chain, key }: { chain: string; key: stri
   const agent = new HttpsAgent({ ca, keepAlive: true });
   const counts = new Map<string, number>();
   const proxy = { interfere: (() => undefined) as Interference, port: 0, counts, stop: async () => {} };
-  const server = createTlsServer({ cert: chain, key }, (request, response) => {
+  const server = createTlsServer({ cert: chain, key }, async (request, response) => {
     const path = request.url ?? '';
     const kind = kindOf(path);
-    const done = proxy.interfere({ method: request.method ?? '', path, kind });
+    const done = await proxy.interfere({ method: request.method ?? '', path, kind });
     if (done === 'hangUp') return void request.socket.destroy();
     if (done !== undefined) {
       const type = { 'Content-Type': 'application/problem+json' };

@@ -1,0 +1,146 @@
+/**
+ * Secrets stay secret (I9): a whole run with account, EAB, CA and certificate keys, of which every message on every subject, every record,
+ * every log line, every metric and every API answer is searched for any of them.
+ */
+import { createPrivateKey } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectNats } from '../../src/bus/nats.ts';
+import { systemClock } from '../../src/clock.ts';
+import { secrets } from '../../src/kube/resources.ts';
+import { systemRandom } from '../../src/random.ts';
+import { until } from '../until.ts';
+import { type Pebble, startPebble } from './pebble.ts';
+import { base64, Stage } from './stage.ts';
+
+const hmac = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W';
+const { signal } = new AbortController();
+let stage: Stage;
+let pebble: Pebble;
+
+beforeAll(async () => {
+  [stage, pebble] = await Promise.all([Stage.start(), startPebble({ eab: { 'kid-1': hmac } })]);
+  pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
+}, 90_000);
+afterAll(async () => {
+  await stage?.stop();
+  await pebble?.stop();
+});
+
+test('no key, no account key, no EAB key and no token is on a subject, in a record, a log, a metric or an API answer', async () => {
+  const said: string[] = [];
+  const needles = new Set<string>([hmac, base64(hmac)]);
+  const bus = await connectNats({
+    servers: [stage.cluster.natsUrl],
+    name: 'listener',
+    cluster: 'dev',
+    clock: systemClock,
+    random: systemRandom,
+  });
+  bus.subscribe('>', ({ subject, data, headers }) => {
+    said.push(subject, Buffer.from(data).toString('latin1'), JSON.stringify(headers));
+  });
+  const watching = new AbortController();
+  const list = await stage.cluster.kube.list(secrets, {}, signal);
+  const watched = stage.cluster.kube.watch(
+    secrets,
+    { resourceVersion: list.resourceVersion, timeoutSeconds: 120 },
+    (event) => {
+      if (event.type !== 'BOOKMARK') for (const needle of keysIn(event.object.data)) needles.add(needle);
+    },
+    watching.signal,
+  );
+  watched.catch(() => {});
+
+  await stage.make(secrets, {
+    metadata: { name: 'eab', namespace: 'shop' },
+    data: { hmac: base64(hmac) },
+  });
+  const eab = { keyId: 'kid-1', secretRef: { name: 'eab', namespace: 'shop', key: 'hmac' } };
+  await stage.acmeIssuer('bound', pebble, {}, { eab });
+  await stage.caIssuer('own-ca', '1h');
+  await stage.domain('app', { host: 'app.example.com' });
+  await stage.domain('own', { host: 'own.ca.example.org' });
+  await stage.domain('blocked', { host: 'blocked.example.com' });
+  await stage.held('app.example.com');
+  await stage.held('own.ca.example.org');
+  await stage.untilState('blocked', 'failed');
+  await stage.untilState('app', 'valid');
+  // What goes wrong is told with care, too.
+  const body = {
+    data: {
+      'tls.key': base64(
+        '-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHRoYXQgaXMgYnJva2Vu\n-----END PRIVATE KEY-----\n',
+      ),
+    },
+  };
+  needles.add('c2VjcmV0IHRoYXQgaXMgYnJva2Vu');
+  await stage.cluster.kube.patch(secrets, { namespace: 'shop', name: 'own-ca', type: 'merge', body }, signal);
+  await stage.domain('broken', { host: 'broken.ca.example.org' });
+  await until(async () => (await stage.status('broken'))?.lastError !== undefined, {
+    what: 'the broken CA to be told',
+  });
+
+  for (const { url } of stage.cluster.replicas) {
+    for (const path of await paths(url))
+      said.push(await fetch(`${url}${path}`).then((answer) => answer.text()));
+  }
+  for (const stream of ['mail', 'world', 'state', 'event', 'dead'] as const) {
+    const following = await bus.follow(stream, {
+      subjects: ['orrery.dev.>'],
+      from: { kind: 'sequence', sequence: 1 },
+      onMessage: ({ subject, data }) => said.push(subject, Buffer.from(data).toString('latin1')),
+    });
+    await following.caughtUp;
+    await following.stop();
+  }
+  watching.abort(new Error('enough'));
+  await bus.close();
+  for (const name of readdirSync(stage.dir).filter((file) => file.endsWith('.log'))) {
+    said.push(readFileSync(join(stage.dir, name), 'utf8'));
+  }
+  const token = /token: *"?([A-Za-z0-9._-]{16,})"?/.exec(readFileSync(stage.cluster.kubeconfig, 'utf8'))?.[1];
+  if (token !== undefined) needles.add(token);
+
+  expect(needles.size).toBeGreaterThan(15);
+  const everything = said.join('\n');
+  // It was listened in earnest: the public parts are there.
+  expect(everything).toContain('app.example.com');
+  expect(everything).toContain('certificate.stored');
+  expect(everything.length).toBeGreaterThan(100_000);
+  expect([...needles].filter((needle) => everything.includes(needle))).toEqual([]);
+}, 90_000);
+
+async function paths(url: string): Promise<string[]> {
+  const { actors } = (await (await fetch(`${url}/api/v1/actors`)).json()) as {
+    actors: Array<{ id: string }>;
+  };
+  return [
+    ...['/metrics', '/readyz', '/healthz', '/api/v1/shards', '/api/v1/actors'],
+    ...actors.map(({ id }) => `/api/v1/actors/${id.split('/').map(encodeURIComponent).join('/')}`),
+  ];
+}
+
+/** Every form in which the private keys of a Secret could turn up. */
+function keysIn(data: unknown): string[] {
+  const pem = Buffer.from(
+    (data as Record<string, string> | undefined)?.['tls.key'] ?? '',
+    'base64',
+  ).toString();
+  const lines = pem.split('\n').filter((line) => line.length >= 20 && !line.includes('-----'));
+  if (lines.length === 0) return [];
+  try {
+    const { d } = createPrivateKey(pem).export({ format: 'jwk' });
+    const bytes = Buffer.from(d ?? '', 'base64url');
+    return [
+      ...lines,
+      d ?? '',
+      bytes.toString('hex'),
+      bytes.toString('base64'),
+      bytes.toString('latin1'),
+    ].filter((one) => one.length >= 20);
+  } catch {
+    return lines;
+  }
+}

@@ -62,8 +62,8 @@ export interface CertificateAuthority {
   ): Promise<{ readonly chain: string; readonly key: string }>;
 }
 
-/** Clocks differ: a certificate is valid from a minute before it was made. */
-const backdateMs = 60_000;
+/** Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its life, or it would be due at once. */
+const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
 export async function openAuthority(
@@ -81,7 +81,7 @@ export async function openAuthority(
   return {
     async issue(host, lifetimeMs, at) {
       const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-      const notBefore = Math.max(at - backdateMs, authority.notBefore.getTime());
+      const notBefore = Math.max(at - backdateMs(lifetimeMs), authority.notBefore.getTime());
       const notAfter = Math.min(at + lifetimeMs, authority.notAfter.getTime());
       const certificate = await x509.X509CertificateGenerator.create({
         serialNumber: serialNumber(),

@@ -13,7 +13,6 @@ import type {
   DomainIssuer,
   DomainSource,
   IssuerFacts,
-  StoredSecret,
   Target,
 } from '../machines/domain-facts.ts';
 import type { Join } from './join.ts';
@@ -148,7 +147,7 @@ function domainFacts(
     issuer: choice.issuer,
     issuerMissing: choice.missing,
     registered: registeredDomain(host),
-    secrets: targets.flatMap((target) => storedAt(world, target)),
+    stored: targets.map((target) => storedAt(world, target)),
   };
 }
 
@@ -162,11 +161,12 @@ function distinct(targets: readonly Target[]): readonly Target[] {
   return [...seen.values()].slice(0, targetsMax);
 }
 
-function storedAt(world: Pick<World, 'get'>, target: Target): StoredSecret[] {
+/** Enough of a fingerprint to see that it is another one. */
+const fingerprintChars = 16;
+
+function storedAt(world: Pick<World, 'get'>, target: Target): string | null {
   const digest = world.get('secrets', target.namespace, target.secretName);
-  return digest?.kind === 'secrets'
-    ? [{ ...target, fingerprint: digest.fingerprint }]
-    : [{ ...target, fingerprint: null }];
+  return digest?.kind === 'secrets' ? (digest.fingerprint?.slice(0, fingerprintChars) ?? null) : null;
 }
 
 /** The Issuer that the oldest asker names; where none is named, the oldest that allows the host. */

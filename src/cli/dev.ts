@@ -3,8 +3,10 @@ import { relative } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
+import type { DevPart } from '../dev/parts.ts';
 import { untilReady } from '../dev/replicas.ts';
-import { type Scenario, startScenario } from '../dev/scenario.ts';
+import { startScenario } from '../dev/scenario.ts';
+import { startCertificateScenario } from '../dev/scenario-certificates.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
@@ -75,7 +77,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   };
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
-  let scenario: Scenario | undefined;
+  let scenario: DevPart | undefined;
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
@@ -111,13 +113,18 @@ function play(
   cluster: DevCluster,
   parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
   print: (line: string) => void,
-): Scenario {
+): DevPart {
   const { kube, routing, nodeName, controlPlane } = cluster;
   const placed = controlPlane.hasScheduler ? { nodeName } : {};
   const patient = controlPlane.hasControllers ? { drain: slowDrain } : {};
   const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
   scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
-  return scenario;
+  const certificates = startCertificateScenario({ ...parts, kube, print });
+  return {
+    async stop() {
+      await Promise.all([scenario.stop(), certificates.stop()]);
+    },
+  };
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

@@ -215,14 +215,13 @@ export function isAskedAnew(known: DomainFacts | null, next: DomainFacts | null)
 
 /** A Secret does not hold what we know to be good, and that is news. */
 export function isTampered({ facts: known, certificate, foreign }: DomainContext, next: DomainFacts | null) {
-  const before = new Map((known?.secrets ?? []).map((one) => [keyOf(one), one.fingerprint]));
+  const before = new Map((known?.targets ?? []).map((target, n) => [keyOf(target), known?.stored[n]]));
   const others = new Set(foreign.map(keyOf));
-  return (next?.secrets ?? []).some(
-    (one) =>
-      !others.has(keyOf(one)) &&
-      one.fingerprint !== certificate?.fingerprint &&
-      one.fingerprint !== before.get(keyOf(one)),
-  );
+  return (next?.targets ?? []).some((target, n) => {
+    const shown = next?.stored[n] ?? null;
+    const isOurs = shown !== null && certificate?.fingerprint.startsWith(shown);
+    return !others.has(keyOf(target)) && !isOurs && shown !== before.get(keyOf(target));
+  });
 }
 
 const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;
@@ -266,6 +265,17 @@ export function pendingOf(
   if (pending !== null && pending.notAfter > (stored?.notAfter ?? 0))
     return { isIssued: true, order: null, pendingAt: pending.at };
   return { isIssued: false, ...(context.order === null ? { pendingAt: null } : {}) };
+}
+
+/** Whether the Issuer says that everybody waits for this reason, to one that does not know it yet. */
+export function isDeferredBy(
+  { facts, phase, nextAttempt }: DomainContext,
+  event: DomainInput,
+  reason: string,
+) {
+  if (event.type !== 'permit.deferred' || event.reason !== reason || event.issuer !== facts?.issuer?.name)
+    return false;
+  return phase !== (reason === 'down' ? 'issuerDown' : 'rateLimited') || nextAttempt !== event.until;
 }
 
 /** Asks the Issuer for a permit. */

@@ -28,12 +28,6 @@ export interface DomainIssuer {
   readonly challenge: 'http01' | 'dns01' | null;
 }
 
-/** What stands in a Secret of ours, as the world shows it. */
-export interface StoredSecret extends Target {
-  /** SHA-256 of the certificate; null: the Secret is not there, or what it holds is broken. */
-  readonly fingerprint: string | null;
-}
-
 export interface DomainFacts {
   /** Oldest first. */
   readonly sources: readonly DomainSource[];
@@ -44,7 +38,11 @@ export interface DomainFacts {
   readonly issuerMissing: string;
   /** The domain that an authority counts its limits by (public suffix and one label). */
   readonly registered: string;
-  readonly secrets: readonly StoredSecret[];
+  /**
+   * What the world shows of each target, in their order: the first 16 digits of the certificate's fingerprint; null: the Secret is not
+   * there, or what it holds is broken.
+   */
+  readonly stored: ReadonlyArray<string | null>;
 }
 
 /** The public part of a certificate. Times in ms since the epoch. */

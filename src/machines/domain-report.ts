@@ -79,7 +79,7 @@ const deferrals: Readonly<Record<string, string>> = {
   full: 'has too many domains waiting',
 };
 
-function deferralText(issuer: DomainIssuer | null, { reason }: { readonly reason: string }): string {
+export function deferralText(issuer: DomainIssuer | null, { reason }: { readonly reason: string }): string {
   return `Issuer ${issuer?.name ?? ''} ${deferrals[reason] ?? reason}`;
 }
 

@@ -22,6 +22,7 @@ import {
   finalization,
   inspection,
   isAskedAnew,
+  isDeferredBy,
   isDue,
   isIssuerNews,
   isMidway,
@@ -47,6 +48,7 @@ import {
 import type { DomainEffect, DomainReport } from './domain-effects.ts';
 import type { PermitReturned } from './domain-events.ts';
 import {
+  deferralText,
   entered,
   failedNotice,
   foreignNotice,
@@ -98,7 +100,11 @@ const failure = [
     target: 'failed',
     actions: [giveBack('unused'), 'noteFailure', enter('failed'), tell(failedNotice)],
   },
-  { guard: 'isRateLimited', target: 'rateLimited', actions: [giveBack('rateLimited', true), 'noteLimit'] },
+  {
+    guard: 'isRateLimited',
+    target: 'rateLimited',
+    actions: [giveBack('rateLimited', true), 'noteLimit', tell(limitedNotice)],
+  },
   { guard: 'isDown', target: 'issuerDown', actions: [giveBack('down', true), 'noteFailure'] },
   {
     guard: 'isClusterTrouble',
@@ -132,7 +138,11 @@ const wishes = {
 /** What the Issuer says while its permit is waited for. */
 const waiting = {
   'permit.granted': granted,
-  'permit.deferred': { guard: 'isDeferralNews', actions: ['noteDeferral', tell()] },
+  'permit.deferred': [
+    { guard: 'isDeferredByOutage', target: 'issuerDown', actions: ['noteDeferral', 'noteWait'] },
+    { guard: 'isDeferredByLimit', target: 'rateLimited', actions: ['noteDeferral', 'noteWait'] },
+    { guard: 'isDeferralNews', actions: ['noteDeferral', tell()] },
+  ],
 } as const;
 
 export const domainMachine = setup({
@@ -185,6 +195,8 @@ export const domainMachine = setup({
       event.type === 'permit.granted' && event.issuer !== context.facts?.issuer?.name,
     isGrantOfCa: ({ context }: Args) => context.facts?.issuer?.kind === 'ca',
     isOrderOpen: ({ context, event }) => context.order !== null && timeOf(event) < context.order.expires,
+    isDeferredByOutage: ({ context, event }) => isDeferredBy(context, event, 'down'),
+    isDeferredByLimit: ({ context, event }) => isDeferredBy(context, event, 'rateLimited'),
     isDeferralNews: ({ context, event }) =>
       event.type === 'permit.deferred' &&
       event.issuer === context.facts?.issuer?.name &&
@@ -253,6 +265,11 @@ export const domainMachine = setup({
     countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
     noteDeferral: assign(({ event }) =>
       event.type === 'permit.deferred' ? { deferral: { reason: event.reason, until: event.until } } : {},
+    ),
+    noteWait: assign(({ context, event }) =>
+      event.type === 'permit.deferred'
+        ? { lastError: deferralText(context.facts?.issuer ?? null, event), nextAttempt: event.until }
+        : {},
     ),
     takePermit: assign(({ event }) => ({
       permit: event.type === 'permit.granted' ? event.issuer : null,
@@ -522,7 +539,7 @@ export const domainMachine = setup({
     rateLimited: {
       description: 'The authority asked to wait; the Issuer lets one domain try when the time is over.',
       tags: 'wrong',
-      entry: [enter('rateLimited'), 'dropPermit', 'countAsking', tell(limitedNotice)],
+      entry: [enter('rateLimited'), 'dropPermit', 'countAsking', tell()],
       on: waiting,
       after: { askInTime: { target: 'waitingForPermit' } },
     },

@@ -32,7 +32,9 @@ test('“rateLimited with Retry-After”: the whole Issuer waits for that time, 
   const status = await stage.untilState('limited', 'rateLimited');
   expect(status.lastError).toContain('rateLimited');
   expect(status.failures).toBe(0);
-  expect(await stage.issuerStatus('pebble')).toMatchObject({ rateLimitedUntil: expect.any(String) });
+  await until(async () => (await stage.issuerStatus('pebble'))?.rateLimitedUntil !== undefined, {
+    what: 'the limit in the status of the Issuer',
+  });
   await stage.domain('waits', { host: 'waits.example.com' });
   await stage.held('limited.example.com');
   await stage.held('waits.example.com');

@@ -182,9 +182,19 @@ async function startFront() {
   let turn = 0;
   const front = { answerers: [] as readonly string[], port: 0, stop: async () => {} };
   const server = createServer((request, response) => {
-    const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
-    if (to === undefined) return void response.writeHead(502).end();
-    pass(httpRequest(`${to}${request.url}`, { agent, method: request.method }), request, response);
+    // As a Service does: one that is dead is passed over.
+    const ask = (left: number) => {
+      const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
+      if (to === undefined || left === 0) return void response.writeHead(502).end();
+      const out = httpRequest(`${to}${request.url}`, { agent, method: request.method });
+      out.on('response', (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      out.on('error', () => ask(left - 1));
+      out.end();
+    };
+    ask(front.answerers.length);
   });
   front.port = await listening(server);
   front.stop = () => closed(server);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connectNats } from '../../src/bus/nats.ts';
 import { systemClock } from '../../src/clock.ts';
-import { secrets } from '../../src/kube/resources.ts';
+import { issuers, secrets } from '../../src/kube/resources.ts';
 import { systemRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
@@ -68,17 +68,16 @@ test('no key, no account key, no EAB key and no token is on a subject, in a reco
   await stage.untilState('blocked', 'failed');
   await stage.untilState('app', 'valid');
   // What goes wrong is told with care, too.
-  const body = {
-    data: {
-      'tls.key': base64(
-        '-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHRoYXQgaXMgYnJva2Vu\n-----END PRIVATE KEY-----\n',
-      ),
-    },
-  };
+  const broken = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHRoYXQgaXMgYnJva2Vu\n-----END PRIVATE KEY-----\n';
   needles.add('c2VjcmV0IHRoYXQgaXMgYnJva2Vu');
-  await stage.cluster.kube.patch(secrets, { namespace: 'shop', name: 'own-ca', type: 'merge', body }, signal);
-  await stage.domain('broken', { host: 'broken.ca.example.org' });
-  await until(async () => (await stage.status('broken'))?.lastError !== undefined, {
+  await stage.make(secrets, {
+    metadata: { name: 'broken', namespace: 'shop' },
+    data: { 'tls.crt': base64(pebble.caBundle), 'tls.key': base64(broken) },
+  });
+  const ca = { secret: { name: 'broken', namespace: 'shop' } };
+  await stage.make(issuers, { metadata: { name: 'broken' }, spec: { domains: ['broken.example.net'], ca } });
+  await stage.domain('broken', { host: 'broken.example.net' });
+  await until(async () => JSON.stringify(await stage.issuerStatus('broken'))?.includes('cannot be read'), {
     what: 'the broken CA to be told',
   });
 

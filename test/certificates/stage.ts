@@ -142,6 +142,14 @@ export class Stage {
     }
   }
 
+  /** Names of the Secrets that hold a certificate of ours. */
+  async ours(): Promise<string[]> {
+    const options = { namespace: this.namespace, labelSelector: 'orrery.dev/domain' };
+    return (await this.cluster.kube.list(secrets, options, signal)).items.map(
+      ({ metadata }) => metadata.name,
+    );
+  }
+
   held(name: string, options: { not?: string; timeoutMs?: number; namespace?: string } = {}): Promise<Held> {
     return until(
       async () => {

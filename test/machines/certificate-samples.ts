@@ -11,7 +11,7 @@ export const domainFacts: DomainFacts = {
   issuer: { name: 'acme', version: 'issuer-uid/1', kind: 'acme', challenge: 'http01' },
   issuerMissing: '',
   registered: 'example.com',
-  secrets: [],
+  stored: [null],
 };
 
 export const day = 24 * 3_600_000;

@@ -406,19 +406,19 @@ describe('a valid certificate', () => {
   });
 
   test('that somebody deleted or broke is looked at at once', () => {
-    const known = { ...domainFacts, secrets: [{ ...target, fingerprint: 'f1' }] };
+    const known = { ...domainFacts, stored: ['f1'] };
     const domain = valid().take(observed(known));
     expect(domain.state).toBe('valid');
-    domain.take(observed({ ...known, secrets: [{ ...target, fingerprint: null }] }));
+    domain.take(observed({ ...known, stored: [null] }));
     expect(domain.state).toBe('checkingStored');
   });
 
   test('is not looked at because the world shows late what was there before', () => {
-    const old = { ...domainFacts, secrets: [{ ...target, fingerprint: 'f0' }] };
+    const old = { ...domainFacts, stored: ['f0'] };
     const domain = valid(storing(finalizing(authorizing(wanting(old).take(granted)))));
     domain.take(observed({ ...old, registered: 'example.com.' }));
     expect(domain.state).toBe('valid');
-    domain.take(observed({ ...old, secrets: [{ ...target, fingerprint: 'f1' }] }));
+    domain.take(observed({ ...old, stored: ['f1'] }));
     expect(domain.state).toBe('valid');
   });
 

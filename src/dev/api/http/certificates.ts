@@ -61,6 +61,18 @@ export function createCertificates(): ServerCertificates {
   return { ca, cert, key: server.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
+/** An authority whose key is kept, for an Issuer of the development cluster: certificate and key in PEM, the key secret. */
+export function createAuthority(name: string): { readonly cert: string; readonly key: string } {
+  const keys = newKeys();
+  const extensions = [
+    extension('2.5.29.19', true, sequence(booleanTrue())),
+    // keyCertSign
+    extension('2.5.29.15', true, bits(Buffer.from([0x04]), 2)),
+  ];
+  const cert = certificate({ subject: name, issuer: name, keys, signer: keys, extensions });
+  return { cert, key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+}
+
 interface Keys {
   readonly publicKey: KeyObject;
   readonly privateKey: KeyObject;

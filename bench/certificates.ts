@@ -1,0 +1,138 @@
+/**
+ * Figures of certificates: 300 domains with a CA, 100 with a real ACME server, how soon a certificate is in its Secret, and what a hundred
+ * thousand valid domains cost one replica while nothing happens.
+ *
+ * node --expose-gc bench/certificates.ts [ca|acme|idle …]
+ */
+
+import { packRecord } from '../src/actors/records.ts';
+import { createStepper } from '../src/actors/step.ts';
+import { systemClock } from '../src/clock.ts';
+import { effectTypes } from '../src/machines/effects.ts';
+import { machines } from '../src/machines/index.ts';
+import { startPebble } from '../test/certificates/pebble.ts';
+import { Stage } from '../test/certificates/stage.ts';
+import { certificate, domainFacts, inspected } from '../test/machines/certificate-samples.ts';
+import { until } from '../test/until.ts';
+
+const wanted = process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ca', 'acme', 'idle'];
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+if (wanted.includes('ca'))
+  await many('ca', 300, async (stage) => stage.caIssuer('bench-ca', '24h', ['**.bench.example.org']));
+if (wanted.includes('acme')) {
+  const pebble = await startPebble();
+  await many('acme', 100, async (stage) => {
+    pebble.answerers = stage.cluster.replicas.map(({ acmeUrl }) => acmeUrl);
+    await stage.acmeIssuer('bench', pebble, { domains: ['**.bench.example.org'] });
+  });
+  await pebble.stop();
+}
+if (wanted.includes('idle')) idle(100_000);
+
+async function many(name: string, count: number, prepare: (stage: Stage) => Promise<unknown>): Promise<void> {
+  const stage = await Stage.start();
+  try {
+    await prepare(stage);
+    const hosts = Array.from({ length: count }, (_, n) => `d${n}`);
+    const began = systemClock.monotonic();
+    await Promise.all(hosts.map((host) => stage.domain(host, { host: `${host}.bench.example.org` })));
+    const made = systemClock.monotonic();
+    let held = 0;
+    await until(
+      async () => {
+        held = (await stage.ours()).length;
+        return held === count;
+      },
+      { what: `${count} Secrets (there are ${held})`, timeoutMs: 120_000 },
+    );
+    const took = systemClock.monotonic() - began;
+    say(
+      `${name}: ${count} Domains made in ${Math.round(made - began)} ms; all Secrets there after ${Math.round(took)} ms`,
+    );
+    await lag(stage, name);
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** From the certificate being there to its being stored, as the feed tells. */
+async function lag(stage: Stage, name: string): Promise<void> {
+  await until(
+    async () =>
+      (await stage.story()).filter(({ to, from }) => to === 'valid' && from === 'storing').length >= 100,
+    {
+      what: 'the feed',
+    },
+  );
+  const storing = new Map<string, number>();
+  const lags: number[] = [];
+  for (const { id, from, to, at } of await stage.story()) {
+    if (to === 'storing') storing.set(id, at);
+    if (to === 'valid' && from === 'storing') lags.push(at - (storing.get(id) ?? at));
+  }
+  lags.sort((a, b) => a - b);
+  const quantile = (q: number) => lags[Math.min(lags.length - 1, Math.floor(lags.length * q))];
+  say(`${name}: issuance to Secret p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms (${lags.length})`);
+}
+
+/** Records at rest, as a replica keeps them between two looks. */
+function idle(count: number): void {
+  const chart = machines.domain;
+  if (!chart) throw new Error('there is no domain chart');
+  const stepper = createStepper(chart, new Set(effectTypes));
+  const at = certificate.notBefore;
+  globalThis.gc?.();
+  const before = process.memoryUsage();
+  const records: Uint8Array[] = [];
+  for (let n = 0; n < count; n++) {
+    const host = `d${n}.bench.example.org`;
+    const target = { namespace: 'bench', secretName: host };
+    const uid = crypto.randomUUID();
+    const facts = {
+      ...domainFacts,
+      sources: [{ kind: 'Domain', namespace: 'bench', name: `d${n}`, uid, generation: 1 }],
+      targets: [target],
+      stored: ['f'.repeat(16)],
+    };
+    const input = { id: `domain/_/${host}`, namespace: '_', name: host };
+    const begun = stepper.begin(input, { type: 'domain.observed', facts, at, random: 0.5 });
+    const good = { ...certificate, fingerprint: 'f'.repeat(64), ariId: 'a'.repeat(50) };
+    const { snapshot, timers } = stepper.step(begun.snapshot, { ...inspected(1, { good }), at, random: 0.5 });
+    records.push(
+      packRecord({
+        format: 1,
+        machine: 'domain',
+        version: 1,
+        rev: 2,
+        fence: 1,
+        at,
+        since: at,
+        snapshot: stepper.persist(snapshot),
+        timers: timers.flatMap((timer) =>
+          timer.kind === 'set' ? [{ id: timer.id, event: timer.event, at: at + timer.delayMs }] : [],
+        ),
+        outbox: [],
+        feed: [],
+        world: 1,
+        mail: 0,
+        recentIds: [],
+        lastError: null,
+        gone: false,
+      }),
+    );
+  }
+  globalThis.gc?.();
+  const after = process.memoryUsage();
+  const bytes = records.reduce((sum, record) => sum + record.byteLength, 0);
+  const grown =
+    after.heapUsed +
+    after.arrayBuffers +
+    after.external -
+    before.heapUsed -
+    before.arrayBuffers -
+    before.external;
+  say(
+    `idle: ${count} valid domains: ${Math.round(bytes / count)} bytes of record each, ${Math.round(grown / count)} bytes of memory each; one deadline each, no step between looks`,
+  );
+}

@@ -1,6 +1,7 @@
 /** The issuer chart: who may order when, budgets, limits and outages. */
 import { describe, expect, test } from 'vitest';
 import type { ActorId } from '../../src/ids.ts';
+import { pruned } from '../../src/machines/budget.ts';
 import type { PermitReturned } from '../../src/machines/domain-events.ts';
 import type { IssuerFacts } from '../../src/machines/domain-facts.ts';
 import { type IssuerContext, probePauseMs } from '../../src/machines/issuer-context.ts';
@@ -168,16 +169,11 @@ describe('budgets', () => {
     expect(grantedTo(ask(issuer, 'a.one.test'))).toEqual(['a.one.test']);
   });
 
-  test('the memory of them is bounded, and empties by itself', () => {
-    const issuer = ready({
-      ...issuerFacts,
-      budget: { ...budget, ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6 },
-    });
-    for (const host of names(2_100)) giveBack(ask(issuer, host), host, 'issued');
-    expect(Object.keys(issuer.context.buckets.duplicates).length).toBeLessThanOrEqual(2_001);
-    issuer.wait(8 * day);
-    giveBack(ask(issuer, 'last.example.com'), 'last.example.com', 'issued');
-    expect(Object.keys(issuer.context.buckets.duplicates)).toEqual(['last.example.com']);
+  test('the memory of them is bounded: full buckets are forgotten, and of too many the fullest', () => {
+    const buckets = { full: 5, fuller: 1, short: 20, shorter: 30 };
+    expect(pruned(buckets, 10, 10)).toEqual({ short: 20, shorter: 30 });
+    expect(pruned(buckets, 0, 2)).toEqual({ short: 20, shorter: 30 });
+    expect(pruned({ short: 20 }, 10, 10)).toEqual({ short: 20 });
   });
 });
 

@@ -88,7 +88,7 @@ function idle(count: number): void {
   for (let n = 0; n < count; n++) {
     const host = `d${n}.bench.example.org`;
     const target = { namespace: 'bench', secretName: host };
-    const uid = crypto.randomUUID();
+    const uid = `0c5bfd5e-3f4c-4d3c-9a0e-${String(n).padStart(12, '0')}`;
     const facts = {
       ...domainFacts,
       sources: [{ kind: 'Domain', namespace: 'bench', name: `d${n}`, uid, generation: 1 }],

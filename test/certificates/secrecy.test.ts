@@ -6,8 +6,10 @@ import { createPrivateKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats } from '../../src/bus/nats.ts';
 import { systemClock } from '../../src/clock.ts';
+import type { KubeWatchEvent } from '../../src/kube/port.ts';
 import { issuers, secrets } from '../../src/kube/resources.ts';
 import { systemRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
@@ -31,74 +33,15 @@ afterAll(async () => {
 test('no key, no account key, no EAB key and no token is on a subject, in a record, a log, a metric or an API answer', async () => {
   const said: string[] = [];
   const needles = new Set<string>([hmac, base64(hmac)]);
-  const bus = await connectNats({
-    servers: [stage.cluster.natsUrl],
-    name: 'listener',
-    cluster: 'dev',
-    clock: systemClock,
-    random: systemRandom,
-  });
+  const bus = await connectNats({ ...listener, servers: [stage.cluster.natsUrl] });
   bus.subscribe('>', ({ subject, data, headers }) => {
     said.push(subject, Buffer.from(data).toString('latin1'), JSON.stringify(headers));
   });
-  const watching = new AbortController();
-  const list = await stage.cluster.kube.list(secrets, {}, signal);
-  const watched = stage.cluster.kube.watch(
-    secrets,
-    { resourceVersion: list.resourceVersion, timeoutSeconds: 120 },
-    (event) => {
-      if (event.type !== 'BOOKMARK') for (const needle of keysIn(event.object.data)) needles.add(needle);
-    },
-    watching.signal,
-  );
-  watched.catch(() => {});
-
-  await stage.make(secrets, {
-    metadata: { name: 'eab', namespace: 'shop' },
-    data: { hmac: base64(hmac) },
-  });
-  const eab = { keyId: 'kid-1', secretRef: { name: 'eab', namespace: 'shop', key: 'hmac' } };
-  await stage.acmeIssuer('bound', pebble, {}, { eab });
-  await stage.caIssuer('own-ca', '1h');
-  await stage.domain('app', { host: 'app.example.com' });
-  await stage.domain('own', { host: 'own.ca.example.org' });
-  await stage.domain('blocked', { host: 'blocked.example.com' });
-  await stage.held('app.example.com');
-  await stage.held('own.ca.example.org');
-  await stage.untilState('blocked', 'failed');
-  await stage.untilState('app', 'valid');
-  // What goes wrong is told with care, too.
-  const broken = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHRoYXQgaXMgYnJva2Vu\n-----END PRIVATE KEY-----\n';
-  needles.add('c2VjcmV0IHRoYXQgaXMgYnJva2Vu');
-  await stage.make(secrets, {
-    metadata: { name: 'broken', namespace: 'shop' },
-    data: { 'tls.crt': base64(pebble.caBundle), 'tls.key': base64(broken) },
-  });
-  const ca = { secret: { name: 'broken', namespace: 'shop' } };
-  await stage.make(issuers, { metadata: { name: 'broken' }, spec: { domains: ['broken.example.net'], ca } });
-  await stage.domain('broken', { host: 'broken.example.net' });
-  await until(async () => JSON.stringify(await stage.issuerStatus('broken'))?.includes('cannot be read'), {
-    what: 'the broken CA to be told',
-  });
-
-  for (const { url } of stage.cluster.replicas) {
-    for (const path of await paths(url))
-      said.push(await fetch(`${url}${path}`).then((answer) => answer.text()));
-  }
-  for (const stream of ['mail', 'world', 'state', 'event', 'dead'] as const) {
-    const following = await bus.follow(stream, {
-      subjects: ['orrery.dev.>'],
-      from: { kind: 'sequence', sequence: 1 },
-      onMessage: ({ subject, data }) => said.push(subject, Buffer.from(data).toString('latin1')),
-    });
-    await following.caughtUp;
-    await following.stop();
-  }
-  watching.abort(new Error('enough'));
+  const endWatch = await gatherKeys(needles);
+  await runEverything(needles);
+  said.push(...(await stored(bus)), ...(await answers()), ...logs());
+  endWatch();
   await bus.close();
-  for (const name of readdirSync(stage.dir).filter((file) => file.endsWith('.log'))) {
-    said.push(readFileSync(join(stage.dir, name), 'utf8'));
-  }
   const token = /token: *"?([A-Za-z0-9._-]{16,})"?/.exec(readFileSync(stage.cluster.kubeconfig, 'utf8'))?.[1];
   if (token !== undefined) needles.add(token);
 
@@ -110,6 +53,76 @@ test('no key, no account key, no EAB key and no token is on a subject, in a reco
   expect(everything.length).toBeGreaterThan(100_000);
   expect([...needles].filter((needle) => everything.includes(needle))).toEqual([]);
 }, 90_000);
+
+const listener = { name: 'listener', cluster: 'dev', clock: systemClock, random: systemRandom } as const;
+
+/** Collects the private keys of every Secret that there ever is. */
+async function gatherKeys(needles: Set<string>): Promise<() => void> {
+  const watching = new AbortController();
+  const { resourceVersion } = await stage.cluster.kube.list(secrets, {}, signal);
+  const take = (event: KubeWatchEvent) => {
+    if (event.type !== 'BOOKMARK') for (const needle of keysIn(event.object.data)) needles.add(needle);
+  };
+  stage.cluster.kube
+    .watch(secrets, { resourceVersion, timeoutSeconds: 120 }, take, watching.signal)
+    .catch(() => {});
+  return () => watching.abort(new Error('enough'));
+}
+
+/** Every sort of key is used, and what goes wrong is told. */
+async function runEverything(needles: Set<string>): Promise<void> {
+  const inShop = (name: string) => ({ name, namespace: 'shop' });
+  await stage.make(secrets, { metadata: inShop('eab'), data: { hmac: base64(hmac) } });
+  const eab = { keyId: 'kid-1', secretRef: { ...inShop('eab'), key: 'hmac' } };
+  await stage.acmeIssuer('bound', pebble, {}, { eab });
+  await stage.caIssuer('own-ca', '1h');
+  await stage.domain('app', { host: 'app.example.com' });
+  await stage.domain('own', { host: 'own.ca.example.org' });
+  await stage.domain('blocked', { host: 'blocked.example.com' });
+  const broken = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0IHRoYXQgaXMgYnJva2Vu\n-----END PRIVATE KEY-----\n';
+  needles.add('c2VjcmV0IHRoYXQgaXMgYnJva2Vu');
+  const data = { 'tls.crt': base64(pebble.caBundle), 'tls.key': base64(broken) };
+  await stage.make(secrets, { metadata: inShop('broken'), data });
+  const ca = { secret: inShop('broken') };
+  await stage.make(issuers, { metadata: { name: 'broken' }, spec: { domains: ['broken.example.net'], ca } });
+  await stage.domain('broken', { host: 'broken.example.net' });
+  await until(async () => JSON.stringify(await stage.issuerStatus('broken'))?.includes('cannot be read'), {
+    what: 'the broken CA to be told',
+  });
+  await stage.held('app.example.com');
+  await stage.held('own.ca.example.org');
+  await stage.untilState('blocked', 'failed');
+  await stage.untilState('app', 'valid');
+}
+
+/** All that stands in the streams. */
+async function stored(bus: Bus): Promise<string[]> {
+  const said: string[] = [];
+  for (const stream of ['mail', 'world', 'state', 'event', 'dead'] as const) {
+    const following = await bus.follow(stream, {
+      subjects: ['orrery.dev.>'],
+      from: { kind: 'sequence', sequence: 1 },
+      onMessage: ({ subject, data }) => said.push(subject, Buffer.from(data).toString('latin1')),
+    });
+    await following.caughtUp;
+    await following.stop();
+  }
+  return said;
+}
+
+async function answers(): Promise<string[]> {
+  const texts: string[] = [];
+  for (const { url } of stage.cluster.replicas) {
+    for (const path of await paths(url))
+      texts.push(await fetch(`${url}${path}`).then((answer) => answer.text()));
+  }
+  return texts;
+}
+
+function logs(): string[] {
+  const files = readdirSync(stage.dir).filter((file) => file.endsWith('.log'));
+  return files.map((name) => readFileSync(join(stage.dir, name), 'utf8'));
+}
 
 async function paths(url: string): Promise<string[]> {
   const { actors } = (await (await fetch(`${url}/api/v1/actors`)).json()) as {

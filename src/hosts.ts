@@ -9,6 +9,8 @@ import { sha256Hex } from './certificates.ts';
 
 /** RFC 1035: characters of a whole name, and of one label. */
 const hostCharsMax = 253;
+/** Letters of any script, digits, hyphens, and the dots that IDNA knows. */
+const hostCharacters = /^[\p{L}\p{N}\p{M}\-.\u3002\uFF0E\uFF61]+$/u;
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
@@ -20,7 +22,8 @@ export function readHost(text: string): string | { readonly invalid: string } {
   const trimmed = text.trim();
   const isWildcard = trimmed.startsWith('*.');
   const given = trimmed.slice(isWildcard ? 2 : 0).replace(/\.$/, '');
-  const ascii = domainToASCII(given).replace(/\.$/, '');
+  // Node takes what follows a slash or the like for another part of a URL, and leaves it out.
+  const ascii = hostCharacters.test(given) ? domainToASCII(given).replace(/\.$/, '') : '';
   const labels = ascii.split('.');
   if (ascii === '' || isIP(ascii.replace(/^\[|\]$/g, '')) !== 0 || !labels.every((one) => label.test(one))) {
     return { invalid: `"${text.slice(0, 80)}" is no host name` };

@@ -52,15 +52,17 @@ export async function readTarget(
   return { is: 'good', object, pair, facts };
 }
 
-/** @returns false: the Secret is somebody else's, and was left alone */
+/**
+ * @param before what was seen there just now
+ * @returns false: the Secret is somebody else's, and was left alone
+ */
 export async function writeTarget(
   kube: KubePort,
   host: string,
-  target: Target,
+  { target, before }: { readonly target: Target; readonly before: Stored },
   pair: Pair & { readonly order: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const before = await readTarget(kube, host, target, signal);
   if (before.is === 'foreign') return false;
   if (before.is === 'good' && before.pair.chain === pair.chain) return true;
   const seen = before.is === 'absent' ? null : before.object;

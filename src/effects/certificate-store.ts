@@ -19,6 +19,7 @@ import {
   readPending,
   readTarget,
   removePending,
+  type Stored,
   writeTarget,
 } from './certificate-secrets.ts';
 
@@ -45,12 +46,16 @@ type Sourced = Pair & { readonly order: string };
 async function stored(parts: StoreParts, effect: CertificateStore, key: string, signal: AbortSignal) {
   const { kube } = parts;
   const { host, attempt, targets, from, at } = effect;
-  const pair = await pairOf(parts, effect, key, signal);
+  const seen = await Promise.all(
+    targets.map(async (target) => ({ target, before: await readTarget(kube, host, target, signal) })),
+  );
+  const pair = await pairOf(parts, effect, { seen: seen.map(({ before }) => before), key }, signal);
   const facts = readPair(pair.chain, pair.key);
-  if ('broken' in facts)
+  if ('broken' in facts) {
     throw new OrreryError('CERTIFICATE_UNUSABLE', `the certificate to store: ${facts.broken}`);
+  }
   const written = await Promise.all(
-    targets.map(async (target) => ({ target, isOurs: await writeTarget(kube, host, target, pair, signal) })),
+    seen.map(async (one) => ({ ...one, isOurs: await writeTarget(kube, host, one, pair, signal) })),
   );
   const foreign = written.flatMap(({ target, isOurs }) => (isOurs ? [] : [target]));
   if (foreign.length === targets.length) {
@@ -64,10 +69,11 @@ async function stored(parts: StoreParts, effect: CertificateStore, key: string, 
   return { type: 'certificate.stored', attempt, certificate, foreign } as const;
 }
 
+/** @param known what stands in the targets, and the key of this run of the effect */
 async function pairOf(
   { kube, clock, authorities }: StoreParts,
-  { host, issuer, from, targets, at }: CertificateStore,
-  key: string,
+  { host, issuer, from, at }: CertificateStore,
+  known: { readonly seen: readonly Stored[]; readonly key: string },
   signal: AbortSignal,
 ): Promise<Sourced> {
   if (from === 'pending') {
@@ -75,11 +81,12 @@ async function pairOf(
     if (pending !== null && pending.chain !== '') return pending;
   }
   // What an earlier run has stored, and for `stored` what is good.
-  const best = bestOf(await Promise.all(targets.map((target) => readTarget(kube, host, target, signal))));
-  const known = best === null ? null : { ...best.pair, order: orderOf(best.object) };
-  if (known !== null && (from !== 'ca' || known.order === key)) return known;
-  if (from !== 'ca')
+  const best = bestOf(known.seen);
+  const held = best === null ? null : { ...best.pair, order: orderOf(best.object) };
+  if (held !== null && (from !== 'ca' || held.order === known.key)) return held;
+  if (from !== 'ca') {
     throw new OrreryError('CERTIFICATE_UNUSABLE', 'the certificate that was to be stored is gone');
+  }
   const { spec, authority } = await authorities.of(issuer, signal);
-  return { ...(await authority.issue(host, spec.lifetimeMs, clock.now())), order: key };
+  return { ...(await authority.issue(host, spec.lifetimeMs, clock.now())), order: known.key };
 }

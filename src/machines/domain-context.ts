@@ -83,6 +83,8 @@ export interface DomainContext {
   readonly lastError: string | null;
   readonly ready: Held;
   readonly issuing: Held;
+  /** What people were told last: the state, and which certificate. */
+  readonly told: string;
 }
 
 export type DomainInput = DomainEvent & Stamp;
@@ -118,6 +120,7 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   lastError: null,
   ready: { is: false, since: 0 },
   issuing: { is: false, since: 0 },
+  told: '',
 });
 
 /** Ten days: shorter lives are renewed at the half (ACME clients' practice for short-lived certificates). */

@@ -11,10 +11,19 @@ export function entered(context: DomainContext, phase: string, at: number): Part
   const isReady = context.certificate !== null && context.certificate.notAfter > at;
   return {
     phase,
+    told: isSilent(phase) ? context.told : toldOf(phase, context),
     ready: held(context.ready, isReady, at),
     issuing: held(context.issuing, issuingPhases.includes(phase), at),
   };
 }
+
+/** A look that finds all as it was is nobody's business. */
+const isSilent = (phase: string) => phase === 'checkingStored';
+const toldOf = (phase: string, { certificate }: DomainContext) =>
+  `${phase} ${certificate?.fingerprint.slice(0, 8) ?? ''}`;
+
+/** Whether people know already that this very certificate is valid. */
+export const isToldValid = (context: DomainContext) => context.told === toldOf('valid', context);
 
 function held(before: Held, is: boolean, at: number): Held {
   return before.is === is && before.since !== 0 ? before : { is, since: at };

@@ -28,7 +28,7 @@ import {
 } from './domain-context.ts';
 import type { DomainEffect, DomainReport } from './domain-effects.ts';
 
-import { deferralText, entered, foreignText } from './domain-report.ts';
+import { deferralText, entered, foreignText, isToldValid } from './domain-report.ts';
 import type { MessageSend } from './effects.ts';
 import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
@@ -63,6 +63,7 @@ export const domainSetup = setup({
     hasIssuer: ({ context }: Args) => context.facts?.issuer != null,
     isAllForeign: ({ context }: Args) => usable(context).length === 0,
     isGoodAndIncomplete: ({ context, event }) => !isDue(context, timeOf(event)) && context.missing.length > 0,
+    isGoodAsTold: ({ context, event }) => !isDue(context, timeOf(event)) && isToldValid(context),
     isGood: ({ context, event }) => !isDue(context, timeOf(event)),
     isIssuedAlready: ({ context }: Args) => context.isIssued,
     isUnprovable: ({ context }: Args) => isUnprovable(context),

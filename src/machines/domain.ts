@@ -161,6 +161,7 @@ export const domainMachine = domainSetup.createMachine({
           actions: ['noteForeign', enter('failed'), tell(foreignNotice)],
         },
         { guard: 'isGoodAndIncomplete', target: 'storing', actions: storeFrom('stored') },
+        { guard: 'isGoodAsTold', target: 'valid', actions: ['settle', enter('valid')] },
         { guard: 'isGood', target: 'valid', actions: ['settle', enter('valid'), tell()] },
         { guard: 'isIssuedAlready', target: 'storing', actions: storeFrom('pending') },
         {

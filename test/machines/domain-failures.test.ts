@@ -22,7 +22,6 @@ import {
   valid,
 } from './domain-script.ts';
 
-const noIssuer = { ...domainFacts, issuer: null, issuerMissing: 'no Issuer allows app.example.com' };
 const orders = (domain: Domain) => domain.askedOf('acme.order').length;
 
 describe('failure: refused', () => {

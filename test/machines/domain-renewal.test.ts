@@ -20,9 +20,6 @@ import {
   wanting,
 } from './domain-script.ts';
 
-const noIssuer = { ...domainFacts, issuer: null, issuerMissing: 'no Issuer allows app.example.com' };
-const orders = (domain: Domain) => domain.askedOf('acme.order').length;
-
 describe('a valid certificate', () => {
   test('is due after two thirds of its life, after half of one under ten days', () => {
     const at = { fingerprint: 'f', notBefore: 0, ariId: null };

@@ -1,5 +1,4 @@
 /** The domain chart: what is ordered when, step by step, and how it ends. */
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { domainFacts, target } from './certificate-samples.ts';

@@ -81,8 +81,8 @@ export const newborn = ({ name }: ActorInput): IssuerContext => ({
   isReady: false,
 });
 
-/** Orders in work at one time: the specification. */
-export const inWorkMax = 10;
+/** Orders in work at one time at an authority; a CA of one's own signs, and bears more. */
+export const inWorkMax = ({ facts }: IssuerContext) => (facts?.kind === 'ca' ? 64 : 10);
 /** Domains that wait here; more are told to ask again later. At 80 bytes each the record stays far below its bound. */
 export const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are forgotten. */
@@ -232,7 +232,7 @@ function inForce(inWork: IssuerContext['inWork'], at: number): IssuerContext['in
 /** Time until something may change by itself: a permit that runs out, a budget that fills. ms */
 export function quietMs(context: IssuerContext, at: number): number {
   const ends = Object.values(context.inWork).map(({ until }) => until);
-  const isRoom = ends.length < inWorkMax;
+  const isRoom = ends.length < inWorkMax(context);
   const turns = isRoom ? context.queue.map((one) => allowedAt(context, one)) : [];
   const next = Math.min(at + 24 * hourMs, ...ends, ...turns);
   return Math.max(1_000, next - at);

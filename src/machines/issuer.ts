@@ -3,7 +3,7 @@
  *
  * Who sends: the router (`issuer.observed`), domains (`permit.asked`, `permit.returned`), the verification (`issuer.*`), people
  * (`issuer.recheck`). What it promises:
- * - One permit for one domain at a time, at most ten out together; first come, first served among those whom the budgets allow.
+ * - One permit for one domain at a time, at most ten out together (64 of a CA of one's own); first come, first served among those whom the budgets allow.
  * - After a limit or an outage one domain tries first; the others follow when it fared well, or was refused in good order.
  * - While the authority is away it alone looks whether it is back: after 10 s, growing to 5 min.
  * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
@@ -124,7 +124,7 @@ export const issuerMachine = setup({
     takeBack: assign(({ context, event }) =>
       event.type === 'permit.returned' ? returned(context, event) : {},
     ),
-    serveAll: assign(({ context, event }) => served(context, timeOf(event), inWorkMax)),
+    serveAll: assign(({ context, event }) => served(context, timeOf(event), inWorkMax(context))),
     serveOne: assign(({ context, event }) => served(context, timeOf(event), 1)),
     forgetGranted: assign({ granted: [] }),
     forgetDeferred: assign({ deferred: [] }),

@@ -97,7 +97,12 @@ export async function startPebble(options: PebbleOptions = {}): Promise<Pebble> 
   };
   const children: ChildProcess[] = [];
   const run = (name: string, args: string[]) =>
-    children.push(spawn(join(folder, name), args, { env, stdio: 'ignore' }));
+    children.push(
+      spawn('sh', ['-c', watchdog, 'sh', join(folder, name), ...args], {
+        env,
+        stdio: ['pipe', 'ignore', 'ignore'],
+      }),
+    );
   run('pebble-challtestsrv', [
     ...['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManage}`],
     ...['-defaultIPv6', '', '-http01', '', '-https01', '', '-tlsalpn01', '', '-doh', ''],
@@ -142,11 +147,20 @@ export async function startPebble(options: PebbleOptions = {}): Promise<Pebble> 
     async stop() {
       await proxy.stop();
       await front.stop();
-      for (const child of children) child.kill('SIGKILL');
+      for (const child of children) child.stdin?.end();
       rmSync(dir, { recursive: true, force: true });
     },
   };
 }
+
+/** $1… is a command line: it ends when our end of the pipe closes, also when this process was killed. */
+const watchdog = `
+exec 3<&0
+"$@" 3<&- </dev/null &
+program=$!
+( cat <&3 >/dev/null; kill -KILL "$program" ) >/dev/null 2>&1 &
+wait "$program"
+`;
 
 const port = () => freePort('127.0.0.1', 0);
 

@@ -58,7 +58,10 @@ export class Stage {
   static async start({ replicas = 3, restarts = false }: StageOptions = {}): Promise<Stage> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-certificates-'));
     const http = { host: '127.0.0.1', port: 0 };
-    const options = { ...basics, dir, replicas, http, restarts, print: () => {} };
+    // With KUBECONFIG set the same runs against that API server, which has to be a fresh one.
+    const kubeconfig = process.env.KUBECONFIG;
+    const real = kubeconfig === undefined ? {} : { kubeconfig };
+    const options = { ...basics, dir, replicas, http, restarts, print: () => {}, ...real };
     const stage = new Stage(await startDevCluster(options, signal), dir);
     await stage.make(namespaces, { metadata: { name: stage.namespace } });
     await until(async () => (await stage.ready()) === replicas, { what: 'the replicas', timeoutMs: 30_000 });

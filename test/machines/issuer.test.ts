@@ -70,6 +70,10 @@ describe('permits', () => {
     expect(grantedTo(issuer)).toEqual(['h10.example.com', 'h11.example.com']);
   });
 
+  test('a CA of one’s own signs, and bears 64', () => {
+    expect(grantedTo(ask(ready({ ...unlimited, kind: 'ca' }), ...names(70)))).toEqual(names(64));
+  });
+
   test('a host has one permit, however often it asks', () => {
     const issuer = ask(ready(unlimited), ...names(10), 'late.example.com', 'late.example.com');
     expect(grantedTo(issuer)).toEqual(names(10));

@@ -76,7 +76,8 @@ export const slicesRegion = {
     },
     stuck: {
       description: 'Every retry failed; the slices are as they are until something changes.',
-      tags: 'wrong',
+      // Nothing is waited for but news.
+      tags: ['settled', 'wrong'],
       entry: { type: 'kube-event.write', params: stuckWarning },
       on: {
         'service.recheck': { actions: 'startAfresh', target: 'reconciling' },

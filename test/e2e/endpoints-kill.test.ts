@@ -101,7 +101,6 @@ async function play() {
       replicas: 3,
       http: { host: '127.0.0.1', port: 0 },
       ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      replicaFlags: ['--inspector-auth', 'none'],
       restarts: false,
       print: () => {},
     },

@@ -78,9 +78,12 @@ async function gather(
   }
 }
 
-/** Whether an earlier pass, of another replica, has written what is not known here yet. */
-function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
-  if (version === '') return false;
+/** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
+function isBehind(
+  scene: EndpointsScene,
+  { namespace, name, version, reread }: SlicesReconcile,
+): boolean {
+  if (reread || version === '') return reread;
   return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
 }
 

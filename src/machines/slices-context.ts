@@ -182,6 +182,7 @@ export function reconcile({ context }: { context: Holder }): Omit<SlicesReconcil
     pass,
     gather: isAlone ? { quietMs: 0, maxMs: 0 } : gather,
     version,
+    reread: failures > 0,
     since: endedAt,
     compact: compacting,
   };

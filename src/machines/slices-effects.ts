@@ -13,6 +13,8 @@ export interface SlicesReconcile {
   readonly gather: { readonly quietMs: number; readonly maxMs: number };
   /** The newest resourceVersion that a pass left; who knows only older ones reads the slices first. */
   readonly version: string;
+  /** The last pass failed: what it has left is read first. */
+  readonly reread: boolean;
   /** When the last pass ended, ms since the epoch; 0: there was none. */
   readonly since: number;
   /** Also empties slices that are hardly filled. */

@@ -194,9 +194,7 @@ describe('slices of ours', () => {
 
   test('what somebody else manages now is not ours; a label that is changed does not hide whose it is', () => {
     put('endpointslices', 's', slice('s', 'one'));
-    expect(servicesIn(put('endpointslices', 's', slice('s', 'one', { service: 'two' })))).toEqual(
-      ['one'],
-    );
+    expect(servicesIn(put('endpointslices', 's', slice('s', 'one', { service: 'two' })))).toEqual(['one']);
     expect(facts('one')?.empty).toBe(false);
     const { managed: _, ...foreign } = slice('s', 'one', { resourceVersion: '7' });
     expect(servicesIn(put('endpointslices', 's', foreign))).toEqual(['one']);

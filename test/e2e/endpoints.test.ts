@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
+import { startOutsideScenario } from '../../src/dev/outside-scenario.ts';
 import { events } from '../../src/kube/resources.ts';
 import { silentLog } from '../../src/log.ts';
 import { systemRandom } from '../../src/random.ts';
@@ -427,6 +428,38 @@ test('a Service that is deleted takes its slices along, and a namespace that is 
     ),
   ).toEqual([]);
 });
+
+test('a virtual machine with a probe: it fails, its endpoint is not ready; it comes back, the Service reaches it again', async () => {
+  const { namespace } = shop;
+  const { kube, outsideAddress: address } = cluster;
+  const scenario = startOutsideScenario({
+    ...basics,
+    kube,
+    dir,
+    address,
+    namespace,
+    print: () => {},
+    upMs: 500,
+    downMs: 500,
+  });
+  try {
+    await until(() => scenario.seen().up >= 1, { what: 'the machine to be ready', timeoutMs: 20_000 });
+    const service = await shop.get('service', 'legacy');
+    const host = (service?.spec as { clusterIP: string }).clusterIP;
+    const said = await until(async () => (await fetch(`http://${host}/`)).text(), {
+      what: 'an answer through the Service',
+    });
+    expect(said).toBe('vm-1\n');
+    await until(() => scenario.seen().down >= 1, { what: 'the machine to be not ready', timeoutMs: 20_000 });
+    const workload = (await shop.get('workload', 'vm-1')) as { status?: { conditions?: object[] } } | null;
+    expect(workload?.status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'ProbeFailed' },
+    ]);
+    await until(() => scenario.seen().up >= 2, { what: 'the machine to be back', timeoutMs: 20_000 });
+  } finally {
+    await scenario.stop();
+  }
+}, 90_000);
 
 test('the writes are counted', async () => {
   await shop.service('web', web);

@@ -445,7 +445,7 @@ test('a virtual machine with a probe: it fails, its endpoint is not ready; it co
   try {
     await until(() => scenario.seen().up >= 1, { what: 'the machine to be ready', timeoutMs: 20_000 });
     const service = await shop.get('service', 'legacy');
-    const host = (service?.spec as { clusterIP: string }).clusterIP;
+    const host = (service?.spec as { clusterIP: string } | undefined)?.clusterIP;
     const said = await until(async () => (await fetch(`http://${host}/`)).text(), {
       what: 'an answer through the Service',
     });

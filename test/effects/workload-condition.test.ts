@@ -36,7 +36,7 @@ function stand(conditions: object[], refusals: OrreryError[] = [], uid = 'vm-uid
   return { patches, run: () => workloadConditionPatch(kube)(effect, context) };
 }
 const ready = (patches: readonly PatchOptions[]) =>
-  (patches.at(-1)?.body as { status: { conditions: object[] } }).status.conditions;
+  (patches.at(-1)?.body as { status: { conditions: object[] } } | undefined)?.status.conditions;
 
 test('the other conditions stay, and the workload must be in the version that was read', async () => {
   const { patches, run } = stand([

@@ -1,19 +1,22 @@
 /** Calls to workloads outside the cluster: what counts as an answer. */
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
+import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createCertificates } from '../../src/dev/api/http/certificates.ts';
 import { type ReachTarget, reach } from '../../src/probe/reach.ts';
 
 const servers: Server[] = [];
+const sockets: Socket[] = [];
 afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
   for (const server of servers.splice(0)) await new Promise((resolve) => server.close(resolve));
 });
 
 async function listen(server: Server): Promise<number> {
   servers.push(server);
+  server.on('connection', (socket) => sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
 }

@@ -79,10 +79,7 @@ async function gather(
 }
 
 /** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
-function isBehind(
-  scene: EndpointsScene,
-  { namespace, name, version, reread }: SlicesReconcile,
-): boolean {
+function isBehind(scene: EndpointsScene, { namespace, name, version, reread }: SlicesReconcile): boolean {
   if (reread || version === '') return reread;
   return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
 }

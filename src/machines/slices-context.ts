@@ -72,7 +72,7 @@ const burstMs = 100;
 const gathering = {
   first: { quietMs: 20, maxMs: 200 },
   burst: [
-    { quietMs: 4, maxMs: 20 },
+    { quietMs: 2, maxMs: 10 },
     { quietMs: 15, maxMs: 500 },
     { quietMs: 15, maxMs: 1_000 },
   ],

@@ -10,7 +10,7 @@
 import { type Digest, type ResourceName, type RouteGateSpec, selects, type WorldEntry } from '../digests.ts';
 import { type DigestInterest, type EnvPair, isWhole, pairText } from './digest.ts';
 import type { KubeResource } from './port.ts';
-import { createWorkloadInterest, type IsMeant, workloadResources } from './workload-interest.ts';
+import { createWorkloadInterest, workloadResources } from './workload-interest.ts';
 
 /** The name of a watched resource: `pods`, `services`, `endpointslices`, `routegates`, else `<plural>.<group>`. */
 export function resourceName({ group, plural }: KubeResource): ResourceName {
@@ -43,9 +43,9 @@ const ownNames: Readonly<Record<string, string>> = {
 export interface Interest {
   /**
    * Takes news of a RouteGate, of a workload, of a slice. `digests`: what digests of its namespace must tell has changed; `wanted`:
-   * what is wanted may have; a function: the same, of those objects.
+   * what is wanted may have; names: the same, of those objects.
    */
-  fold(entry: WorldEntry): 'digests' | 'wanted' | 'nothing' | IsMeant;
+  fold(entry: WorldEntry): 'digests' | 'wanted' | 'nothing' | readonly string[];
   /** Whether the world needs the object. */
   wants(namespace: string, name: string, digest: Digest): boolean;
   /** What a digest of an object of this namespace must tell. */

@@ -200,7 +200,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
       const change = interest.fold(entry);
       if (change === 'nothing') return;
       const namespace = resource.namespaced ? entry.namespace : null;
-      if (typeof change === 'function') return picture.reconsider(namespace, change);
+      if (typeof change === 'object') return picture.reconsider(namespace, change);
       if (change === 'digests') for (const scope of scopes) if (covers(scope, namespace)) scope.relist();
       picture.reconsider(namespace);
       state.again();

@@ -11,7 +11,6 @@ import type { Digest, SyncedDigest, WorldEntry } from '../digests.ts';
 import { limits } from '../limits.ts';
 import type { Interest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';
-import type { IsMeant } from './workload-interest.ts';
 
 /** An object as it was seen. */
 export interface Seen {
@@ -45,7 +44,7 @@ export interface Picture {
   /** Takes the complete list of a namespace, or of all (null). */
   replace(namespace: string | null, objects: readonly Seen[]): void;
   /** What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said which. */
-  reconsider(namespace: string | null, isMeant?: IsMeant): void;
+  reconsider(namespace: string | null, names?: readonly string[]): void;
   /** Offers everything that is known to the world alone. */
   offerKnown(): void;
   state(statement: SyncedDigest): void;
@@ -137,10 +136,10 @@ export function createPicture(options: PictureOptions): Picture {
       for (const seen of listed) put(seen);
       offerKnown(namespace);
     },
-    reconsider(namespace, isMeant = () => true) {
+    reconsider(namespace, names) {
       for (const inside of namespace === null ? objects.keys() : [namespace]) {
-        for (const [objectName, digest] of objects.get(inside) ?? [])
-          if (isMeant(objectName, digest)) onDirty(keyOf(inside, objectName));
+        for (const objectName of names ?? objects.get(inside)?.keys() ?? [])
+          onDirty(keyOf(inside, objectName));
       }
     },
     offerKnown: () => offerKnown(null),

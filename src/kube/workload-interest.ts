@@ -6,12 +6,10 @@
  */
 import { type Digest, type Labels, type ServiceDigest, selects, type WorldEntry } from '../digests.ts';
 
-/** Whether the need for an object of that name may have changed. */
-export type IsMeant = (name: string, digest: Digest) => boolean;
-
 export interface WorkloadInterest {
-  /** @returns the Services of the entry's namespace to look at again; null: none */
-  fold(entry: WorldEntry): IsMeant | null;
+  /** @returns names of the Services of the entry's namespace of which the need may have changed */
+  fold(entry: WorldEntry): readonly string[];
+  /** Whether the Service is needed. Whoever was asked for is known from then on to `fold`. */
   wants(namespace: string, name: string, service: ServiceDigest): boolean;
 }
 
@@ -25,39 +23,55 @@ export function createWorkloadInterest(): WorkloadInterest {
   /** `<ns>/<slice>` → the Service that it is of. */
   const sliceOwners = new Map<string, string>();
   const slicesOf = new Map<string, number>();
+  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and back. */
+  const selecting = new Map<string, Set<string>>();
+  const requirementOf = new Map<string, string>();
 
-  const foldWorkload = ({ namespace, name, digest }: WorldEntry): IsMeant | null => {
+  const know = (namespace: string, name: string, service: ServiceDigest): string | undefined => {
+    const key = `${namespace}/${name}`;
+    const [first] = pairsOf(service.selecting?.selector);
+    const requirement = first === undefined ? undefined : `${namespace} ${first}`;
+    const before = requirementOf.get(key);
+    if (before === requirement) return requirement;
+    if (before !== undefined) drop(selecting, before, name);
+    if (requirement === undefined) requirementOf.delete(key);
+    else {
+      requirementOf.set(key, requirement);
+      put(selecting, requirement, name);
+    }
+    return requirement;
+  };
+  const foldWorkload = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
     const key = `${namespace}/${name}`;
     const before = labelsOf.get(key);
     const after = digest?.kind === 'externalworkloads' ? digest.labels : undefined;
-    if (before !== undefined && after !== undefined && isSame(before, after)) return null;
+    if (before !== undefined && after !== undefined && isSame(before, after)) return [];
     for (const pair of pairsOf(before)) drop(byLabel, `${namespace} ${pair}`, key);
     for (const pair of pairsOf(after)) put(byLabel, `${namespace} ${pair}`, key);
     if (after === undefined) labelsOf.delete(key);
     else labelsOf.set(key, after);
-    return (_, one) =>
-      one.kind === 'services' &&
-      [before, after].some((labels) => labels !== undefined && isSelected(one, labels));
+    const pairs = new Set([...pairsOf(before), ...pairsOf(after)]);
+    return [...pairs].flatMap((pair) => [...(selecting.get(`${namespace} ${pair}`) ?? [])]);
   };
-  const foldSlice = ({ namespace, name, digest }: WorldEntry): IsMeant | null => {
+  const foldSlice = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
     const key = `${namespace}/${name}`;
     const before = sliceOwners.get(key);
     const after = digest?.kind === 'endpointslices' ? ownerOf(digest) : undefined;
-    if (before === after) return null;
+    if (before === after) return [];
     if (before !== undefined) count(slicesOf, `${namespace}/${before}`, -1);
     if (after !== undefined) count(slicesOf, `${namespace}/${after}`, 1);
     if (after === undefined) sliceOwners.delete(key);
     else sliceOwners.set(key, after);
-    return (service) => service === before || service === after;
+    return [before, after].filter((service) => service !== undefined);
   };
 
   return {
     fold: (entry) => (entry.resource === 'endpointslices' ? foldSlice(entry) : foldWorkload(entry)),
     wants(namespace, name, service) {
+      const requirement = know(namespace, name, service);
       if (slicesOf.has(`${namespace}/${name}`)) return true;
-      const [first] = pairsOf(service.selecting?.selector);
-      if (first === undefined) return false;
-      for (const key of byLabel.get(`${namespace} ${first}`) ?? []) {
+      if (requirement === undefined) return false;
+      for (const key of byLabel.get(requirement) ?? []) {
         if (isSelected(service, labelsOf.get(key) ?? {})) return true;
       }
       return false;

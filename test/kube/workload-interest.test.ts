@@ -62,12 +62,13 @@ describe('Services that the world holds', () => {
 
   test('a change of workloads names the Services that it concerns, and no others', () => {
     const interest = createInterest(services);
-    const isMeant = interest.fold(vm({ app: 'vm' }));
-    if (typeof isMeant !== 'function') throw new Error('no function');
-    expect(isMeant('web', service)).toBe(true);
     const other = { ...service, selecting: { ...service.selecting, selector: { app: 'else' } } };
-    expect(isMeant('api', other as typeof service)).toBe(false);
-    expect(interest.fold(vm({ app: 'vm' }))).toBe('nothing');
+    interest.wants('shop', 'web', service);
+    interest.wants('shop', 'api', other as typeof service);
+    expect(interest.fold(vm({ app: 'vm' }))).toEqual(['web']);
+    expect(interest.fold(vm({ app: 'vm' }))).toEqual([]);
+    interest.wants('shop', 'api', service);
+    expect(interest.fold(vm({ app: 'other' }))).toEqual(['web', 'api']);
   });
 
   test('slices of ours are held wherever they are, those of others only where a RouteGate asks', () => {

@@ -89,6 +89,8 @@ export function createStandingSlices(clock: Clock): StandingSlices {
         if (before !== undefined) bury(before.uid);
         if (before !== undefined && own.get(key)?.uid === before.uid) own.delete(key);
       } else {
+        // The picture may forget everything and be told it again.
+        dead.delete(digest.uid);
         world.set(key, digest);
         const ours = own.get(key);
         if (ours?.digest && !isNewer(ours.digest, digest)) own.delete(key);

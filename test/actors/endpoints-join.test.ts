@@ -186,6 +186,15 @@ describe('slices of ours', () => {
     expect(facts('one')?.empty).toBe(true);
   });
 
+  test('a world that forgot everything and was told it again takes own writes as before', () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    put('endpointslices', 's', null);
+    put('endpointslices', 's', slice('s', 'one'));
+    const before = facts('one')?.standing;
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '9', labels: { mine: 'x' } }));
+    expect(facts('one')?.standing).not.toBe(before);
+  });
+
   test('an own write that the world never shows is forgotten', async () => {
     join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '10' }));
     await clock.advance(31_000);

@@ -66,8 +66,8 @@ const known = new Map<string, readonly SampledWalk[]>();
 function walks(chart: Chart): readonly SampledWalk[] {
   const made =
     known.get(chart.name) ??
-    samplesOf(chart).map(({ input, effectTypes, events }) => ({
-      ...walk(chart, effectTypes, input, events),
+    samplesOf(chart).map(({ input, effectTypes, events, situationsMax }) => ({
+      ...walk(chart, effectTypes, input, events, situationsMax),
       events,
     }));
   known.set(chart.name, made);

@@ -77,6 +77,8 @@ export interface Sample {
   readonly input: object;
   readonly effectTypes: readonly string[];
   readonly events: readonly SampleEvent[];
+  /** Bound on the walk, if it reaches every state sooner than most. */
+  readonly situationsMax?: number;
 }
 
 export const samples: Readonly<Record<string, Sample>> = {
@@ -183,7 +185,11 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
 };
 
-const service = { input: { id: 'service/shop/web', namespace: 'shop', name: 'web' }, effectTypes };
+const service = {
+  input: { id: 'service/shop/web', namespace: 'shop', name: 'web' },
+  effectTypes,
+  situationsMax: 300,
+};
 
 /** More walks through charts whose regions have little to do with each other: all at once would be too many situations. */
 export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {

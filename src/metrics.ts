@@ -32,6 +32,16 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_endpointslice_writes_total: [
+    'counter',
+    ['operation'],
+    'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
+  ],
+  orrery_endpoints_stuck_total: [
+    'counter',
+    [],
+    'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -57,6 +67,9 @@ export interface Metrics {
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
   podGateWait(seconds: number): void;
+  /** @param operation create, update or delete */
+  sliceWrite(operation: string): void;
+  endpointsStuck(): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -85,6 +98,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const sliceWrites = counter('orrery_endpointslice_writes_total');
+  const stuck = counter('orrery_endpoints_stuck_total');
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -95,6 +110,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
     podGateWait: (seconds) => gateWaits.observe(seconds),
+    sliceWrite: (operation) => sliceWrites.inc({ operation }),
+    endpointsStuck: () => stuck.inc(),
     observe: (next) => {
       source = next;
     },

@@ -118,6 +118,11 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const slices = {
+    scene: () => engine.endpoints.index,
+    endpointsPerSlice: config.endpointsPerSlice,
+    onWrite: metrics.sliceWrite,
+  };
   const runners = effectRunners({
     ...basics,
     bus,
@@ -125,9 +130,10 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     kube,
     limiter,
     replica: config.replica,
+    slices,
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
   });
-  return new Engine({
+  const engine: Engine = new Engine({
     ...basics,
     bus,
     subjects,
@@ -139,8 +145,17 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
-    onStep: (transition, context) => observeGateWait(metrics, transition, context),
+    onStep: (transition, context) => {
+      observeGateWait(metrics, transition, context);
+      observeStuck(metrics, transition);
+    },
   });
+  return engine;
+}
+
+function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
+  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
 }
 
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */

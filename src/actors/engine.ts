@@ -14,6 +14,7 @@ import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
@@ -47,6 +48,7 @@ const acquaintanceMs = 200;
 export class Engine {
   readonly world: World;
   readonly routes: RoutesJoin;
+  readonly endpoints: EndpointsJoin;
   readonly router: Router;
   readonly host: Host;
   readonly shards: Shards;
@@ -68,7 +70,8 @@ export class Engine {
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.router = createRouter(this.world, [this.routes]);
+    this.endpoints = createEndpointsJoin({ world: this.world, clock });
+    this.router = createRouter(this.world, [this.routes, this.endpoints]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,

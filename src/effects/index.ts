@@ -11,10 +11,13 @@ import { limits } from '../limits.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
+import { endpointSlicesReconcile, type SlicesParts } from './endpoint-slices.ts';
 import { kubeEventWrite } from './kube-event.ts';
 import { messageSend } from './message-send.ts';
 import { podConditionPatch } from './pod-condition.ts';
 import { routeSample } from './route-sample.ts';
+import { workloadConditionPatch } from './workload-condition.ts';
+import { workloadProbe } from './workload-probe.ts';
 
 export function effectRunners(parts: {
   readonly bus: Bus;
@@ -25,13 +28,17 @@ export function effectRunners(parts: {
   readonly replica: string;
   /** How probes resolve names; the system's way if absent. */
   readonly lookup?: LookupFunction;
+  readonly slices: Pick<SlicesParts, 'scene' | 'endpointsPerSlice' | 'onWrite'>;
 }): EffectRunners {
-  const { bus, subjects, kube, clock, limiter, replica, lookup } = parts;
+  const { bus, subjects, kube, clock, limiter, replica, lookup, slices } = parts;
   return {
     'message.send': messageSend(bus, subjects),
     'pod-condition.patch': podConditionPatch(kube),
     'kube-event.write': kubeEventWrite(kube, { replica }),
     'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
+    'endpoint-slices.reconcile': endpointSlicesReconcile({ kube, clock, ...slices }),
+    'workload.probe': workloadProbe(clock),
+    'workload-condition.patch': workloadConditionPatch(kube),
   };
 }
 

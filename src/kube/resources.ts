@@ -69,3 +69,10 @@ export const subjectAccessReviews: KubeResource = {
   kind: 'SubjectAccessReview',
   namespaced: false,
 };
+export const externalWorkloads: KubeResource = {
+  group: 'workload.linkerd.io',
+  version: 'v1beta1',
+  plural: 'externalworkloads',
+  kind: 'ExternalWorkload',
+  namespaced: true,
+};

@@ -7,6 +7,8 @@
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
+import type { SlicesEvent } from './slices-events.ts';
+import type { OwnWorkloadEvent } from './workload-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {
@@ -136,7 +138,9 @@ export type ServiceEvent =
   | SampleFinished
   | SampleFailed
   | ServiceRecheck
+  | SlicesEvent
   | EffectSettled;
+export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent;
+export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent;

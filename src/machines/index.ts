@@ -8,6 +8,7 @@ import { podDescription, podMachine, podVersion } from './pod.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
 import { watchDescription, watchMachine, watchVersion } from './watch.ts';
+import { workloadDescription, workloadMachine, workloadVersion } from './workload.ts';
 
 export interface Chart {
   readonly name: string;
@@ -36,7 +37,7 @@ export const machines: Readonly<Record<string, Chart>> = {
     description: serviceDescription,
     machine: serviceMachine,
     durable: true,
-    createdBy: ['service.observed'],
+    createdBy: ['service.observed', 'service.endpoints.observed'],
   },
   shard: {
     name: 'shard',
@@ -45,6 +46,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: shardMachine,
     durable: false,
     createdBy: [],
+  },
+  workload: {
+    name: 'workload',
+    version: workloadVersion,
+    description: workloadDescription,
+    machine: workloadMachine,
+    durable: true,
+    createdBy: ['workload.observed'],
   },
   watch: {
     name: 'watch',

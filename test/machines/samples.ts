@@ -1,6 +1,6 @@
 /** Sample events that lead a walk through every state of each chart. */
 import { effectTypes } from '../../src/machines/effects.ts';
-import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
+import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
 import type { SampleEvent } from './walk.ts';
@@ -55,10 +55,30 @@ const watchFailed = (attempt: number, code: string, retryAfterMs: number | null)
 });
 const summary = { healthy: [], unhealthy: [], anonymous: 0, unreachable: 0, lastError: null };
 
+const endpointsFacts: EndpointsFacts = {
+  uid: 'svc-uid1-rest',
+  selects: true,
+  wanted: 'a',
+  standing: '0',
+  empty: true,
+};
+const passEnd = { pass: 1, made: 'a', wanted: 'a', standing: 'b', empty: false, version: '7', writes: 1 };
+
+const workloadFacts: WorkloadFacts = {
+  uid: 'vm-uid-1',
+  deleting: false,
+  addresses: [{ ip: '10.9.0.1', family: 'IPv4' }],
+  probe: 'http://:8080/healthz failures=1',
+  ready: null,
+  problems: [],
+};
+
 export interface Sample {
   readonly input: object;
   readonly effectTypes: readonly string[];
   readonly events: readonly SampleEvent[];
+  /** Bound on the walk, if it reaches every state sooner than most. */
+  readonly situationsMax?: number;
 }
 
 export const samples: Readonly<Record<string, Sample>> = {
@@ -111,6 +131,25 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'message.send', error: null },
     ],
   },
+  workload: {
+    input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
+    effectTypes,
+    events: [
+      { type: 'workload.observed', facts: workloadFacts },
+      { type: 'workload.observed', facts: { ...workloadFacts, ready: 'True' } },
+      { type: 'workload.observed', facts: { ...workloadFacts, probe: 'ftp://x' } },
+      {
+        type: 'workload.observed',
+        facts: { ...workloadFacts, probe: null, addresses: [], problems: ['bad'] },
+      },
+      { type: 'workload.observed', facts: null },
+      { type: 'workload.probed', round: 1, failures: [] },
+      { type: 'workload.probed', round: 1, failures: ['refused'] },
+      { type: 'workload.marked', status: 'True' },
+      { type: 'workload.unmarked', isGone: true, message: 'gone' },
+      { type: 'workload.recheck' },
+    ],
+  },
   watch: {
     input: { resource: 'pods', namespace: null },
     effectTypes: watchEffectTypes,
@@ -144,4 +183,33 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.failed', message: 'no', fence: 0 },
     ],
   },
+};
+
+const service = {
+  input: { id: 'service/shop/web', namespace: 'shop', name: 'web' },
+  effectTypes,
+  situationsMax: 300,
+};
+
+/** More walks through charts whose regions have little to do with each other: all at once would be too many situations. */
+export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
+  service: [
+    {
+      ...service,
+      events: [
+        { type: 'service.endpoints.observed', facts: endpointsFacts },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, wanted: 'b' } },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, selects: false } },
+        { type: 'service.endpoints.observed', facts: null },
+        { type: 'service.observed', facts: serviceFacts },
+        { type: 'service.observed', facts: null },
+        { type: 'slices.reconciled', compactable: false, ...passEnd },
+        { type: 'slices.reconciled', compactable: true, ...passEnd },
+        { type: 'slices.failed', pass: 1, message: 'no', retryAfterMs: 0, end: null },
+        { type: 'service.recheck' },
+      ],
+    },
+    // With every outcome lost: deadlines alone lead through all retries.
+    { ...service, events: [{ type: 'service.endpoints.observed', facts: endpointsFacts }] },
+  ],
 };

@@ -32,6 +32,17 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_release_rounds_total: [
+    'counter',
+    ['outcome'],
+    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+  ],
+  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
+  orrery_release_blocked: [
+    'gauge',
+    [],
+    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -45,6 +56,8 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  /** Whether this replica must not serve. */
+  isBlocked?(): boolean;
 }
 
 export interface Metrics {
@@ -57,6 +70,8 @@ export interface Metrics {
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
   podGateWait(seconds: number): void;
+  releaseRound(outcome: 'done' | 'failed'): void;
+  releaseLeads(isLeader: boolean): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -85,6 +100,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const rounds = counter('orrery_release_rounds_total');
+  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -95,6 +112,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
     podGateWait: (seconds) => gateWaits.observe(seconds),
+    releaseRound: (outcome) => rounds.inc({ outcome }),
+    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
     observe: (next) => {
       source = next;
     },
@@ -118,6 +137,13 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_release_blocked'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isBlocked?.() ? 1 : 0);
     },
   });
   new Gauge({

@@ -39,6 +39,9 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
+  release: {
+    'release.reconcile': v.object({ type: v.literal('release.reconcile') }),
+  },
 };
 
 /** Event types that an actor of the kind takes from outside. */

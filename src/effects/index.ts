@@ -7,6 +7,7 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import type { EffectContext, EffectRunner, EffectRunners } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
+import type { ReleaseWork } from '../kube/release-work.ts';
 import { limits } from '../limits.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
@@ -14,6 +15,10 @@ import type { ProbeLimiter } from '../probe/limiter.ts';
 import { kubeEventWrite } from './kube-event.ts';
 import { messageSend } from './message-send.ts';
 import { podConditionPatch } from './pod-condition.ts';
+import { type ReportLog, releaseReport } from './release-report.ts';
+import { releaseResourceWrite } from './release-resource.ts';
+import { releaseRound } from './release-round.ts';
+import { releaseStatusWrite } from './release-status.ts';
 import { routeSample } from './route-sample.ts';
 
 export function effectRunners(parts: {
@@ -23,15 +28,24 @@ export function effectRunners(parts: {
   readonly clock: Clock;
   readonly limiter: ProbeLimiter;
   readonly replica: string;
+  readonly log: ReportLog;
   /** How probes resolve names; the system's way if absent. */
   readonly lookup?: LookupFunction;
+  /** The work of the release's leadership with that fence, if it is this replica's present one. */
+  readonly releaseWork: (fence: number) => ReleaseWork | null;
+  readonly onReleaseRound: (failed: number) => void;
 }): EffectRunners {
   const { bus, subjects, kube, clock, limiter, replica, lookup } = parts;
+  const writeEvent = kubeEventWrite(kube, { replica });
   return {
     'message.send': messageSend(bus, subjects),
     'pod-condition.patch': podConditionPatch(kube),
-    'kube-event.write': kubeEventWrite(kube, { replica }),
+    'kube-event.write': writeEvent,
     'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
+    'release-status.write': releaseStatusWrite({ bus, subjects, clock }),
+    'release.round': releaseRound(parts.releaseWork, parts.onReleaseRound),
+    'release-resource.write': releaseResourceWrite(kube, writeEvent),
+    'release.report': releaseReport(parts.log),
   };
 }
 
@@ -46,6 +60,7 @@ export function runEffectWith(runners: EffectRunners) {
 
 /** Longest time that an effect may take, ms. A round of calls is bounded by its calls, three of them at a time. */
 export function effectTimeoutMs(effect: { readonly type: string }): number {
+  if (effect.type === 'release.round') return limits.releaseRoundMs;
   if (effect.type !== 'route.sample') return limits.effectTimeoutMs;
   const { calls, probe } = effect as RouteSample;
   return 4_000 + Math.ceil(calls / 3) * probe.timeoutMs;

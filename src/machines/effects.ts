@@ -6,6 +6,7 @@
 import type { ActorId } from '../ids.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {
@@ -63,7 +64,7 @@ export interface KubeEventWrite {
   readonly at: number;
 }
 
-export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite;
+export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite | ReleaseEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -72,6 +73,7 @@ export const effectTypes = [
   'pod-condition.patch',
   'route.sample',
   'kube-event.write',
+  ...releaseEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -84,5 +86,9 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    default:
+      return (
+        releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }
+      );
   }
 }

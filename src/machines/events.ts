@@ -7,6 +7,7 @@
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
+import type { ReleaseOwnEvent } from './release-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {
@@ -138,5 +139,7 @@ export type ServiceEvent =
   | ServiceRecheck
   | EffectSettled;
 
+export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
+
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent;
+export type ActorEvent = PodEvent | ServiceEvent | ReleaseEvent;

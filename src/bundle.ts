@@ -43,10 +43,8 @@ export const adoptMark = 'orrery.dev/adopt';
 /** The releases of one service form a row whatever its bundles' directories are called. */
 const defaultName = 'platform';
 
-const release = v.pipe(
-  v.string('must be text'),
-  v.check(isRelease, 'must be a semantic version such as 1.2.3'),
-);
+const versionText = 'must be a semantic version such as 1.2.3';
+const release = v.pipe(v.string(versionText), v.check(isRelease, versionText));
 const dnsName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const relativeFile = v.pipe(
   v.string('must be text'),
@@ -54,16 +52,13 @@ const relativeFile = v.pipe(
   v.check((file) => !isAbsolute(file) && !normalize(file).startsWith('..'), 'must lie within the bundle'),
 );
 
-const description = v.strictObject(
-  {
-    name: v.optional(v.pipe(v.string(), v.regex(dnsName, 'must be a DNS label')), defaultName),
-    release,
-    minReconcilerRelease: release,
-    minServingRelease: release,
-    manifests: v.array(relativeFile, 'must be a list of files'),
-  },
-  'must be a mapping with release, minReconcilerRelease, minServingRelease and manifests',
-);
+const description = v.strictObject({
+  name: v.optional(v.pipe(v.string(), v.regex(dnsName, 'must be a DNS label')), defaultName),
+  release,
+  minReconcilerRelease: release,
+  minServingRelease: release,
+  manifests: v.array(relativeFile, 'must be a list of files'),
+});
 
 const words = v.record(v.string(), v.string());
 const manifestObject = v.looseObject({
@@ -189,7 +184,12 @@ function checked<S extends v.GenericSchema>(schema: S, value: unknown, file: str
   if (result.success) return result.output;
   const [issue] = result.issues;
   const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
-  throw wrong(file, path === '' ? issue.message : `${path}: ${issue.message}`);
+  throw wrong(file, path === '' ? 'must be a mapping' : `${path}: ${saidOf(issue)}`);
+}
+
+function saidOf({ type, expected, received, message }: v.BaseIssue<unknown>): string {
+  if (type === 'strict_object' && expected === 'never') return 'is no field here';
+  return received === 'undefined' ? 'is missing' : message;
 }
 
 const firstLine = (text: string) => text.split('\n', 1)[0] ?? '';

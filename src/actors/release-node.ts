@@ -45,7 +45,10 @@ export class ReleaseNode {
   readonly #ended = new AbortController();
   #entering: Promise<void> | null = null;
   #timer: Timer | null = null;
-  #startedAt = 0;
+  /** Monotonic ms; null: not yet. */
+  #startedAt: number | null = null;
+  /** When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has not beaten yet. */
+  readonly #knownSince = new Map<number, number>();
 
   constructor(options: ReleaseNodeOptions) {
     this.#options = options;
@@ -68,7 +71,7 @@ export class ReleaseNode {
 
   /** The picture changed: this replica may have been taken away. */
   check(): void {
-    if (!this.isEntered && this.#startedAt > 0 && !this.#ended.signal.aborted) void this.#enter();
+    if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
   }
 
   /** Takes this replica away, in good order. */
@@ -116,19 +119,24 @@ export class ReleaseNode {
   #look(): void {
     this.#timer = this.#options.clock.after(lookMs, () => {
       for (const node of this.#options.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
+      const there = new Set(this.#options.nodes().map(({ sequence }) => sequence));
+      for (const sequence of this.#knownSince.keys())
+        if (!there.has(sequence)) this.#knownSince.delete(sequence);
       this.#look();
     });
   }
 
-  #isDead({ replica, incarnation }: StoredNode): boolean {
+  #isDead({ replica, incarnation, sequence }: StoredNode): boolean {
     const { clock, directory, node } = this.#options;
     const known = directory();
     const now = clock.monotonic();
     // Nobody is judged before all had time to be heard, nor while we hear nobody.
-    if (known === null || known.live() === null || now - this.#startedAt < silentMs) return false;
+    if (known === null || known.live() === null || now - (this.#startedAt ?? now) < silentMs) return false;
     if (replica === node.replica) return false;
+    const knownSince = this.#knownSince.get(sequence) ?? now;
+    this.#knownSince.set(sequence, knownSince);
     const heard = known.all().find((one) => one.replica === replica && one.incarnation === incarnation);
-    return heard === undefined || now - heard.lastHeard > silentMs;
+    return now - Math.max(knownSince, heard?.lastHeard ?? 0) > silentMs;
   }
 
   async #takeAway({ replica, sequence }: StoredNode): Promise<void> {

@@ -33,9 +33,8 @@ test('every object is applied under the field manager orrery-release, and a seco
   expect(await work.round([], signal)).toMatchObject({ applied: 2, replaced: 0, failed: 0, errors: [] });
   const made = await find(scene, ns, 'a');
   expect(made).toMatchObject({ data: { x: '1' }, metadata: { labels: builtin } });
-  const managers = (made?.metadata as { managedFields?: Array<{ manager: string; operation: string }> })
-    .managedFields;
-  expect(managers).toMatchObject([{ manager: 'orrery-release', operation: 'Apply' }]);
+  const { managedFields } = { ...made?.metadata } as { managedFields?: readonly object[] };
+  expect(managedFields).toMatchObject([{ manager: 'orrery-release', operation: 'Apply' }]);
   await work.round([], signal);
   expect((await find(scene, ns, 'a'))?.metadata.resourceVersion).toBe(made?.metadata.resourceVersion);
 });
@@ -87,6 +86,65 @@ test('a field that cannot be changed: the object is deleted and made anew', asyn
   const after = await find(scene, ns, 'a');
   expect(after?.data).toEqual({ x: '2' });
   expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
+});
+
+/** Objects of which a field cannot be changed, in two forms; the server says so in words of its own for each. */
+function unchangeable(ns: string): Array<readonly [string, BundleObject, BundleObject]> {
+  const named = (name: string, namespace?: string) => ({
+    name,
+    labels: builtin,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const binding = (role: string): BundleObject => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: named(ns),
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: [],
+  });
+  const deployment = (app: string): BundleObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: named('web', ns),
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: { app } },
+      template: {
+        metadata: { labels: { app } },
+        spec: { containers: [{ name: 'web', image: 'example.com/web:1' }] },
+      },
+    },
+  });
+  const service = (clusterIP: string | undefined): BundleObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: named('web', ns),
+    spec: { ports: [{ port: 80 }], ...(clusterIP === undefined ? {} : { clusterIP }) },
+  });
+  return [
+    ['roleRef of a binding', binding('view'), binding('edit')],
+    ['selector of a Deployment', deployment('a'), deployment('b')],
+    ['cluster IP of a Service', service(undefined), service('None')],
+  ];
+}
+
+test('so are a binding with another role, a Deployment with another selector, a Service that becomes headless', async () => {
+  const ns = await scene.namespace();
+  for (const [what, before, after] of unchangeable(ns)) {
+    const first = scene.work(bundleOf([before])).work;
+    expect([what, await first.round([], signal)]).toMatchObject([what, { applied: 1, failed: 0 }]);
+    first.stop();
+    const then = scene.work(bundleOf([after])).work;
+    expect([what, await then.round([], signal)]).toMatchObject([
+      what,
+      { applied: 1, replaced: 1, failed: 0 },
+    ]);
+    then.stop();
+  }
+  // What is left of it has no namespace that would take it along.
+  await scene
+    .work(bundleOf([configMap(ns, 'last', {})]))
+    .work.round([{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding' }], signal);
 });
 
 test('labelled objects that the bundle no longer has are deleted, others of the kind are not', async () => {

@@ -6,6 +6,7 @@
 import { everybodyMay } from './access.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
@@ -58,15 +59,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const incarnation = systemRandom.id();
-  const release = createRelease({
-    ...basics,
-    ...{ bus, subjects, kube, log, metrics, bundle, incarnation },
-    replica: config.replica,
-    release: config.release,
-    engine: () => engine,
-  });
-  const engine: Engine = createEngine(config, { bus, subjects, kube, log, metrics }, release, incarnation);
+  const { engine, release } = createParts(config, { bus, subjects, kube, log, metrics }, bundle);
   const watchParts: WatchParts = {
     ...basics,
     bus,
@@ -107,6 +100,21 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     release: config.release,
   });
   return { http: http.address, ended: end(stop, { engine, release, control, http, bus, kube, log }) };
+}
+
+/** The engine, and its part in releases: each asks the other. */
+function createParts(config: RunConfig, connections: Connections, bundle: Bundle | null) {
+  const incarnation = systemRandom.id();
+  const release = createRelease({
+    ...basics,
+    ...connections,
+    ...{ bundle, incarnation },
+    replica: config.replica,
+    release: config.release,
+    engine: () => engine,
+  });
+  const engine: Engine = createEngine(config, connections, release, incarnation);
+  return { engine, release };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;

@@ -6,7 +6,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
-import { explainRelease } from './release-context.ts';
+import { explainRelease } from './release-telling.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
 import { watchDescription, watchMachine, watchVersion } from './watch.ts';

@@ -25,8 +25,6 @@ import {
   mustMarkDone,
   type ReleaseContext,
   type ReleaseInput,
-  report,
-  resource,
   retryDelay,
   round,
   withDrift,
@@ -40,6 +38,7 @@ import type {
   ReleaseStatusWrite,
 } from './release-effects.ts';
 import { doneStatus, type ReleaseStatus, rowOf, unsuitedStatus, workingStatus } from './release-table.ts';
+import { blocked, failing, report, resource, rested } from './release-telling.ts';
 
 export const releaseVersion = 1;
 export const releaseDescription =
@@ -50,28 +49,6 @@ const written = ({ seen, bundle }: ReleaseContext): ReleaseStatus => seen.status
 
 const isClean = (args: Args) =>
   isOfThisRound(args) && args.event.type === 'round.finished' && args.event.summary.failed === 0;
-
-/** An Event tells of the round that made the state Done, not of each one that finds it so. */
-function rested({ context, event }: Args) {
-  const { bundle } = context;
-  const text = `release ${bundle.release} is applied: ${bundle.objects} objects`;
-  const isNews = event.type === 'status.written';
-  return resource(
-    { context, event },
-    isNews ? { eventType: 'Normal', reason: 'ReleaseApplied', text } : null,
-  );
-}
-
-/** An Event tells of each new reason to wait. */
-function blocked({ context, event }: Args) {
-  const waitingFor = hindrances(context);
-  const isNews = waitingFor.join() !== context.waitingFor.join();
-  const text = `release ${context.bundle.release} waits: ${waitingFor.join('; ')}`;
-  return resource(
-    { context: { ...context, waitingFor }, event },
-    isNews ? { eventType: 'Warning', reason: 'ReleaseBlocked', text } : null,
-  );
-}
 
 export const releaseMachine = setup({
   types: {
@@ -392,11 +369,3 @@ export const releaseMachine = setup({
 
 /** Between two rounds for drift: an object over which two controllers fight must not become a loop. */
 const driftPauseMs = 1_000;
-
-function failing(
-  args: { readonly context: ReleaseContext; readonly event: unknown },
-  level: 'warn' | 'error',
-) {
-  const message = 'a round of reconciliation failed';
-  return report(args.context, level, message, errorOf(args.event as ReleaseInput));
-}

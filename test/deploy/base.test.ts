@@ -131,6 +131,8 @@ describe('access', () => {
       'orrery.dev/routegates: get list watch',
       '/pods/status: patch',
       'orrery.dev/routegates/status: patch',
+      'orrery.dev/releases/status: patch',
+      'orrery.dev/releases: get create',
       'events.k8s.io/events: create patch',
       'coordination.k8s.io/leases: get list watch create update patch',
       'authentication.k8s.io/tokenreviews: create',

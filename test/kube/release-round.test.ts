@@ -236,12 +236,11 @@ test('drift is told: a changed field, a lost label, a deletion; a change elsewhe
   await work.round([], signal);
   const patch = (name: string, body: object) =>
     scene.kube.patch(configMaps, { namespace: ns, name, type: 'merge', body }, signal);
+  let times = 0;
   await patch('extended', { data: { theirs: 'too' } });
   await until(
     async () => {
-      await patch('changed', {
-        data: { x: `${drift.length} ${Math.abs(Number(process.hrtime.bigint() % 97n))}` },
-      });
+      await patch('changed', { data: { x: `other ${++times}` } });
       return drift.some((object) => object.includes('changed'));
     },
     { what: 'drift in the changed object' },

@@ -1,6 +1,7 @@
 /** The release chart over time: retries, what is told how often, later rounds, drift, and each point at which leadership is lost. */
 import { describe, expect, test } from 'vitest';
-import { explainRelease, retryDelay } from '../../src/machines/release-context.ts';
+import { retryDelay } from '../../src/machines/release-context.ts';
+import { explainRelease } from '../../src/machines/release-telling.ts';
 import { broken, bundle, clean, ledBy, node, nothing, type Release, seen, status } from './release-script.ts';
 
 const applying = () => ledBy({ bundle: bundle('0.3.0', '0.2.0') });

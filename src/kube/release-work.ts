@@ -49,16 +49,18 @@ export function startReleaseWork<M>(parts: ReleaseWorkParts<M>): ReleaseWork {
   const { kube, bundle } = parts;
   const kinds = new Map<string, WatchedKind<M>>();
   const ended = new AbortController();
+  let roundsUnderWay = 0;
   const kindOf = (resource: KubeResource) => {
     const key = `${resource.group}/${resource.kind}`;
-    const known = kinds.get(key) ?? new WatchedKind(parts, resource);
+    const known = kinds.get(key) ?? new WatchedKind(parts, resource, () => roundsUnderWay > 0);
     kinds.set(key, known);
     return known;
   };
   return {
     release: bundle.release,
-    round(more, signal) {
-      return releaseRound(
+    async round(more, signal) {
+      roundsUnderWay++;
+      return await releaseRound(
         {
           kube,
           bundle,
@@ -68,7 +70,9 @@ export function startReleaseWork<M>(parts: ReleaseWorkParts<M>): ReleaseWork {
         },
         more,
         AbortSignal.any([signal, ended.signal]),
-      );
+      ).finally(() => {
+        roundsUnderWay--;
+      });
     },
     stop() {
       ended.abort(new Error('the leadership is over'));
@@ -82,12 +86,14 @@ class WatchedKind<M> {
   readonly #parts: ReleaseWorkParts<M>;
   readonly #resource: KubeResource;
   readonly #isWanted: (object: KubeObject) => boolean;
+  readonly #isRoundUnderWay: () => boolean;
   readonly #applied = new Map<string, Applied>();
   readonly #watch: { stop(): void };
 
-  constructor(parts: ReleaseWorkParts<M>, resource: KubeResource) {
+  constructor(parts: ReleaseWorkParts<M>, resource: KubeResource, isRoundUnderWay: () => boolean) {
     this.#parts = parts;
     this.#resource = resource;
+    this.#isRoundUnderWay = isRoundUnderWay;
     this.#isWanted = wantedIn(parts.bundle, resource);
     this.#watch = this.#startWatch();
   }
@@ -141,8 +147,9 @@ class WatchedKind<M> {
     const { resourceVersion, uid, deletionTimestamp } = object.metadata;
     const known = this.#applied.get(keyOf(object));
     if (known === undefined) {
-      // One of ours that is applied for the first time just now is no news; one that no bundle has is to be deleted.
-      if (!this.#isWanted(object) && deletionTimestamp === undefined)
+      // One of ours that is applied for the first time just now is no news; one that the bundle does not have is to be deleted, and is, if
+      // a round is under way.
+      if (!this.#isWanted(object) && deletionTimestamp === undefined && !this.#isRoundUnderWay())
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;
     }

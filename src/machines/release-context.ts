@@ -1,11 +1,6 @@
 /** What a release remembers, and the small reckonings over it. Pure. */
 import type { Stamp } from './events.ts';
-import type {
-  ReleaseReport,
-  ReleaseResourceWrite,
-  ReleaseRound,
-  ReleaseStatusWrite,
-} from './release-effects.ts';
+import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
 import type { ReleaseOwnEvent, ReleasePicture, RoundSummary } from './release-events.ts';
 import {
   type BundleFacts,
@@ -14,7 +9,6 @@ import {
   rowOf,
   type SeenStatus,
   unionOfKinds,
-  unsuitedFor,
 } from './release-table.ts';
 
 export interface ReleaseContext {

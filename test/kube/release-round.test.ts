@@ -259,6 +259,17 @@ test('drift is told: a changed field, a lost label, a deletion; a change elsewhe
   expect(drift.length - counted).toBeLessThanOrEqual(2);
 });
 
+test('a labelled object that the bundle does not have is told as drift too, and what a round itself deletes is not', async () => {
+  const ns = await scene.namespace();
+  await put(scene, ns, 'left', builtin);
+  const { work, drift } = scene.work(bundleOf([configMap(ns, 'a', { x: '1' })]));
+  await work.round([], signal);
+  expect(await find(scene, ns, 'left')).toBeNull();
+  await put(scene, ns, 'later', builtin);
+  await until(() => drift.length > 0, { what: 'drift' });
+  expect(drift).toEqual([`ConfigMap ${ns}/later`]);
+});
+
 test('after the work has ended nothing more is applied', async () => {
   const ns = await scene.namespace();
   const { work } = scene.work(bundleOf([configMap(ns, 'a', { x: '1' })]));

@@ -162,11 +162,11 @@ export class ReleaseScene {
     return last === undefined ? null : (decode(last.data) as { replica: string | null }).replica;
   }
 
-  transitions(): Transition[] {
+  transitions(id = 'release/_/platform'): Transition[] {
     return this.hub
       .stored('event')
       .map(({ data }) => JSON.parse(new TextDecoder().decode(data)) as Transition)
-      .filter(({ id }) => id === 'release/_/platform');
+      .filter((transition) => transition.id === id);
   }
 
   state(): string | undefined {

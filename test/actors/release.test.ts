@@ -272,6 +272,58 @@ describe('who may serve', () => {
   });
 });
 
+describe('the shard of releases', () => {
+  test('a bundle of another name retires the release of the one before', async () => {
+    const scene = new ReleaseScene();
+    await scene.replica('one', old);
+    await ready(scene);
+    await scene.replica('two', { ...compatible, name: 'edge' });
+    await scene.clock.advance(20_000);
+    expect(scene.state()).toBe('retired');
+    expect(scene.transitions('release/_/edge').at(-1)?.to).toBe('resting');
+  });
+
+  test('mail to a release is put aside with the reason: it is asked over requests', async () => {
+    const scene = new ReleaseScene();
+    await scene.replica('one', old);
+    await ready(scene);
+    const message = encodeJson({ type: 'release.reconcile' });
+    await scene.outside.append(scene.subjects.send('release/_/platform'), message);
+    await scene.clock.advance(1_000);
+    const [letter] = scene.hub.stored('dead');
+    expect(letter?.headers['Orrery-Error']).toMatch(/MESSAGE_UNKNOWN_EVENT: a release takes no mail/);
+  });
+
+  test('it is none of the 64, and moves with the leadership alone', async () => {
+    const scene = new ReleaseScene();
+    const one = await scene.replica('one', old);
+    await ready(scene);
+    await scene.replica('plain', null, '0.1.0');
+    await scene.clock.advance(15_000);
+    expect(scene.leader()).toBe('one');
+    const views = one.engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
+    expect(views).toHaveLength(64);
+    expect(one.engine.directory.all().flatMap(({ shards }) => shards)).not.toContain(64);
+  });
+
+  test('what an earlier leader asked for and did not finish does nothing under the next', async () => {
+    const scene = new ReleaseScene();
+    scene.summary = ({ replica }) => (replica === 'one' ? new Promise(() => {}) : clean);
+    const one = await scene.replica('one', old);
+    await scene.clock.advance(3_000);
+    expect(scene.state()).toBe('applying');
+    one.kill();
+    await scene.replica('two', compatible);
+    await scene.clock.advance(15_000);
+    expect(scene.state()).toBe('resting');
+    // The round in the outbox was for the bundle of the dead one.
+    expect(
+      scene.rounds.filter(({ replica }) => replica === 'two').map(({ release }) => release),
+    ).not.toContain('0.1.0');
+    expect(written(scene)).toEqual(['Done 0.2.0 0.1.0']);
+  });
+});
+
 describe('leadership is lost', () => {
   /** The leader loses its leadership as its n-th write of a status begins, and never gets it back. */
   async function robbedAt(nth: number, next = breaking): Promise<ReleaseScene> {

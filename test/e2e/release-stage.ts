@@ -50,6 +50,8 @@ export interface ReleaseStage {
   find(name: string): Promise<KubeObject | null>;
   release(): Promise<Record<string, unknown>>;
   explain(): Promise<string>;
+  /** Asks for a round now. */
+  reconcile(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -77,9 +79,16 @@ export async function startStage(): Promise<ReleaseStage> {
   await cluster.kube.create(namespaces, { metadata: { name: namespace } }, signal);
   undos.push(() => cluster.kube.delete(namespaces, undefined, namespace, {}, signal).catch(() => {}));
   undos.push(() => cluster.kube.delete(releases, undefined, namespace, {}, signal).catch(() => {}));
+  const ask = async (...words: string[]) => {
+    const args = [...words, '--nats', cluster.natsUrl, '--cluster', 'stage'];
+    const { out, err } = await orrery(args, { cwd: dir });
+    return out + err;
+  };
   return {
     cluster,
     namespace,
+    explain: () => ask('explain', `release/_/${namespace}`),
+    reconcile: () => ask('send', `release/_/${namespace}`, 'release.reconcile'),
     async start(name, bundle) {
       const replica = await startReplica({ cluster, namespace, dir }, name, bundle);
       undos.push(() => replica.stop());
@@ -89,11 +98,6 @@ export async function startStage(): Promise<ReleaseStage> {
     async release() {
       const { status = {} } = await cluster.kube.get(releases, undefined, namespace, signal);
       return status as Record<string, unknown>;
-    },
-    async explain() {
-      const args = ['explain', `release/_/${namespace}`, '--nats', cluster.natsUrl, '--cluster', 'stage'];
-      const { out, err } = await orrery(args, { cwd: dir });
-      return out + err;
     },
     async stop() {
       for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();

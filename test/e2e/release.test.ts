@@ -77,6 +77,8 @@ test('a release that suits the old replicas is rolled over beside them: the new 
   await kube.delete(configMaps, ns, 'b', {}, signal);
   await eventually('b', 'two', 5_000);
 
+  expect(await stage.reconcile()).toMatch(/resting → repeating|release\.reconcile/);
+
   // The newest that is left leads; the old one has written nothing meanwhile.
   await neu.stop();
   await done('0.1.0');

@@ -7,7 +7,6 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import type { EffectContext, EffectRunner, EffectRunners } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
-import type { ReleaseWork } from '../kube/release-work.ts';
 import { limits } from '../limits.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
@@ -15,26 +14,21 @@ import type { ProbeLimiter } from '../probe/limiter.ts';
 import { kubeEventWrite } from './kube-event.ts';
 import { messageSend } from './message-send.ts';
 import { podConditionPatch } from './pod-condition.ts';
-import { type ReportLog, releaseReport } from './release-report.ts';
-import { releaseResourceWrite } from './release-resource.ts';
-import { releaseRound } from './release-round.ts';
-import { releaseStatusWrite } from './release-status.ts';
+import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 import { routeSample } from './route-sample.ts';
 
-export function effectRunners(parts: {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly limiter: ProbeLimiter;
-  readonly replica: string;
-  readonly log: ReportLog;
-  /** How probes resolve names; the system's way if absent. */
-  readonly lookup?: LookupFunction;
-  /** The work of the release's leadership with that fence, if it is this replica's present one. */
-  readonly releaseWork: (fence: number) => ReleaseWork | null;
-  readonly onReleaseRound: (failed: number) => void;
-}): EffectRunners {
+export function effectRunners(
+  parts: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly kube: KubePort;
+    readonly clock: Clock;
+    readonly limiter: ProbeLimiter;
+    readonly replica: string;
+    /** How probes resolve names; the system's way if absent. */
+    readonly lookup?: LookupFunction;
+  } & ReleaseEffectParts,
+): EffectRunners {
   const { bus, subjects, kube, clock, limiter, replica, lookup } = parts;
   const writeEvent = kubeEventWrite(kube, { replica });
   return {
@@ -42,10 +36,7 @@ export function effectRunners(parts: {
     'pod-condition.patch': podConditionPatch(kube),
     'kube-event.write': writeEvent,
     'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
-    'release-status.write': releaseStatusWrite({ bus, subjects, clock }),
-    'release.round': releaseRound(parts.releaseWork, parts.onReleaseRound),
-    'release-resource.write': releaseResourceWrite(kube, writeEvent),
-    'release.report': releaseReport(parts.log),
+    ...releaseEffects(parts, writeEvent),
   };
 }
 

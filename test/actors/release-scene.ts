@@ -2,6 +2,8 @@
  * Replicas of different releases on one memory bus with virtual time. Statuses are written by the real effect; rounds are counted and
  * answered as the test says; a replica can be cut off, killed, or robbed of its leadership at any point.
  */
+
+import { expect } from 'vitest';
 import { Engine } from '../../src/actors/engine.ts';
 import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
 import { ReleaseDesk } from '../../src/actors/release-desk.ts';
@@ -18,7 +20,7 @@ import type { RoundSummary } from '../../src/machines/release-events.ts';
 import type { BundleFacts, ReleaseStatus } from '../../src/machines/release-table.ts';
 import { seededRandom } from '../../src/random.ts';
 import type { Transition } from '../../src/views.ts';
-import { clean } from '../machines/release-script.ts';
+import { bundle, clean } from '../machines/release-script.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 export interface Round {
@@ -192,4 +194,19 @@ export class ReleaseScene {
       return replica === undefined || gone === true ? [] : [replica];
     });
   }
+}
+
+export const old = bundle('0.1.0');
+export const compatible = bundle('0.2.0', '0.1.0', '0.1.0');
+/** What it writes does not suit 0.1.0. */
+export const breaking = bundle('0.2.0', '0.2.0', '0.1.0');
+/** It cannot serve with what 0.1.0 has written. */
+export const demanding = bundle('0.2.0', '0.1.0', '0.2.0');
+
+export const written = ({ statuses }: ReleaseScene) =>
+  statuses.map(({ state, release, minimumCompatible }) => `${state} ${release} ${minimumCompatible}`);
+
+export async function ready(scene: ReleaseScene): Promise<void> {
+  for (let waited = 0; waited < 20 && scene.state() !== 'resting'; waited++) await scene.clock.advance(500);
+  expect(scene.state()).toBe('resting');
 }

@@ -136,6 +136,16 @@ export const limits = {
   devKeepAliveMs: 120_000,
   /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
   devControllerBatch: 256,
+  /** One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server that is slow. */
+  releaseRoundMs: 300_000,
+  /** Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred take under two seconds. */
+  releaseAppliesInFlight: 4,
+  /** Errors of one round that are kept in words; the others are counted. */
+  releaseErrors: 5,
+  /** Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in time. */
+  bundleObjects: 2_000,
+  /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
+  bundleFileBytes: 16 * 1024 * 1024,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */
@@ -146,3 +156,6 @@ export const limits = {
 
 /** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
 export const shardCount = 64;
+
+/** Where releases live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
+export const releaseShard = shardCount;

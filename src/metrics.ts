@@ -42,6 +42,17 @@ export const metricTable = {
     [],
     'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
   ],
+  orrery_release_rounds_total: [
+    'counter',
+    ['outcome'],
+    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+  ],
+  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
+  orrery_release_blocked: [
+    'gauge',
+    [],
+    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -55,6 +66,8 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  /** Whether this replica must not serve. */
+  isBlocked?(): boolean;
 }
 
 export interface Metrics {
@@ -70,6 +83,8 @@ export interface Metrics {
   /** @param operation create, update or delete */
   sliceWrite(operation: string): void;
   endpointsStuck(): void;
+  releaseRound(outcome: 'done' | 'failed'): void;
+  releaseLeads(isLeader: boolean): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -100,6 +115,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const effects = counter('orrery_effects_total');
   const sliceWrites = counter('orrery_endpointslice_writes_total');
   const stuck = counter('orrery_endpoints_stuck_total');
+  const rounds = counter('orrery_release_rounds_total');
+  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -112,6 +129,8 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     podGateWait: (seconds) => gateWaits.observe(seconds),
     sliceWrite: (operation) => sliceWrites.inc({ operation }),
     endpointsStuck: () => stuck.inc(),
+    releaseRound: (outcome) => rounds.inc({ outcome }),
+    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
     observe: (next) => {
       source = next;
     },
@@ -135,6 +154,13 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_release_blocked'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isBlocked?.() ? 1 : 0);
     },
   });
   new Gauge({

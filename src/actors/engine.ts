@@ -6,6 +6,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../errors.ts';
+import { releaseShard } from '../limits.ts';
 import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
@@ -32,8 +33,12 @@ export interface EngineOptions {
   readonly log: HostLog;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
+  /** Differs from start to start; made up if absent. */
+  readonly incarnation?: string;
   readonly release: string;
   readonly clusterDomain: () => string;
+  /** Whether this replica may serve; default: always. `servingChanged` is called when the answer changes. */
+  readonly isServing?: () => boolean;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
@@ -80,6 +85,7 @@ export class Engine {
       log,
       replica: options.replica,
       directory: () => this.directory,
+      isServing: () => this.#isServing,
       fences: [
         { stream: 'state', subject: subjects.fenceAll },
         { stream: 'world', subject: subjects.worldFenceAll },
@@ -105,6 +111,16 @@ export class Engine {
     return this.#directory;
   }
 
+  get #isServing(): boolean {
+    return this.#options.isServing?.() ?? true;
+  }
+
+  /** Whether it may serve has changed: what it must not keep is handed over, what it may take again is claimed. */
+  servingChanged(): void {
+    this.#directory?.beat();
+    this.ownership.plan();
+  }
+
   get stepsPerSecond(): number {
     return this.#stepsPerSecond;
   }
@@ -117,7 +133,7 @@ export class Engine {
       subjects,
       clock,
       replica,
-      incarnation: random.id(),
+      incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
       onChange: () => this.ownership.plan(),
     });
@@ -171,13 +187,14 @@ export class Engine {
     let actors = 0;
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
-      shards.push(run.shard);
+      if (run.shard !== releaseShard) shards.push(run.shard);
       actors += run.cells.size - run.ended.length;
     }
     const { release } = this.#options;
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming,
+      serving: this.#isServing,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,

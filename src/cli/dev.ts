@@ -6,6 +6,7 @@ import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
 import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
 import { untilReady } from '../dev/replicas.ts';
 import { type Scenario, startScenario } from '../dev/scenario.ts';
+import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
@@ -72,12 +73,14 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     cluster: clusterName,
+    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
     print,
   };
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
   let scenario: Scenario | undefined;
   let outside: OutsideScenario | undefined;
+  let release: { stop(): Promise<void> } | undefined;
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
@@ -87,6 +90,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
       scenario = play(cluster, parts, print);
       const { kube, dir, outsideAddress: address } = cluster;
       outside = startOutsideScenario({ ...parts, kube, dir, address, print });
+      release = startReleaseScenario({ cluster, clock: systemClock, print });
     }
     await interrupted(signal);
   } catch (thrown) {
@@ -95,6 +99,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     if (cluster !== undefined) print('stopping');
     forgetAddresses();
     await outside?.stop();
+    await release?.stop();
     await scenario?.stop();
     await cluster?.stop();
   }

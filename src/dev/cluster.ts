@@ -41,8 +41,8 @@ export interface DevClusterOptions {
   /** Orrery's cluster name; default `dev`. */
   readonly cluster?: string;
   readonly nodeName?: string;
-  /** More flags of `orrery run` for each replica. */
-  readonly replicaFlags?: readonly string[];
+  /** More flags of `orrery run` for each replica, made once the folder is ours. */
+  readonly replicaFlags?: (dir: string) => readonly string[];
   readonly replicaEnv?: Readonly<Record<string, string>>;
   /** Whether a replica that died is started again; default true. */
   readonly restarts?: boolean;
@@ -128,8 +128,8 @@ async function build(
     kubeconfig,
     dns: `${dns.address.host}:${dns.address.port}`,
     cluster: options.cluster ?? 'dev',
-    flags: options.replicaFlags ?? [],
     env: { [outsideVariable]: outsideCidr(range), ...options.replicaEnv },
+    flags: options.replicaFlags?.(dir) ?? [],
     restarts: options.restarts ?? true,
     clock,
     print: options.print,

@@ -55,6 +55,13 @@ export const routeGates: KubeResource = {
   kind: 'RouteGate',
   namespaced: true,
 };
+export const releases: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'releases',
+  kind: 'Release',
+  namespaced: false,
+};
 export const tokenReviews: KubeResource = {
   group: 'authentication.k8s.io',
   version: 'v1',

@@ -6,6 +6,7 @@
 import type { ActorId } from '../ids.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
 import type { SlicesReconcile } from './slices-effects.ts';
 import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 
@@ -72,7 +73,8 @@ export type Effect =
   | KubeEventWrite
   | SlicesReconcile
   | WorkloadProbeRun
-  | WorkloadConditionPatch;
+  | WorkloadConditionPatch
+  | ReleaseEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -84,6 +86,7 @@ export const effectTypes = [
   'endpoint-slices.reconcile',
   'workload.probe',
   'workload-condition.patch',
+  ...releaseEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -102,5 +105,9 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    default:
+      return (
+        releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }
+      );
   }
 }

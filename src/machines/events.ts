@@ -7,6 +7,7 @@
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
+import type { ReleaseOwnEvent } from './release-events.ts';
 import type { SlicesEvent } from './slices-events.ts';
 import type { OwnWorkloadEvent } from './workload-events.ts';
 
@@ -142,5 +143,7 @@ export type ServiceEvent =
   | EffectSettled;
 export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
 
+export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
+
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent;
+export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent | ReleaseEvent;

@@ -5,6 +5,8 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import { podDescription, podMachine, podVersion } from './pod.ts';
+import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
+import { explainRelease } from './release-telling.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
 import { watchDescription, watchMachine, watchVersion } from './watch.ts';
@@ -20,6 +22,8 @@ export interface Chart {
   readonly durable: boolean;
   /** Events that bring a durable actor into being. */
   readonly createdBy: readonly string[];
+  /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
+  readonly explain?: (context: unknown) => readonly string[];
 }
 
 export const machines: Readonly<Record<string, Chart>> = {
@@ -38,6 +42,15 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: serviceMachine,
     durable: true,
     createdBy: ['service.observed', 'service.endpoints.observed'],
+  },
+  release: {
+    name: 'release',
+    version: releaseVersion,
+    description: releaseDescription,
+    machine: releaseMachine,
+    durable: true,
+    createdBy: ['release.led'],
+    explain: explainRelease,
   },
   shard: {
     name: 'shard',

@@ -136,6 +136,8 @@ describe('access', () => {
       '/services/finalizers: update',
       'workload.linkerd.io/externalworkloads: patch',
       'workload.linkerd.io/externalworkloads/status: patch',
+      'orrery.dev/releases/status: patch',
+      'orrery.dev/releases: get create',
       'events.k8s.io/events: create patch',
       'coordination.k8s.io/leases: get list watch create update patch',
       'authentication.k8s.io/tokenreviews: create',

@@ -3,6 +3,7 @@ import { effectTypes } from '../../src/machines/effects.ts';
 import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
+import { broken, bundle, clean, node, nothing, seen, status } from './release-script.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
@@ -72,6 +73,15 @@ const workloadFacts: WorkloadFacts = {
   ready: null,
   problems: [],
 };
+const led = (local: ReturnType<typeof bundle>, written: typeof nothing, nodes = [node('b', '0.3.0')]) => ({
+  type: 'release.led',
+  fence: 7,
+  replica: 'b',
+  bundle: local,
+  seen: written,
+  nodes,
+  epoch: 5,
+});
 
 export interface Sample {
   readonly input: object;
@@ -148,6 +158,32 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'workload.marked', status: 'True' },
       { type: 'workload.unmarked', isGone: true, message: 'gone' },
       { type: 'workload.recheck' },
+    ],
+  },
+  release: {
+    input: { id: 'release/_/platform', namespace: '_', name: 'platform' },
+    effectTypes,
+    events: [
+      { type: 'release.reconcile' },
+      led(bundle('0.3.0'), nothing),
+      led(bundle('0.3.0'), { ...nothing, unreadable: 'bad' }),
+      led(bundle('0.3.0'), seen(status('Done', '0.3.0', '0.1.0'))),
+      led(bundle('0.3.0'), seen(status('Working', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0'), seen(status('Done', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0', '0.3.0'), seen(status('Done', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0', '0.3.0'), seen(status('Done', '0.2.0', '0.1.0')), [node('a', '0.2.0')]),
+      { type: 'release.observed', fence: 7, seen: nothing, nodes: [node('b', '0.3.0')], epoch: 6 },
+      { type: 'status.written', fence: 7, status: status('Done', '0.3.0', '0.1.0'), sequence: 60 },
+      { type: 'status.written', fence: 7, status: status('Done', '0.3.0', '0.3.0'), sequence: 60 },
+      { type: 'status.refused', fence: 7, by: 'leadership' },
+      { type: 'status.refused', fence: 7, by: 'nodes' },
+      { type: 'status.unknown', fence: 7, message: 'no answer' },
+      { type: 'round.finished', fence: 7, round: 1, summary: clean },
+      { type: 'round.finished', fence: 7, round: 1, summary: broken },
+      { type: 'round.failed', fence: 7, round: 1, message: 'no' },
+      { type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' },
+      { type: 'release.retired' },
+      { type: 'effect.settled', effect: 'release-resource.write', error: null },
     ],
   },
   watch: {

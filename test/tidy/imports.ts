@@ -13,12 +13,21 @@ const compositionFiles: readonly string[] = [
   'src/replica.ts',
   'src/control.ts',
   'src/watches.ts',
+  'src/release.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate', 'type:ids.ts', 'type:digests.ts'],
+  machines: ['machines', 'xstate', 'semantic-version.ts', 'type:ids.ts', 'type:digests.ts'],
   bus: ['bus', 'root'],
-  kube: ['kube', 'root', 'type:machines/events.ts', 'type:machines/facts.ts', 'type:machines/watch.ts'],
+  kube: [
+    'kube',
+    'root',
+    'type:machines/events.ts',
+    'type:machines/facts.ts',
+    'type:machines/release-events.ts',
+    'type:machines/release-table.ts',
+    'type:machines/watch.ts',
+  ],
   acme: ['acme', 'root', 'type:machines/events.ts'],
   probe: ['probe', 'root', 'type:machines/events.ts', 'type:machines/facts.ts'],
   effects: [

@@ -4,8 +4,9 @@
  * when it is quiet the newest that live have written Done, and exactly those serve that it suits.
  */
 import { expect, test } from 'vitest';
+import { decode } from '../../src/bus/codec.ts';
 import { releaseShard } from '../../src/limits.ts';
-import { type BundleFacts, isOlder, newerOf } from '../../src/machines/release-table.ts';
+import { type BundleFacts, isOlder, newerOf, type ReleaseStatus } from '../../src/machines/release-table.ts';
 import { seededRandom } from '../../src/random.ts';
 import { broken, bundle, clean } from '../machines/release-script.ts';
 import { ReleaseScene, type Round, type SceneReplica } from './release-scene.ts';
@@ -58,6 +59,7 @@ async function play(seed: number): Promise<string[]> {
   const among = (count: number) => Math.floor(random.next() * count);
   const claims = watchClaims(scene);
   const found: string[] = [];
+  watchStatuses(scene, (text) => found.push(text));
   const living: Living[] = [];
   let isQuiet = false;
   scene.summary = (round) => {
@@ -92,6 +94,23 @@ async function play(seed: number): Promise<string[]> {
   for (const { replica } of living) replica.bus.faults.setLink('up');
   await scene.clock.advance(120_000);
   return [...found, ...unsettled(scene, living)];
+}
+
+/** A status that hurts a node which stands beside it at that very moment. */
+function watchStatuses(scene: ReleaseScene, onBroken: (text: string) => void): void {
+  let before: ReleaseStatus | null = null;
+  scene.hub.observe((stream, { subject, data }) => {
+    if (stream !== 'state' || subject !== scene.subjects.releaseStatus('platform')) return;
+    const status = decode(data) as ReleaseStatus;
+    for (const { replica, release } of before === null ? [] : scene.storedNodes()) {
+      const isShutOut = isOlder(release, status.minimumCompatible);
+      if (isShutOut && isOlder(before?.minimumCompatible ?? '', status.minimumCompatible))
+        onBroken(`${replica} ${release} is shut out by ${status.minimumCompatible}`);
+      if (isOlder(status.release, before?.release ?? '') && isOlder(status.release, release))
+        onBroken(`${replica} ${release} has its state taken back to ${status.release}`);
+    }
+    before = status;
+  });
 }
 
 /** What is not as it should be when nothing has happened for long. */

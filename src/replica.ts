@@ -6,18 +6,21 @@
 import { everybodyMay } from './access.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import { startLocal } from './actors/local.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
-import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
+import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import { createLeaseStore } from './kube/lease.ts';
+import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
@@ -25,6 +28,7 @@ import { createLog, type Log } from './log.ts';
 import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
+import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
@@ -118,12 +122,14 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const leases = leaseParts(kube, log);
   const runners = effectRunners({
     ...basics,
     bus,
     subjects,
     kube,
     limiter,
+    leases,
     replica: config.replica,
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
   });
@@ -141,6 +147,14 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     effectTimeoutMs,
     onStep: (transition, context) => observeGateWait(metrics, transition, context),
   });
+}
+
+/** Leases are followed by namespace: one replica may serve a thousand elections. */
+function leaseParts(kube: KubePort, log: Log): LeaseParts {
+  const store = createLeaseStore({ kube, clock: systemClock });
+  const watching = { startLocal, watchChart, kube, store, log };
+  const follower = createLeaseFollower({ ...basics, ...watching, breadth: 'namespace' });
+  return { store, follower, clock: systemClock };
 }
 
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */

@@ -27,6 +27,8 @@ export interface WatchRunnerOptions<T> {
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
   readonly namespace?: string;
+  /** Absent: all objects. */
+  readonly fieldSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
   readonly log: KubeLog;
@@ -47,12 +49,13 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace } = options;
+    const { kube, resource, namespace, fieldSelector } = options;
     const answer = await kube.list(
       resource,
       {
         limit: limits.kubePageObjects,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
         ...(page === '' ? {} : { continue: page }),
       },
       signal,
@@ -113,11 +116,16 @@ function follow<T>(
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, feed } = options;
+  const { clock, namespace, fieldSelector, feed } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
-    options: { resourceVersion: from, timeoutSeconds, ...(namespace === undefined ? {} : { namespace }) },
+    options: {
+      resourceVersion: from,
+      timeoutSeconds,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    },
     get resourceVersion() {
       return resourceVersion;
     },

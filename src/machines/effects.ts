@@ -4,6 +4,7 @@
  * The effect's outcome comes back as an event (I4); an effect may run again after a crash and must then change nothing (I5).
  */
 import type { ActorId } from '../ids.ts';
+import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
 
@@ -63,7 +64,7 @@ export interface KubeEventWrite {
   readonly at: number;
 }
 
-export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite;
+export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite | ElectionEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -72,6 +73,7 @@ export const effectTypes = [
   'pod-condition.patch',
   'route.sample',
   'kube-event.write',
+  ...electionEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -84,5 +86,7 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    default:
+      return electionFailureOf(effect, message);
   }
 }

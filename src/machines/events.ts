@@ -6,6 +6,7 @@
 
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
+import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
@@ -139,4 +140,4 @@ export type ServiceEvent =
   | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent;
+export type ActorEvent = PodEvent | ServiceEvent | ElectionEvent;

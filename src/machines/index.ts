@@ -4,6 +4,7 @@
  * A changed state name or context field means a new version here and a step in `migrations.ts`.
  */
 import type { AnyStateMachine } from 'xstate';
+import { electionDescription, electionMachine, electionVersion } from './election.ts';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
@@ -37,6 +38,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: serviceMachine,
     durable: true,
     createdBy: ['service.observed'],
+  },
+  election: {
+    name: 'election',
+    version: electionVersion,
+    description: electionDescription,
+    machine: electionMachine,
+    durable: true,
+    createdBy: ['election.observed'],
   },
   shard: {
     name: 'shard',

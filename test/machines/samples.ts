@@ -3,6 +3,7 @@ import { effectTypes } from '../../src/machines/effects.ts';
 import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
+import { electionSample } from './election-sample.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
@@ -111,6 +112,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'message.send', error: null },
     ],
   },
+  election: electionSample,
   watch: {
     input: { resource: 'pods', namespace: null },
     effectTypes: watchEffectTypes,

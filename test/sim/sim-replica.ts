@@ -142,6 +142,8 @@ export class SimReplica {
           return kubeEventWrite(kube, { replica: this.name })(effect, context) as Promise<PlainEvent>;
         case 'route.sample':
           return sample(effect, run);
+        default:
+          throw new Error(`the simulated world has nobody who asks for ${effect.type}`);
       }
     };
   }

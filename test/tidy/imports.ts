@@ -13,10 +13,11 @@ const compositionFiles: readonly string[] = [
   'src/replica.ts',
   'src/control.ts',
   'src/watches.ts',
+  'src/campaign.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate', 'type:ids.ts', 'type:digests.ts'],
+  machines: ['machines', 'xstate', 'type:ids.ts', 'type:digests.ts', 'type:lease-record.ts'],
   bus: ['bus', 'root'],
   kube: ['kube', 'root', 'type:machines/events.ts', 'type:machines/facts.ts', 'type:machines/watch.ts'],
   acme: ['acme', 'root', 'type:machines/events.ts'],

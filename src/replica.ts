@@ -4,9 +4,11 @@
  */
 
 import { everybodyMay } from './access.ts';
+import { kindOf } from './actors/cell.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
 import { startLocal } from './actors/local.ts';
+import { shownRecordOf } from './actors/views.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
@@ -26,6 +28,7 @@ import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
 import { failureOf } from './machines/effects.ts';
+import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import { watchChart } from './machines/watch.ts';
@@ -185,6 +188,17 @@ function gauges(engine: Engine) {
         let depth = 0;
         for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
         yield { shard: run.shard, depth };
+      }
+    },
+    *elections() {
+      for (const run of engine.shards.open()) {
+        for (const cell of run.cells.values()) {
+          if (kindOf(cell) !== 'election') continue;
+          const record = shownRecordOf(cell);
+          if (record === null) continue;
+          const { term } = record.snapshot.context as ElectionContext;
+          yield { election: cell.id.slice('election/'.length), term };
+        }
       }
     },
     *ownedShards() {

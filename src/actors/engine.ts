@@ -14,6 +14,7 @@ import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createElectionJoin } from './election-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
@@ -68,7 +69,7 @@ export class Engine {
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.router = createRouter(this.world, [this.routes]);
+    this.router = createRouter(this.world, [this.routes, createElectionJoin(this.world)]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,

@@ -11,15 +11,29 @@ export function withCandidate(
   { candidate, ttlMs }: { readonly candidate: string; readonly ttlMs: number | null },
   at: number,
 ): Partial<ElectionContext> {
-  const known = context.candidates[candidate];
+  const known = candidateOf(context, candidate);
   const since = known !== undefined && isLiving(known, at) ? known.since : at;
-  const one: Candidate = { ttlMs, until: ttlMs === null ? null : at + ttlMs, since };
+  const one: Candidate = { ttlMs, until: untilOf(context, ttlMs, at), since };
   return { candidates: { ...living(context, at), [candidate]: one } };
+}
+
+/** Names come from outside: what every object inherits is no candidate. */
+export function candidateOf(
+  { candidates }: Pick<ElectionContext, 'candidates'>,
+  id: string,
+): Candidate | undefined {
+  return Object.hasOwn(candidates, id) ? candidates[id] : undefined;
+}
+
+/** A process that campaigns for itself is its own witness; whoever campaigns over NATS is heard of again within a lease or what it named. */
+function untilOf(context: ElectionContext, ttlMs: number | null, at: number): number | null {
+  if (ttlMs !== null) return at + ttlMs;
+  return context.facts?.uid == null ? null : at + timingOf(context).leaseMs;
 }
 
 /** The candidate was heard of again. */
 export function withRenewal(context: ElectionContext, candidate: string, at: number) {
-  const known = context.candidates[candidate];
+  const known = candidateOf(context, candidate);
   return known === undefined ? {} : withCandidate(context, { candidate, ttlMs: known.ttlMs }, at);
 }
 
@@ -58,7 +72,7 @@ export function isOfReign(context: ElectionContext, event: ElectionInput): boole
 }
 
 export function isCandidate(context: ElectionContext, event: ElectionInput): boolean {
-  return 'candidate' in event && context.candidates[event.candidate] !== undefined;
+  return 'candidate' in event && candidateOf(context, event.candidate) !== undefined;
 }
 
 /** When a leader whose renewals fail stops leading. */
@@ -75,7 +89,7 @@ export const renewalAt = (context: ElectionContext): number =>
 
 /** Until when the leader need not say anything. */
 export function holderEnd({ reign, candidates }: ElectionContext): number | null {
-  const known = reign === null ? undefined : candidates[reign.holder];
+  const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
   return known === undefined ? 0 : known.until;
 }
 
@@ -96,7 +110,7 @@ export function isShortOfTime(context: ElectionContext, at: number): boolean {
 /** Nobody could take the leader's renewals while the election moved. */
 export function withGrace(context: ElectionContext, at: number): Partial<ElectionContext> {
   const { reign, candidates } = context;
-  const known = reign === null ? undefined : candidates[reign.holder];
+  const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
   if (reign === null || known === undefined) return {};
   return { candidates: { ...candidates, [reign.holder]: { ...known, until: at + graceMs } } };
 }

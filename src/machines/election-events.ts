@@ -1,17 +1,12 @@
 /** The events that an election takes: of the world, of its candidates, and the outcomes of its effects. */
-import type { ElectionTiming, LeasePlace, LeaseRecord } from '../lease-record.ts';
+import type { ElectionSpec } from '../digests.ts';
+import type { LeasePlace, LeaseRecord } from '../lease-record.ts';
 
 /** What the election is told to be: from an Election resource, or from the command line. */
-export interface ElectionFacts {
+export interface ElectionFacts extends ElectionSpec {
   /** Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a status. */
   readonly uid: string | null;
   readonly generation: number;
-  readonly place: LeasePlace;
-  readonly timing: ElectionTiming;
-  /** Whether a leader that ends in good order gives the Lease back. */
-  readonly releaseOnCancel: boolean;
-  /** Why it cannot be held; null: it can. */
-  readonly invalid: string | null;
 }
 
 /** How the election is to be held; null: it is not wanted any more. */
@@ -21,7 +16,7 @@ export type ElectionObserved = { readonly type: 'election.observed'; readonly fa
 export type ElectionCampaign = {
   readonly type: 'election.campaign';
   readonly candidate: string;
-  /** The candidate says so again within this time; null: it is one until it resigns. */
+  /** The candidate is heard of again within this time; null: within the lease, or, for a process that campaigns for itself, never. */
   readonly ttlMs: number | null;
 };
 /** The leader of this term is still there. */

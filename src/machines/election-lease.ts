@@ -4,7 +4,7 @@
  * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the Lease anew.
  */
 import type { LeaseRecord } from '../lease-record.ts';
-import { isLiving, waiting, withoutCandidate } from './election-candidates.ts';
+import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
 import {
   type Asked,
   type ElectionContext,
@@ -70,7 +70,7 @@ export function isOwnClaim(context: ElectionContext, event: ElectionInput): bool
   if (event.attempt !== null && event.attempt !== context.attempt) return false;
   const { asked } = context;
   if (asked === null || !isEcho(context, event)) return false;
-  const candidate = context.candidates[asked.record.holder];
+  const candidate = candidateOf(context, asked.record.holder);
   const isInTime = event.at < asked.at + timingOf(context).renewDeadlineMs;
   return isInTime && candidate !== undefined && isLiving(candidate, event.at);
 }

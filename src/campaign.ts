@@ -33,6 +33,8 @@ export interface Leadership {
   readonly signal: AbortSignal;
   /** @throws OrreryError NOT_OWNER if the leadership is over, by what was heard or by the clock */
   check(): void;
+  /** How long this process leads if nothing more can be written, ms. */
+  leftMs(): number;
   /** How long the Lease lasts if nothing more is written: when another one may lead, ms. */
   leaseLeftMs(): number;
 }
@@ -48,6 +50,8 @@ export interface CampaignOptions {
   /** Default: 15 s, 10 s, 2 s. */
   readonly timing?: ElectionTiming;
   readonly onLeading: (leadership: Leadership) => void;
+  /** The Lease was renewed: what is left of the leadership has grown. */
+  readonly onRenewed?: (leadership: Leadership) => void;
   /** @param reason in words */
   readonly onLost: (leadership: Leadership, reason: string) => void;
 }
@@ -81,6 +85,7 @@ class RunningCampaign implements Campaign {
   readonly #ended = Promise.withResolvers<void>();
   #current: { readonly leadership: Leadership; end(reason: Error): void } | null = null;
   #context: ElectionContext | null = null;
+  #renewedAt = 0;
 
   constructor(options: CampaignOptions, timing: ElectionTiming, actor: string) {
     const { kube, random, log, place } = options;
@@ -160,7 +165,13 @@ class RunningCampaign implements Campaign {
       this.#options.onLost(current.leadership, reason);
     }
     if (reign !== null && this.#current === null) this.#begin(reign.term);
+    else if (reign !== null && reign.renewedAt !== this.#renewedAt) this.#renewed();
+    this.#renewedAt = reign?.renewedAt ?? 0;
     if (status === 'done') this.#ended.resolve();
+  }
+
+  #renewed(): void {
+    if (this.#current !== null) this.#options.onRenewed?.(this.#current.leadership);
   }
 
   #begin(term: number): void {
@@ -175,6 +186,10 @@ class RunningCampaign implements Campaign {
           throw new OrreryError('NOT_OWNER', `the leadership of term ${term} is over`);
         }
       },
+      leftMs: () =>
+        signal.aborted || this.#context === null
+          ? 0
+          : Math.max(0, deadlineOf(this.#context) - this.#clock.now()),
       leaseLeftMs: () => {
         const reign = this.#context?.reign;
         if (reign?.term === term) leaseEnd = reign.renewedAt + this.#timing.leaseMs;

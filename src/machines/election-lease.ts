@@ -6,7 +6,6 @@
 import type { LeaseRecord } from '../lease-record.ts';
 import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
 import {
-  type Asked,
   type ElectionContext,
   type ElectionInput,
   type Former,

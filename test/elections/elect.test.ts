@@ -4,20 +4,19 @@ import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 import { ElectBench, leaseMs, overlaps, quick, steady, stubborn } from './elect-scene.ts';
 
-const test = base.extend<{ bench: ElectBench }>({
-  bench: async ({}, use) => {
-    const bench = await ElectBench.start();
-    await use(bench);
-    await bench.stop();
-  },
+let bench: ElectBench;
+beforeEach(async () => {
+  bench = await ElectBench.start();
 });
+afterEach(() => bench.stop());
+
 const timeout = { timeout: 60_000 };
 
 describe('the command', () => {
   test(
     'starts when we lead, knows its term and its election, and its exit code is ours; then the Lease is given back',
     timeout,
-    async ({ bench }) => {
+    async () => {
       const { ended } = await bench.elect('a', ['sh', '-c', 'echo "$ORRERY_ELECTION $ORRERY_TERM"; exit 5']);
       expect(await ended).toMatchObject({ code: 5, out: 'shop/worker 1\n' });
       expect(await bench.lease()).toMatchObject({ holder: '', durationSeconds: 1, transitions: 0 });
@@ -27,14 +26,14 @@ describe('the command', () => {
   test(
     'that cannot be found ends with 127, one that dies of a signal with 128 and its number',
     timeout,
-    async ({ bench }) => {
+    async () => {
       const missing = await (await bench.elect('a', ['/no/such/command'])).ended;
       expect([missing.code, missing.err]).toEqual([127, expect.stringContaining('/no/such/command')]);
       expect((await (await bench.elect('b', ['sh', '-c', 'kill -9 $$'])).ended).code).toBe(137);
     },
   );
 
-  test('gets the signals that we get, and may end as it likes', timeout, async ({ bench }) => {
+  test('gets the signals that we get, and may end as it likes', timeout, async () => {
     const { child, ended } = await bench.elect('a', steady);
     await bench.seen('a', 'beat');
     child.kill('SIGTERM');
@@ -43,7 +42,7 @@ describe('the command', () => {
     expect((await bench.lease())?.holder).toBe('');
   });
 
-  test('leaves nothing behind: what it started ends with it', timeout, async ({ bench }) => {
+  test('leaves nothing behind: what it started ends with it', timeout, async () => {
     const background = `${steady[2]} & sleep 0.5; exit 3`;
     const { ended } = await bench.elect('a', ['sh', '-c', `(${steady[2]}) & ${background}`]);
     expect((await ended).code).toBe(3);
@@ -54,24 +53,20 @@ describe('the command', () => {
 });
 
 describe('two candidates', () => {
-  test(
-    'one after the other: the second starts when the first has ended in good order',
-    timeout,
-    async ({ bench }) => {
-      const first = await bench.elect('a', steady);
-      await bench.seen('a', 'beat');
-      await bench.elect('b', steady);
-      await until(() => true, { what: 'b waits' });
-      first.child.kill('SIGTERM');
-      expect(await bench.seen('b', 'start')).toMatchObject({ term: 2 });
-      expect(overlaps(bench.lines())).toEqual([]);
-    },
-  );
+  test('one after the other: the second starts when the first has ended in good order', timeout, async () => {
+    const first = await bench.elect('a', steady);
+    await bench.seen('a', 'beat');
+    await bench.elect('b', steady);
+    await until(() => true, { what: 'b waits' });
+    first.child.kill('SIGTERM');
+    expect(await bench.seen('b', 'start')).toMatchObject({ term: 2 });
+    expect(overlaps(bench.lines())).toEqual([]);
+  });
 
   test(
     'after SIGKILL of the first its command ends too, and the second starts when the lease is over, not before',
     timeout,
-    async ({ bench }) => {
+    async () => {
       const first = await bench.elect('a', stubborn);
       await bench.seen('a', 'beat');
       await bench.elect('b', steady);
@@ -87,7 +82,7 @@ describe('two candidates', () => {
   test(
     'a process that is paused for longer than its lease: its command ends in time; resumed, it writes nothing',
     timeout,
-    async ({ bench }) => {
+    async () => {
       const first = await bench.elect('a', stubborn);
       await bench.seen('a', 'beat');
       await bench.elect('b', steady);
@@ -103,7 +98,7 @@ describe('two candidates', () => {
 });
 
 describe('an API server that is lost', () => {
-  test('for less than the deadline is not noticed by the command', timeout, async ({ bench }) => {
+  test('for less than the deadline is not noticed by the command', timeout, async () => {
     await bench.elect('a', steady, [
       '--lease-duration',
       '12',
@@ -122,7 +117,7 @@ describe('an API server that is lost', () => {
     expect(bench.lines().filter(({ what }) => what === 'told')).toEqual([]);
   });
 
-  test('for longer: SIGTERM at the deadline, SIGKILL when the lease is over', timeout, async ({ bench }) => {
+  test('for longer: SIGTERM at the deadline, SIGKILL when the lease is over', timeout, async () => {
     const { ended } = await bench.elect('a', stubborn);
     await bench.seen('a', 'beat');
     await until(async () => (await bench.lease())?.acquireTime !== (await bench.lease())?.renewTime, {
@@ -142,7 +137,7 @@ describe('--keep', () => {
   test(
     'campaigns again when the command has ended, under a new term, until it is told to end',
     timeout,
-    async ({ bench }) => {
+    async () => {
       const once = ['sh', '-c', 'echo "$ORRERY_TERM"; exit 1'];
       const { child, out, ended } = await bench.elect('a', once, [...quick, '--keep']);
       await until(() => out().includes('2\n'), { what: 'the second term', timeoutMs: 20_000 });

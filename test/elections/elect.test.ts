@@ -1,5 +1,5 @@
 /** `orrery elect` around real commands: exit codes, signals, hand-overs, crashes, pauses and an API server that is lost. */
-import { test as base, describe, expect } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 import { ElectBench, leaseMs, overlaps, quick, steady, stubborn } from './elect-scene.ts';

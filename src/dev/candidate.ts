@@ -30,6 +30,8 @@ export interface Candidate {
   readonly id: string;
   /** The term under which it leads now; null: it does not. */
   term(): number | null;
+  /** When it last asked with success whether it leads, monotonic ms; 0: it does not lead. */
+  heardAt(): number;
   /** Gives the leadership up in good order; it campaigns again after a while. */
   resign(): Promise<void>;
   /** Says nothing more, as if it had died, for so long. */
@@ -48,6 +50,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
   const { namespace, name } = election;
   let current: { readonly term: number; until: number } | null = null;
   let silentUntil = 0;
+  let heardAt = 0;
   let timer: Timer | null = null;
   let isStopped = false;
 
@@ -61,6 +64,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
   const end = () => {
     const lost = current;
     current = null;
+    heardAt = 0;
     if (lost !== null) options.onLost?.(lost.term);
   };
   const ask = async (): Promise<void> => {
@@ -75,6 +79,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
     const { leading, term = 0, expiresInMs = 0 } = answer;
     const until = sentAt + expiresInMs;
     if (!leading) return end();
+    heardAt = sentAt;
     if (current !== null) current.until = until;
     else {
       current = { term, until };
@@ -100,6 +105,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
   return {
     id,
     term: () => (current !== null && clock.monotonic() < current.until ? current.term : null),
+    heardAt: () => heardAt,
     async resign() {
       const held = current;
       if (held === null) return;

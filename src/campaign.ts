@@ -52,6 +52,8 @@ export interface CampaignOptions {
   readonly onLeading: (leadership: Leadership) => void;
   /** The Lease was renewed: what is left of the leadership has grown. */
   readonly onRenewed?: (leadership: Leadership) => void;
+  /** Something keeps it from campaigning or renewing; it goes on trying. Called once for each new reason. */
+  readonly onTrouble?: (message: string) => void;
   /** @param reason in words */
   readonly onLost: (leadership: Leadership, reason: string) => void;
 }
@@ -155,8 +157,9 @@ class RunningCampaign implements Campaign {
   }
 
   #follow(context: ElectionContext, status: string): void {
+    const { reign, former, lastError } = context;
+    if (lastError !== null && lastError !== this.#context?.lastError) this.#options.onTrouble?.(lastError);
     this.#context = context;
-    const { reign, former } = context;
     const current = this.#current;
     if (current !== null && current.leadership.term !== reign?.term) {
       this.#current = null;

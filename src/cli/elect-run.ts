@@ -8,7 +8,8 @@ import { type Campaign, type CampaignOptions, type Leadership, startCampaign } f
 import { type Clock, sleep } from '../clock.ts';
 import { type GuardedCommand, startGuarded } from './elect-child.ts';
 
-export interface ElectOptions extends Omit<CampaignOptions, 'onLeading' | 'onRenewed' | 'onLost'> {
+export interface ElectOptions
+  extends Omit<CampaignOptions, 'onLeading' | 'onRenewed' | 'onTrouble' | 'onLost'> {
   readonly clock: Clock;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,6 +44,7 @@ class Electing implements Elect {
   readonly #stopping = new AbortController();
   readonly #end = Promise.withResolvers<number>();
   #command: GuardedCommand | null = null;
+  #told = '';
 
   constructor(options: ElectOptions) {
     const { place } = options;
@@ -53,6 +55,7 @@ class Electing implements Elect {
       ...options,
       onLeading: (leadership) => void this.#lead(leadership),
       onRenewed: (leadership) => this.#command?.lasts(leadership.leftMs(), leadership.leaseLeftMs()),
+      onTrouble: (message) => this.#tell(message),
       onLost: (leadership, reason) => this.#lose(leadership, reason),
     });
     options.say(`campaigns for ${this.#election}`);
@@ -78,6 +81,13 @@ class Electing implements Elect {
     if (problem !== null) say(problem);
     if (!this.#options.keep || this.#stopping.signal.aborted) return this.#finish(code);
     await this.#again(code);
+  }
+
+  /** The same trouble again and again is told once. */
+  #tell(message: string): void {
+    if (message === this.#told) return;
+    this.#told = message;
+    this.#options.say(message);
   }
 
   #lose(leadership: Leadership, reason: string): void {

@@ -10,7 +10,7 @@ import { defaultTiming, type ElectionTiming, type LeasePlace } from '../lease-re
 import { silentLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
 import { devFile } from './dev-file.ts';
-import { CommandEnded, type Program } from './parser.ts';
+import { CommandEnded, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -138,11 +138,11 @@ async function findElection(
   for (let isSaid = false; !signal.aborted; isSaid = true) {
     try {
       const spec = readElectionSpec(await kube.get(elections, place.namespace, place.name, signal));
-      if (spec.invalid !== null)
-        throw new OrreryError('USAGE', `the Election cannot be held: ${spec.invalid}`);
-      return spec;
+      if (spec.invalid === null) return spec;
+      say(`the Election cannot be held: ${spec.invalid}`);
+      throw new CommandFailed(spec.invalid);
     } catch (thrown) {
-      if (hasCode(thrown, 'USAGE')) throw thrown;
+      if (thrown instanceof CommandFailed) throw thrown;
       if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return { place, timing: defaultTiming };
       if (!isSaid) say(`waits for the Kubernetes API: ${asError(thrown).message}`);
       await sleep(systemClock, defaultTiming.retryMs, signal).catch(() => {});

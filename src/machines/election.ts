@@ -160,7 +160,11 @@ export const electionMachine = electionSetup.createMachine({
           guard: 'isHolder',
           actions: ['noteCandidate', 'disarmHolder', 'armHolder'],
         },
-        'election.renew': { guard: 'isOfReign', actions: ['noteHeard', 'disarmHolder', 'armHolder'] },
+        'election.renew': [
+          { guard: 'isOfReign', actions: ['noteHeard', 'disarmHolder', 'armHolder'] },
+          // Of another term: it does not prolong this one.
+          { guard: 'isHolder' },
+        ],
         'election.resign': [
           { guard: 'isOfReign', actions: 'endByResigning', target: 'steppingDown' },
           // Late news of an earlier reign of the same candidate.
@@ -175,8 +179,14 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
         ],
         // What moves them is dealt with above, whatever event shows that they are over.
-        'election.deadline.due': { guard: 'isDeadlineOver', actions: 'loseByDeadline', target: 'observing' },
-        'election.holder.due': { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
+        'election.deadline.due': [
+          { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
+          { actions: 'armDeadline' },
+        ],
+        'election.holder.due': [
+          { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
+          { actions: 'armHolder' },
+        ],
       },
       states: {
         holding: {

@@ -160,7 +160,7 @@ function startShared<M>(parts: FollowerParts<M>, place: LeasePlace, onEnd: () =>
       return () => {
         known.delete(onNews);
         if (known.size === 0) listeners.delete(name);
-        if (listeners.size > 0) return;
+        if (listeners.size > 0 || stopping.signal.aborted) return;
         linger = clock.after(lingerMs, () => {
           onEnd();
           stop();

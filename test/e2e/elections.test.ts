@@ -108,6 +108,12 @@ test('candidates lead by the Lease, one for each term; the leader survives the d
     { what: 'the status tells of b' },
   );
   expect(status).toMatchObject({ holder: 'b', term: 2, transitions: 1 });
+  const measured = `orrery_election_term{election="${namespace}/oven"} 2`;
+  const texts = async () =>
+    Promise.all(cluster.replicas.map(({ url }) => fetch(`${url}/metrics`).then((answer) => answer.text())));
+  await until(async () => (await texts()).filter((text) => text.includes(measured)).length === 1, {
+    what: 'its owner counts the term, and nobody else does',
+  });
 
   if (spawnSync('python3', ['--version']).status === 0) await pythonLeads(stage, b);
 }, 120_000);

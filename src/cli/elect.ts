@@ -15,7 +15,7 @@ import type { Terminal } from './terminal.ts';
 
 const examples = `
 Examples:
-  orrery elect shop/worker --id "$(hostname)" -- ./worker --term-from-env
+  orrery elect shop/worker --id "$(hostname)" -- ./worker
   orrery elect shop/worker --id a --keep -- sh -c 'echo leading under term $ORRERY_TERM; exec sleep 600'
 
 COMMAND starts when this process has won, with ORRERY_TERM and ORRERY_ELECTION in its environment. When the leadership is lost it gets

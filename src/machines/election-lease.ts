@@ -60,7 +60,7 @@ function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): 
   const before = seen?.record;
   const isNewLeader =
     before !== undefined && (before?.holder !== record.holder || before.transitions !== record.transitions);
-  return isNewLeader && counted < term ? term + 1 : term;
+  return isNewLeader ? term + 1 : term;
 }
 
 /** The Lease says what was asked for, though no answer came: the claim was won. */

@@ -51,6 +51,17 @@ describe('losing', () => {
     expect(campaign.leading()?.term).toBe(44);
   });
 
+  test('a foreign leader by a Lease made anew has a term too, which nobody has after it', async () => {
+    const scene = new Scene();
+    const campaign = await scene.candidate('a');
+    expect(campaign.leading()?.term).toBe(1);
+    scene.kube.set(name, { holder: 'go', transitions: 0, durationSeconds: 3 });
+    await scene.clock.advance(10);
+    campaign.campaign();
+    await scene.advance(3.1);
+    expect(campaign.leading()?.term).toBe(3);
+  });
+
   test('who lost campaigns no more until told so', async () => {
     const scene = new Scene();
     const campaign = await scene.candidate('a');

@@ -1,9 +1,9 @@
 /**
  * Elections with real processes and a real API server or the development one: how long a hand-over takes, and how many renewals one replica bears.
  *
- * Run: node bench/elections.ts [--only lease|nats|load] [--runs 50] [--elections 1000] [--seconds 10] [--lease 3] [--deadline 2] [--retry 1]
- * - lease: two processes that campaign on a Lease (`orrery elect`'s own campaign): graceful hand-over and crash; many Leases at the same time
- * - nats: two candidates of one Election over NATS, `ttlMs` 3000: graceful hand-over and crash; many Elections at the same time
+ * Run: node bench/elections.ts [--only lease|nats|load] [--runs 50] [--at-once 5] [--elections 1000] [--seconds 10] [--lease 3] [--deadline 2] [--retry 1]
+ * - lease: two processes that campaign on a Lease (`orrery elect`'s own campaign): graceful hand-over and crash, some at a time
+ * - nats: two candidates of one Election over NATS, `ttlMs` 3000: graceful hand-over and crash, some at a time
  * - load: `--elections` elections, each with a leader, on one replica: renewals a second
  * With KUBECONFIG set the Leases are on that API server.
  */
@@ -29,6 +29,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     runs: { type: 'string', default: '50' },
+    'at-once': { type: 'string', default: '5' },
     elections: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '10' },
     lease: { type: 'string', default: '3' },
@@ -52,6 +53,17 @@ function quantiles(times: readonly number[]): string {
   const at = (q: number) =>
     Math.round(sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN);
   return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
+}
+
+/** Some at a time: their own work must not be what is measured. */
+async function measured(names: readonly string[], one: (name: string) => Promise<number>): Promise<number[]> {
+  const left = [...names];
+  const times: number[] = [];
+  const lane = async () => {
+    for (let name = left.shift(); name !== undefined; name = left.shift()) times.push(await one(name));
+  };
+  await Promise.all(Array.from({ length: Number(values['at-once']) }, lane));
+  return times;
 }
 
 async function until(probe: () => unknown, what: string): Promise<void> {
@@ -109,9 +121,8 @@ async function leaseBench({ kube }: DevCluster): Promise<void> {
   const { lease, deadline, retry } = values;
   const title = `Lease ${lease}/${deadline}/${retry} s`;
   for (const isCrash of [false, true]) {
-    const times = await Promise.all(
-      Array.from({ length: runs }, (_, n) => onLease(kube, `l-${isCrash ? 'crash' : 'end'}-${n}`, isCrash)),
-    );
+    const names = Array.from({ length: runs }, (_, n) => `l-${isCrash ? 'crash' : 'end'}-${n}`);
+    const times = await measured(names, (name) => onLease(kube, name, isCrash));
     const what = isCrash ? 'crash, from the last renewal' : 'graceful, from the leader’s call to end';
     row(`${title}: ${what}`, quantiles(times));
   }
@@ -155,7 +166,7 @@ async function natsBench({ kube }: DevCluster, bus: Bus): Promise<void> {
     const names = Array.from({ length: runs }, (_, n) => `n-${isCrash ? 'crash' : 'end'}-${n}`);
     for (const name of names)
       await kube.create(elections, { metadata: { namespace, name }, spec: {} }, signal);
-    const times = await Promise.all(names.map((name) => overNats(bus, name, isCrash)));
+    const times = await measured(names, (name) => overNats(bus, name, isCrash));
     const what = isCrash ? 'crash, from the leader’s last renewal' : 'graceful, from the resignation';
     row(`NATS, ttlMs ${ttlMs}: ${what}`, quantiles(times));
   }

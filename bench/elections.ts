@@ -66,11 +66,11 @@ async function measured(names: readonly string[], one: (name: string) => Promise
   return times;
 }
 
-async function until(probe: () => unknown, what: string): Promise<void> {
+async function until(probe: () => unknown, what: string, pauseMs = 5): Promise<void> {
   const end = clock.monotonic() + 60_000;
   while (!(await probe())) {
     if (clock.monotonic() > end) throw new Error(`waited too long for: ${what}`);
-    await sleep(clock, 5);
+    await sleep(clock, pauseMs);
   }
 }
 
@@ -185,7 +185,7 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
   const leads = async (name: string) => {
     const isLeading = () =>
       ask(name, 'campaign', { candidate: 'a', ttlMs: 60_000 }).then(({ leading }) => leading);
-    await until(() => isLeading().catch(() => false), `${name} has a leader`);
+    await until(() => isLeading().catch(() => false), `${name} has a leader`, 200);
   };
   for (let n = 0; n < count; n += 50) await Promise.all(names.slice(n, n + 50).map(leads));
   const end = clock.monotonic() + Number(values.seconds) * 1_000;

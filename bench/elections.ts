@@ -4,7 +4,8 @@
  * Run: node bench/elections.ts [--only lease|nats|load] [--runs 50] [--at-once 5] [--elections 1000] [--seconds 10] [--lease 3] [--deadline 2] [--retry 1]
  * - lease: two processes that campaign on a Lease (`orrery elect`'s own campaign): graceful hand-over and crash, some at a time
  * - nats: two candidates of one Election over NATS, `ttlMs` 3000: graceful hand-over and crash, some at a time
- * - load: `--elections` elections, each with a leader, on one replica: renewals a second
+ * - load: `--elections` elections, each with a leader, on one replica: renewals a second;
+ *   their Leases are renewed every `--load-retry` seconds (10), for what is measured is the candidates' requests, not the API server
  * With KUBECONFIG set the Leases are on that API server.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     lease: { type: 'string', default: '3' },
     deadline: { type: 'string', default: '2' },
     retry: { type: 'string', default: '1' },
+    'load-retry': { type: 'string', default: '10' },
   },
 });
 const namespace = `bench-${process.pid}`;
@@ -175,28 +177,32 @@ async function natsBench({ kube }: DevCluster, bus: Bus): Promise<void> {
 async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
   const count = Number(values.elections);
   const names = Array.from({ length: count }, (_, n) => `load-${n}`);
-  for (const name of names) await kube.create(elections, { metadata: { namespace, name }, spec: {} }, signal);
+  const retryPeriodSeconds = Number(values['load-retry']);
+  const spec = { leaseDurationSeconds: 60, renewDeadlineSeconds: 40, retryPeriodSeconds };
+  for (const name of names) await kube.create(elections, { metadata: { namespace, name }, spec }, signal);
   const ask = async (name: string, action: 'campaign' | 'renew', body: object) => {
     const subject = subjects.rpcElection(namespace, name, action);
     return decode((await bus.request(subject, encodeJson(body), { timeoutMs: 5_000 })).data) as {
       leading: boolean;
+      reason?: string;
     };
   };
   const leads = async (name: string) => {
     const isLeading = () =>
-      ask(name, 'campaign', { candidate: 'a', ttlMs: 60_000 }).then(({ leading }) => leading);
+      ask(name, 'campaign', { candidate: 'a', ttlMs: 600_000 }).then(({ leading }) => leading);
     await until(() => isLeading().catch(() => false), `${name} has a leader`, 200);
   };
   for (let n = 0; n < count; n += 50) await Promise.all(names.slice(n, n + 50).map(leads));
   const end = clock.monotonic() + Number(values.seconds) * 1_000;
   const times: number[] = [];
-  let refused = 0;
+  const refused = new Map<string, number>();
   const client = async (own: readonly string[]) => {
     for (let n = 0; clock.monotonic() < end; n++) {
       const from = clock.monotonic();
       const answer = await ask(own[n % own.length] ?? '', 'renew', { candidate: 'a', term: 1 });
       times.push(clock.monotonic() - from);
-      if (!answer.leading) refused++;
+      const { leading, reason = '' } = answer;
+      if (!leading) refused.set(reason, (refused.get(reason) ?? 0) + 1);
     }
   };
   const clients = 64;
@@ -208,7 +214,7 @@ async function loadBench({ kube }: DevCluster, bus: Bus): Promise<void> {
     `${count} elections on one replica, ${clients} renewals at a time`,
     `${perSecond} renewals/s, ${quantiles(times)}`,
   );
-  row('… of which refused', String(refused));
+  for (const [reason, times] of refused) row(`… refused: ${reason}`, String(times));
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));

@@ -9,6 +9,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { systemClock, type Timer } from '../clock.ts';
 import { asError } from '../errors.ts';
+import { leaseClock } from '../lease-clock.ts';
 
 /** To the guard. */
 export type GuardOrder =
@@ -22,18 +23,34 @@ export type GuardReport =
   | { readonly type: 'failed'; readonly code: number; readonly message: string }
   | { readonly type: 'ended'; readonly code: number };
 
+/** Timers stand still while the machine is suspended: time is looked at so often. */
+const lookAgainMs = 250;
 /** As shells say it: not found, not to be executed. */
 const notFound = 127;
 const notExecutable = 126;
 
 function guard(command: readonly string[]): void {
   const [program = '', ...args] = command;
-  const timers: Timer[] = [];
+  const clock = leaseClock(systemClock);
+  let due = { termAt: Number.POSITIVE_INFINITY, killAt: Number.POSITIVE_INFINITY };
+  let isTold = false;
+  let timer: Timer | null = null;
   const child = spawn(program, args, { stdio: 'inherit', detached: true });
+  const look = () => {
+    timer?.cancel();
+    const now = clock.now();
+    if (now >= due.killAt) return signalGroup(child, 'SIGKILL');
+    if (now >= due.termAt && !isTold) {
+      isTold = true;
+      signalGroup(child, 'SIGTERM');
+    }
+    const next = isTold ? due.killAt : due.termAt;
+    timer = clock.after(Math.min(next - now, lookAgainMs), look);
+  };
   const arm = (termMs: number, killMs: number) => {
-    for (const timer of timers.splice(0)) timer.cancel();
-    timers.push(systemClock.after(termMs, () => signalGroup(child, 'SIGTERM')));
-    timers.push(systemClock.after(killMs, () => signalGroup(child, 'SIGKILL')));
+    due = { termAt: clock.now() + termMs, killAt: clock.now() + killMs };
+    isTold = false;
+    look();
   };
 
   process.on('message', (order: GuardOrder) => {

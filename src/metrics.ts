@@ -37,6 +37,27 @@ export const metricTable = {
     ['election'],
     'Highest known term of each election that this replica serves.',
   ],
+  orrery_endpointslice_writes_total: [
+    'counter',
+    ['operation'],
+    'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
+  ],
+  orrery_endpoints_stuck_total: [
+    'counter',
+    [],
+    'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
+  ],
+  orrery_release_rounds_total: [
+    'counter',
+    ['outcome'],
+    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+  ],
+  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
+  orrery_release_blocked: [
+    'gauge',
+    [],
+    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -52,6 +73,8 @@ export interface GaugeSource {
   ownedShards(): Iterable<number>;
   /** Elections of the shards owned here, as `<namespace>/<name>`. */
   elections(): Iterable<{ readonly election: string; readonly term: number }>;
+  /** Whether this replica must not serve. */
+  isBlocked?(): boolean;
 }
 
 export interface Metrics {
@@ -64,6 +87,11 @@ export interface Metrics {
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
   podGateWait(seconds: number): void;
+  /** @param operation create, update or delete */
+  sliceWrite(operation: string): void;
+  endpointsStuck(): void;
+  releaseRound(outcome: 'done' | 'failed'): void;
+  releaseLeads(isLeader: boolean): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -92,6 +120,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const sliceWrites = counter('orrery_endpointslice_writes_total');
+  const stuck = counter('orrery_endpoints_stuck_total');
+  const rounds = counter('orrery_release_rounds_total');
+  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -102,6 +134,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
     podGateWait: (seconds) => gateWaits.observe(seconds),
+    sliceWrite: (operation) => sliceWrites.inc({ operation }),
+    endpointsStuck: () => stuck.inc(),
+    releaseRound: (outcome) => rounds.inc({ outcome }),
+    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
     observe: (next) => {
       source = next;
     },
@@ -133,6 +169,13 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { election, term } of source()?.elections() ?? []) this.set({ election }, term);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_release_blocked'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isBlocked?.() ? 1 : 0);
     },
   });
   new Gauge({

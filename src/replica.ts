@@ -9,6 +9,7 @@ import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
 import { startLocal } from './actors/local.ts';
 import { shownRecordOf } from './actors/views.ts';
+import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
@@ -36,6 +37,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
+import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -54,6 +56,7 @@ const handOverMs = 4_000;
  * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
+  const bundle = readBundle(config.bundle);
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   const metrics = createMetrics({ processMetrics: true });
   const kube = connectKube({
@@ -63,7 +66,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const engine = createEngine(config, { bus, subjects, kube, log, metrics });
+  const { engine, release } = createParts(config, { bus, subjects, kube, log, metrics }, bundle);
   const watchParts: WatchParts = {
     ...basics,
     bus,
@@ -82,15 +85,19 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
-  metrics.observe(gauges(engine));
+  metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
+  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
+  const watches = constantWatches(watchParts, () => engine.ownership);
+  const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop)]);
   if (stop.aborted) starting.catch(() => {});
-  else followGroupKinds(watchParts, engine.ownership);
+  else {
+    followGroupKinds(watchParts, engine.ownership);
+    release.desk.started();
+  }
   const control = serveControl({
     engine,
     bus,
@@ -99,7 +106,22 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log }) };
+  return { http: http.address, ended: end(stop, { engine, release, control, http, bus, kube, log }) };
+}
+
+/** The engine, and its part in releases: each asks the other. */
+function createParts(config: RunConfig, connections: Connections, bundle: Bundle | null) {
+  const incarnation = systemRandom.id();
+  const release = createRelease({
+    ...basics,
+    ...connections,
+    ...{ bundle, incarnation },
+    replica: config.replica,
+    release: config.release,
+    engine: () => engine,
+  });
+  const engine: Engine = createEngine(config, connections, release, incarnation);
+  return { engine, release };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -122,34 +144,55 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
+function createEngine(
+  config: RunConfig,
+  { bus, subjects, kube, log, metrics }: Connections,
+  release: ReplicaRelease,
+  incarnation: string,
+): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
   const leases = leaseParts(kube, log);
+  const slices = {
+    scene: () => engine.endpoints.index,
+    endpointsPerSlice: config.endpointsPerSlice,
+    onWrite: metrics.sliceWrite,
+  };
   const runners = effectRunners({
     ...basics,
-    bus,
-    subjects,
-    kube,
-    limiter,
+    ...{ bus, subjects, kube, limiter, log },
     leases,
     replica: config.replica,
+    slices,
+    releaseWork: release.workUnder,
+    onReleaseRound: (failed) => metrics.releaseRound(failed === 0 ? 'done' : 'failed'),
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
   });
-  return new Engine({
+  const engine: Engine = new Engine({
     ...basics,
     bus,
     subjects,
     log,
     metrics,
     replica: config.replica,
-    release: config.release,
+    incarnation,
+    release: release.release,
+    isServing: () => release.desk.blocked === null,
     clusterDomain: () => domain.current(),
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
-    onStep: (transition, context) => observeGateWait(metrics, transition, context),
+    onStep: (transition, context) => {
+      observeGateWait(metrics, transition, context);
+      observeStuck(metrics, transition);
+    },
   });
+  return engine;
+}
+
+function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
+  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
 }
 
 /** Leases are followed by namespace: one replica may serve a thousand elections. */
@@ -209,14 +252,21 @@ function gauges(engine: Engine) {
 
 function startHttpOf(
   config: RunConfig,
-  { engine, bus, subjects, kube, metrics }: Omit<Connections, 'log'> & { readonly engine: Engine },
+  {
+    engine,
+    release,
+    bus,
+    subjects,
+    kube,
+    metrics,
+  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
 ): Promise<HttpServer> {
   const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     control: createControl({ bus, subjects }),
-    readiness: () => readinessOf(bus, engine),
+    readiness: () => readinessOf(bus, engine, release),
     health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
     machines,
     metrics,
@@ -245,8 +295,9 @@ function warnAboutGate(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine): Readiness {
+function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease): Readiness {
   const reasons: string[] = [];
+  if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
   if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
@@ -267,6 +318,7 @@ async function end(
   stop: AbortSignal,
   parts: {
     readonly engine: Engine;
+    readonly release: ReplicaRelease;
     readonly control: { stop(): void };
     readonly http: HttpServer;
     readonly bus: Bus;
@@ -277,6 +329,7 @@ async function end(
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
+  await parts.release.desk.stop();
   parts.control.stop();
   await parts.http.close();
   await parts.bus.close();

@@ -12,13 +12,14 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
-import { limits, shardCount } from '../limits.ts';
+import { limits, releaseShard, shardCount } from '../limits.ts';
 import type { ActorSummary, ListAnswer, ListRequest, SendAnswer, ShardsView, ShardView } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
 import { electionEndpoint } from './election-requests.ts';
 import type { Engine } from './engine.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
+import { releaseHolding } from './shard-run.ts';
 import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
@@ -188,12 +189,15 @@ class Control {
 
   peerShards(): Uint8Array {
     const views: ShardView[] = [];
+    const shards: number[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
+      shards.push(run.shard);
       const actors = [...run.cells.values()].filter((cell) => cell.state !== '').length;
+      if (run.shard === releaseShard) continue;
       views.push({ shard: run.shard, owner: this.#replica, fence: run.fence, state: run.phase, actors });
     }
-    return encodeJson({ shards: views.map(({ shard }) => shard), views });
+    return encodeJson({ shards, views });
   }
 
   /** Asks every replica and waits until all shards are spoken for, or a moment. */
@@ -201,9 +205,15 @@ class Control {
     const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
     const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
       timeoutMs: limits.requestTimeoutMs / 2,
-      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= shardCount,
+      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= this.#ownedMax(),
     });
     return read(answers);
+  }
+
+  /** Shards that somebody may speak for: releases have one more, if any replica leads. */
+  #ownedMax(): number {
+    const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
+    return releases?.owner == null ? shardCount : shardCount + 1;
   }
 }
 

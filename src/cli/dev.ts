@@ -6,9 +6,11 @@ import { systemClock } from '../clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
 import { startElectionScenario } from '../dev/election-scenario.ts';
+import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
 import type { DevPart } from '../dev/parts.ts';
 import { untilReady } from '../dev/replicas.ts';
 import { type Scenario, startScenario } from '../dev/scenario.ts';
+import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
@@ -75,12 +77,15 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     cluster: clusterName,
+    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
     print,
   };
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
   let scenario: Scenario | undefined;
   let tills: DevPart | undefined;
+  let outside: OutsideScenario | undefined;
+  let release: { stop(): Promise<void> } | undefined;
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
@@ -89,6 +94,9 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     if (flags.scenario && options.replicas > 0) {
       scenario = play(cluster, parts, print);
       tills = await playElection(cluster, parts, print);
+      const { kube, dir, outsideAddress: address } = cluster;
+      outside = startOutsideScenario({ ...parts, kube, dir, address, print });
+      release = startReleaseScenario({ cluster, clock: systemClock, print });
     }
     await interrupted(signal);
   } catch (thrown) {
@@ -97,6 +105,8 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     if (cluster !== undefined) print('stopping');
     forgetAddresses();
     await tills?.stop();
+    await outside?.stop();
+    await release?.stop();
     await scenario?.stop();
     await cluster?.stop();
   }

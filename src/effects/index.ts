@@ -16,6 +16,7 @@ import type { LeaseFollow } from '../machines/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import { electionStatusPatch } from './election-status.ts';
+import { endpointSlicesReconcile, type SlicesParts } from './endpoint-slices.ts';
 import { kubeEventWrite } from './kube-event.ts';
 import { leaseFollow } from './lease-follow.ts';
 import { leaseLook } from './lease-look.ts';
@@ -23,7 +24,10 @@ import { leaseRelease } from './lease-release.ts';
 import { leaseWrite } from './lease-write.ts';
 import { messageSend } from './message-send.ts';
 import { podConditionPatch } from './pod-condition.ts';
+import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 import { routeSample } from './route-sample.ts';
+import { workloadConditionPatch } from './workload-condition.ts';
+import { workloadProbe } from './workload-probe.ts';
 
 /** What an election does with its Lease; for those who campaign in memory, too. */
 export interface LeaseParts {
@@ -42,23 +46,31 @@ export function leaseRunners(parts: LeaseParts) {
   } satisfies Partial<EffectRunners>;
 }
 
-export function effectRunners(parts: {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly limiter: ProbeLimiter;
-  readonly replica: string;
-  /** How probes resolve names; the system's way if absent. */
-  readonly lookup?: LookupFunction;
-  readonly leases: LeaseParts;
-}): EffectRunners {
-  const { bus, subjects, kube, clock, limiter, replica, lookup, leases } = parts;
+export function effectRunners(
+  parts: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly kube: KubePort;
+    readonly clock: Clock;
+    readonly limiter: ProbeLimiter;
+    readonly replica: string;
+    /** How probes resolve names; the system's way if absent. */
+    readonly lookup?: LookupFunction;
+    readonly leases: LeaseParts;
+    readonly slices: Pick<SlicesParts, 'scene' | 'endpointsPerSlice' | 'onWrite'>;
+  } & ReleaseEffectParts,
+): EffectRunners {
+  const { bus, subjects, kube, clock, limiter, replica, lookup, leases, slices } = parts;
+  const writeEvent = kubeEventWrite(kube, { replica });
   return {
     'message.send': messageSend(bus, subjects),
     'pod-condition.patch': podConditionPatch(kube),
-    'kube-event.write': kubeEventWrite(kube, { replica }),
+    'kube-event.write': writeEvent,
     'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
+    'endpoint-slices.reconcile': endpointSlicesReconcile({ kube, clock, ...slices }),
+    'workload.probe': workloadProbe(clock),
+    'workload-condition.patch': workloadConditionPatch(kube),
+    ...releaseEffects(parts, writeEvent),
     'election-status.patch': electionStatusPatch(kube),
     ...leaseRunners(leases),
   };
@@ -78,6 +90,7 @@ export function runEffectWith(runners: Partial<EffectRunners>) {
 
 /** Longest time that an effect may take, ms. A round of calls is bounded by its calls, three of them at a time. */
 export function effectTimeoutMs(effect: { readonly type: string }): number {
+  if (effect.type === 'release.round') return limits.releaseRoundMs;
   if (effect.type === 'lease.follow') return (effect as LeaseFollow).seconds * 1_000 + limits.effectTimeoutMs;
   if (effect.type !== 'route.sample') return limits.effectTimeoutMs;
   const { calls, probe } = effect as RouteSample;

@@ -55,6 +55,13 @@ export const routeGates: KubeResource = {
   kind: 'RouteGate',
   namespaced: true,
 };
+export const releases: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'releases',
+  kind: 'Release',
+  namespaced: false,
+};
 export const tokenReviews: KubeResource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -81,5 +88,12 @@ export const elections: KubeResource = {
   version: 'v1alpha1',
   plural: 'elections',
   kind: 'Election',
+  namespaced: true,
+};
+export const externalWorkloads: KubeResource = {
+  group: 'workload.linkerd.io',
+  version: 'v1beta1',
+  plural: 'externalworkloads',
+  kind: 'ExternalWorkload',
   namespaced: true,
 };

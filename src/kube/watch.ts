@@ -29,6 +29,7 @@ export interface WatchRunnerOptions<T> {
   readonly namespace?: string;
   /** Absent: all objects. */
   readonly fieldSelector?: string;
+  readonly labelSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
   readonly log: KubeLog;
@@ -49,13 +50,14 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace, fieldSelector } = options;
+    const { kube, resource, namespace, fieldSelector, labelSelector } = options;
     const answer = await kube.list(
       resource,
       {
         limit: limits.kubePageObjects,
         ...(namespace === undefined ? {} : { namespace }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(page === '' ? {} : { continue: page }),
       },
       signal,
@@ -116,7 +118,7 @@ function follow<T>(
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, fieldSelector, feed } = options;
+  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
@@ -125,6 +127,7 @@ function follow<T>(
       timeoutSeconds,
       ...(namespace === undefined ? {} : { namespace }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
     },
     get resourceVersion() {
       return resourceVersion;

@@ -7,6 +7,9 @@ import type { ActorId } from '../ids.ts';
 import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
+import type { SlicesReconcile } from './slices-effects.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {
@@ -64,7 +67,16 @@ export interface KubeEventWrite {
   readonly at: number;
 }
 
-export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite | ElectionEffect;
+export type Effect =
+  | MessageSend
+  | PodConditionPatch
+  | RouteSample
+  | KubeEventWrite
+  | SlicesReconcile
+  | WorkloadProbeRun
+  | WorkloadConditionPatch
+  | ReleaseEffect
+  | ElectionEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -74,6 +86,10 @@ export const effectTypes = [
   'route.sample',
   'kube-event.write',
   ...electionEffectTypes,
+  'endpoint-slices.reconcile',
+  'workload.probe',
+  'workload-condition.patch',
+  ...releaseEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -83,10 +99,24 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
       return { type: 'condition.refused', reason: 'error', message };
     case 'route.sample':
       return { type: 'sample.failed', round: effect.round, message };
+    case 'endpoint-slices.reconcile':
+      return { type: 'slices.failed', pass: effect.pass, message, retryAfterMs: 0, end: null };
+    case 'workload.probe':
+      return { type: 'workload.probed', round: effect.round, failures: [message] };
+    case 'workload-condition.patch':
+      return { type: 'workload.unmarked', isGone: false, message };
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
-    default:
+    case 'lease.look':
+    case 'lease.write':
+    case 'lease.release':
+    case 'lease.follow':
+    case 'election-status.patch':
       return electionFailureOf(effect, message);
+    default:
+      return (
+        releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }
+      );
   }
 }

@@ -14,10 +14,18 @@ const compositionFiles: readonly string[] = [
   'src/control.ts',
   'src/watches.ts',
   'src/release.ts',
+  'src/campaign.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate', 'semantic-version.ts', 'type:ids.ts', 'type:digests.ts'],
+  machines: [
+    'machines',
+    'xstate',
+    'semantic-version.ts',
+    'type:ids.ts',
+    'type:digests.ts',
+    'type:lease-record.ts',
+  ],
   bus: ['bus', 'root'],
   kube: [
     'kube',

@@ -7,6 +7,8 @@
  */
 import type { CertificateDigest } from './digests-certificates.ts';
 
+import type { ElectionTiming, LeasePlace } from './lease-record.ts';
+
 export type IpFamily = 'IPv4' | 'IPv6';
 
 /** An address in canonical form (RFC 5952 for IPv6, dotted decimal for IPv4). */
@@ -61,6 +63,8 @@ export interface ServiceDigest extends DigestBase {
   readonly ports: readonly ServicePortDigest[];
   /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
   readonly serve?: ServeDigest;
+  /** What EndpointSlices for workloads outside the cluster need; absent where it selects nothing: type ExternalName, or no selector. */
+  readonly selecting?: SelectingService;
 }
 
 export interface ServeDigest {
@@ -69,12 +73,77 @@ export interface ServeDigest {
   readonly invalid: string | null;
 }
 
+export interface SelectingService {
+  readonly selector: Labels;
+  /** Of its slices. */
+  readonly families: readonly IpFamily[];
+  readonly headless: boolean;
+  /** `spec.publishNotReadyAddresses` */
+  readonly publishNotReady: boolean;
+  readonly ports: ReadonlyArray<{
+    readonly name: string;
+    readonly protocol: string;
+    readonly appProtocol: string | null;
+    /** A port of the workload by name or by number. */
+    readonly target: string | number;
+  }>;
+}
+
 export interface EndpointSliceDigest extends DigestBase {
   readonly kind: 'endpointslices';
   /** Name of the Service (label `kubernetes.io/service-name`). */
   readonly service: string;
   /** Canonical addresses of the endpoints that are ready. */
   readonly readyAddresses: readonly string[];
+  /** What stands in it, if the slice is ours. */
+  readonly managed?: SliceContent;
+}
+
+/** What an EndpointSlice says, in the form of discovery.k8s.io/v1. */
+export interface SliceContent {
+  readonly addressType: string;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly SliceEndpoint[];
+  readonly ownerReferences: ReadonlyArray<Readonly<Record<string, unknown>>>;
+}
+
+export interface SlicePort {
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly appProtocol?: string;
+  readonly [field: string]: unknown;
+}
+
+export interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  readonly conditions: {
+    readonly ready?: boolean;
+    readonly serving?: boolean;
+    readonly terminating?: boolean;
+  };
+  readonly targetRef?: { readonly uid?: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** A workload outside the cluster (ExternalWorkload, `workload.linkerd.io/v1beta1`). */
+export interface WorkloadDigest extends DigestBase {
+  readonly kind: 'externalworkloads';
+  /** Those that can be published, canonical, each once. */
+  readonly addresses: readonly Address[];
+  /** Those that cannot, as they were written: no addresses, loopback, link-local, unspecified, multicast. */
+  readonly invalid: readonly string[];
+  readonly ports: ReadonlyArray<{
+    readonly name: string;
+    readonly port: number;
+    readonly protocol: string;
+  }>;
+  /** The condition `Ready`; null if there is none. */
+  readonly ready: ConditionStatus | null;
+  /** Its lastTransitionTime, ms since the epoch; 0 if it says none. */
+  readonly readyAt: number;
+  /** The annotation `orrery.dev/probe`; null without it. */
+  readonly probe: string | null;
 }
 
 export interface RouteGateSpec {
@@ -108,6 +177,20 @@ export interface RouteGateDigest extends DigestBase {
   readonly spec: RouteGateSpec | { readonly invalid: string };
 }
 
+export interface ElectionDigest extends DigestBase {
+  readonly kind: 'elections';
+  readonly generation: number;
+  readonly spec: ElectionSpec;
+}
+
+/** How an election is to be held; where it cannot be, `invalid` says why. */
+export interface ElectionSpec {
+  readonly place: LeasePlace;
+  readonly timing: ElectionTiming;
+  readonly releaseOnCancel: boolean;
+  readonly invalid: string | null;
+}
+
 /** The object that owns a group; its kind is named by RouteGates and known only at run time. */
 export interface GroupResourceDigest extends DigestBase {
   readonly kind: 'groupresource';
@@ -134,7 +217,9 @@ export type Digest =
   | ServiceDigest
   | EndpointSliceDigest
   | RouteGateDigest
+  | ElectionDigest
   | GroupResourceDigest
+  | WorkloadDigest
   | SyncedDigest
   | CertificateDigest;
 

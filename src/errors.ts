@@ -41,6 +41,7 @@ export const errorCodes = {
   ],
   ACME_REFUSED: ['terminal', 'A certificate authority refused a request, or a proof of control failed.'],
   CERTIFICATE_UNUSABLE: ['terminal', 'A certificate, a key or a Secret that holds one cannot be used.'],
+  LEASE_LATE: ['fenced', 'A Lease was to be written after the time for which it was held.'],
   EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],
   USAGE: ['terminal', 'A flag, an argument or a value is wrong.'],
   INVARIANT: ['invariant', 'Something that must never be was seen; this is a bug.'],

@@ -66,12 +66,26 @@ export const limits = {
   kubeSilenceSlackMs: 15_000,
   /** First probe of an idle connection by TCP, ms; a vanished peer is noticed about ten seconds later. */
   kubeTcpKeepAliveMs: 10_000,
+  /** Leases that one replica follows at the same time, one for each election that it serves; each is a few closures. */
+  leasesFollowed: 16_384,
+  /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
+  electionCandidates: 512,
+  /** Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1 KiB each. */
+  leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */
   worldPublishesInFlight: 128,
   /** A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the stream anew. */
   worldTombstoneSeconds: 3_600,
   /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause. */
   worldRetryMaxMs: 5_000,
+  /** An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any more: ten times a slow echo. */
+  sliceEchoMs: 30_000,
+  /** Slices that are remembered as gone, against late answers to own writes. */
+  slicesBuried: 1_000,
+  /** Writes to the slices of one Service at the same time: fills the way to the API server, and leaves it to others. */
+  sliceWritesAtOnce: 16,
+  /** A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and tries again. */
+  sliceRereads: 5,
   /** Calls of one sampling round at the same time: a few (readiness specification), so that one Service never holds many of the 64. */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */
@@ -148,6 +162,16 @@ export const limits = {
   acmeFinalizeMs: 115_000,
   /** Verification of an Issuer, ms. */
   issuerVerifyMs: 45_000,
+  /** One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server that is slow. */
+  releaseRoundMs: 300_000,
+  /** Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred take under two seconds. */
+  releaseAppliesInFlight: 4,
+  /** Errors of one round that are kept in words; the others are counted. */
+  releaseErrors: 5,
+  /** Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in time. */
+  bundleObjects: 2_000,
+  /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
+  bundleFileBytes: 16 * 1024 * 1024,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */
@@ -158,3 +182,6 @@ export const limits = {
 
 /** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
 export const shardCount = 64;
+
+/** Where releases live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
+export const releaseShard = shardCount;

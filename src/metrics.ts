@@ -2,8 +2,8 @@
  * The metrics of one replica, in a registry of its own (several replicas may live in one process).
  *
  * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are those of the
- * contract and in base units; label values come from closed sets (kinds, states, codes, resources), never from names of
- * objects, so their number is bounded (I6) – but for the hosts of certificates, whose contract names them. docs/operating.md lists them from `metricTable`.
+ * contract and in base units; label values come from closed sets (kinds, states, codes, resources), so their number is bounded (I6);
+ * only elections, which there are few of, and the hosts of certificates are counted by name, as the contract wants. docs/operating.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { shardCount } from './limits.ts';
@@ -42,6 +42,32 @@ export const metricTable = {
     ['outcome'],
     'Attempts to obtain a certificate: issued, refused, rate_limited, authority_down, failed (for good), cluster (Kubernetes or NATS).',
   ],
+  orrery_election_term: [
+    'gauge',
+    ['election'],
+    'Highest known term of each election that this replica serves.',
+  ],
+  orrery_endpointslice_writes_total: [
+    'counter',
+    ['operation'],
+    'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
+  ],
+  orrery_endpoints_stuck_total: [
+    'counter',
+    [],
+    'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
+  ],
+  orrery_release_rounds_total: [
+    'counter',
+    ['outcome'],
+    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+  ],
+  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
+  orrery_release_blocked: [
+    'gauge',
+    [],
+    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -64,6 +90,10 @@ export interface GaugeSource {
   ownedShards(): Iterable<number>;
   /** Ends of stored certificates, ms since the epoch. */
   certificates(): Iterable<{ readonly host: string; readonly notAfter: number }>;
+  /** Elections of the shards owned here, as `<namespace>/<name>`. */
+  elections(): Iterable<{ readonly election: string; readonly term: number }>;
+  /** Whether this replica must not serve. */
+  isBlocked?(): boolean;
 }
 
 export interface Metrics {
@@ -77,6 +107,11 @@ export interface Metrics {
   shardMove(): void;
   podGateWait(seconds: number): void;
   certificateAttempt(outcome: CertificateOutcome): void;
+  /** @param operation create, update or delete */
+  sliceWrite(operation: string): void;
+  endpointsStuck(): void;
+  releaseRound(outcome: 'done' | 'failed'): void;
+  releaseLeads(isLeader: boolean): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -106,6 +141,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
   const attempts = counter('orrery_certificate_attempts_total');
+  const sliceWrites = counter('orrery_endpointslice_writes_total');
+  const stuck = counter('orrery_endpoints_stuck_total');
+  const rounds = counter('orrery_release_rounds_total');
+  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -117,6 +156,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     shardMove: () => moves.inc(),
     podGateWait: (seconds) => gateWaits.observe(seconds),
     certificateAttempt: (outcome) => attempts.inc({ outcome }),
+    sliceWrite: (operation) => sliceWrites.inc({ operation }),
+    endpointsStuck: () => stuck.inc(),
+    releaseRound: (outcome) => rounds.inc({ outcome }),
+    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
     observe: (next) => {
       source = next;
     },
@@ -148,6 +191,21 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_election_term'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { election, term } of source()?.elections() ?? []) this.set({ election }, term);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_release_blocked'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isBlocked?.() ? 1 : 0);
     },
   });
   new Gauge({

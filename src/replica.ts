@@ -5,8 +5,12 @@
 
 import { everybodyMay } from './access.ts';
 import { type ChallengeServer, startChallengeServer } from './acme/challenge-server.ts';
+import { kindOf } from './actors/cell.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import { startLocal } from './actors/local.ts';
+import { shownRecordOf } from './actors/views.ts';
+import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
@@ -14,24 +18,29 @@ import { certificateExpiries, certificateParts, countAttempt } from './certifica
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
-import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
+import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import { createLeaseStore } from './kube/lease.ts';
+import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { KubePort } from './kube/port.ts';
 import { type SourceWarning, SourceWarnings } from './kube/source-warnings.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
 import { failureOf } from './machines/effects.ts';
+import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
+import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
+import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -50,6 +59,7 @@ const handOverMs = 4_000;
  * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
+  const bundle = readBundle(config.bundle);
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   const metrics = createMetrics({ processMetrics: true });
   const kube = connectKube({
@@ -59,7 +69,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const engine = createEngine(config, { bus, subjects, kube, log, metrics });
+  const { engine, release } = createParts(config, { bus, subjects, kube, log, metrics }, bundle);
   const watchParts: WatchParts = {
     ...basics,
     bus,
@@ -85,17 +95,21 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
-  metrics.observe(gauges(engine));
+  metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
+  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const { board } = certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock });
   const challenges = startChallengeServer({ listen: config.acmeHttp, board, clock: systemClock, log });
-  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
+  const watches = constantWatches(watchParts, () => engine.ownership);
+  const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop)]);
   if (stop.aborted) starting.catch(() => {});
-  else followGroupKinds(watchParts, engine.ownership);
+  else {
+    followGroupKinds(watchParts, engine.ownership);
+    release.desk.started();
+  }
   const control = serveControl({
     engine,
     bus,
@@ -104,7 +118,25 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, challenges, bus, kube, log }) };
+  return {
+    http: http.address,
+    ended: end(stop, { engine, release, control, http, challenges, bus, kube, log }),
+  };
+}
+
+/** The engine, and its part in releases: each asks the other. */
+function createParts(config: RunConfig, connections: Connections, bundle: Bundle | null) {
+  const incarnation = systemRandom.id();
+  const release = createRelease({
+    ...basics,
+    ...connections,
+    ...{ bundle, incarnation },
+    replica: config.replica,
+    release: config.release,
+    engine: () => engine,
+  });
+  const engine: Engine = createEngine(config, connections, release, incarnation);
+  return { engine, release };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -127,16 +159,28 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
+function createEngine(
+  config: RunConfig,
+  { bus, subjects, kube, log, metrics }: Connections,
+  release: ReplicaRelease,
+  incarnation: string,
+): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const leases = leaseParts(kube, log);
+  const slices = {
+    scene: () => engine.endpoints.index,
+    endpointsPerSlice: config.endpointsPerSlice,
+    onWrite: metrics.sliceWrite,
+  };
   const runners = effectRunners({
     ...basics,
-    bus,
-    subjects,
-    kube,
-    limiter,
+    ...{ bus, subjects, kube, limiter, log },
+    leases,
     replica: config.replica,
+    slices,
+    releaseWork: release.workUnder,
+    onReleaseRound: (failed) => metrics.releaseRound(failed === 0 ? 'done' : 'failed'),
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
     certificates: certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock }),
   });
@@ -147,17 +191,33 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     log,
     metrics,
     replica: config.replica,
-    release: config.release,
+    incarnation,
+    release: release.release,
+    isServing: () => release.desk.blocked === null,
     clusterDomain: () => domain.current(),
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
-    onStep(transition, context) {
+    onStep: (transition, context) => {
       observeGateWait(metrics, transition, context);
+      observeStuck(metrics, transition);
       countAttempt(metrics, transition, context);
     },
   });
   return engine;
+}
+
+function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
+  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
+}
+
+/** Leases are followed by namespace: one replica may serve a thousand elections. */
+function leaseParts(kube: KubePort, log: Log): LeaseParts {
+  const store = createLeaseStore({ kube, clock: systemClock });
+  const watching = { startLocal, watchChart, kube, store, log };
+  const follower = createLeaseFollower({ ...basics, ...watching, breadth: 'namespace' });
+  return { store, follower, clock: systemClock };
 }
 
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
@@ -190,6 +250,17 @@ function gauges(engine: Engine) {
         yield { shard: run.shard, depth };
       }
     },
+    *elections() {
+      for (const run of engine.shards.open()) {
+        for (const cell of run.cells.values()) {
+          if (kindOf(cell) !== 'election') continue;
+          const record = shownRecordOf(cell);
+          if (record === null) continue;
+          const { term } = record.snapshot.context as ElectionContext;
+          yield { election: cell.id.slice('election/'.length), term };
+        }
+      }
+    },
     *ownedShards() {
       for (const { shard, phase } of engine.shards.open()) if (phase === 'active') yield shard;
     },
@@ -199,14 +270,21 @@ function gauges(engine: Engine) {
 
 function startHttpOf(
   config: RunConfig,
-  { engine, bus, subjects, kube, metrics }: Omit<Connections, 'log'> & { readonly engine: Engine },
+  {
+    engine,
+    release,
+    bus,
+    subjects,
+    kube,
+    metrics,
+  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
 ): Promise<HttpServer> {
   const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     control: createControl({ bus, subjects }),
-    readiness: () => readinessOf(bus, engine),
+    readiness: () => readinessOf(bus, engine, release),
     health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
     machines,
     metrics,
@@ -244,8 +322,9 @@ function warnAboutSource(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine): Readiness {
+function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease): Readiness {
   const reasons: string[] = [];
+  if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
   if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
@@ -266,6 +345,7 @@ async function end(
   stop: AbortSignal,
   parts: {
     readonly engine: Engine;
+    readonly release: ReplicaRelease;
     readonly control: { stop(): void };
     readonly http: HttpServer;
     readonly challenges: ChallengeServer;
@@ -277,6 +357,7 @@ async function end(
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
+  await parts.release.desk.stop();
   parts.control.stop();
   await parts.challenges.close();
   await parts.http.close();

@@ -51,6 +51,8 @@ const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer' },
   { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain' },
   { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' },
+  { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' },
+  { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' },
 ];
 
 /** Holdings of the kinds that are always watched. */

@@ -8,6 +8,7 @@ import * as v from 'valibot';
 import { OrreryError } from '../errors.ts';
 import type { ActorKind } from '../ids.ts';
 import { domainAdmission, issuerAdmission } from './admission-certificates.ts';
+import { admittedToElections } from './admission-election.ts';
 import type { PlainEvent } from './host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
@@ -34,6 +35,7 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
   },
   domain: domainAdmission,
   issuer: issuerAdmission,
+  election: admittedToElections,
   service: {
     'service.recheck': v.object({ type: v.literal('service.recheck') }),
     'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),
@@ -41,6 +43,10 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
     'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
+  },
+  workload: { 'workload.recheck': v.object({ type: v.literal('workload.recheck') }) },
+  release: {
+    'release.reconcile': v.object({ type: v.literal('release.reconcile') }),
   },
 };
 

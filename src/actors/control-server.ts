@@ -8,16 +8,18 @@ import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import { readMessage } from '../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
-import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
-import { limits, shardCount } from '../limits.ts';
+import { limits, releaseShard, shardCount } from '../limits.ts';
 import type { ActorSummary, ListAnswer, ListRequest, SendAnswer, ShardsView, ShardView } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
+import { electionEndpoint } from './election-requests.ts';
 import type { Engine } from './engine.ts';
+import { leaveToOwner } from './owner-elsewhere.ts';
+import { releaseHolding } from './shard-run.ts';
 import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
@@ -60,6 +62,7 @@ export function serveControl(options: {
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
+      electionEndpoint(options),
     ],
   });
   const peers: Subscription[] = [
@@ -98,7 +101,7 @@ class Control {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'get') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
     const run = this.#engine.shards.runOf(call.id);
-    if (run?.phase !== 'active') return this.#unlessUnowned(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
@@ -111,7 +114,7 @@ class Control {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'send') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
     const run = this.#engine.shards.runOf(call.id);
-    if (run?.phase !== 'active') return this.#unlessUnowned(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
@@ -186,12 +189,15 @@ class Control {
 
   peerShards(): Uint8Array {
     const views: ShardView[] = [];
+    const shards: number[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
+      shards.push(run.shard);
       const actors = [...run.cells.values()].filter((cell) => cell.state !== '').length;
+      if (run.shard === releaseShard) continue;
       views.push({ shard: run.shard, owner: this.#replica, fence: run.fence, state: run.phase, actors });
     }
-    return encodeJson({ shards: views.map(({ shard }) => shard), views });
+    return encodeJson({ shards, views });
   }
 
   /** Asks every replica and waits until all shards are spoken for, or a moment. */
@@ -199,19 +205,15 @@ class Control {
     const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
     const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
       timeoutMs: limits.requestTimeoutMs / 2,
-      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= shardCount,
+      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= this.#ownedMax(),
     });
     return read(answers);
   }
 
-  /** Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in vain. */
-  #unlessUnowned(id: ActorId): undefined {
-    const shard = shardOf(id);
-    const view = this.#engine.ownership.views().find(({ name }) => name === `shard/${shard}`);
-    const live = this.#engine.directory.live();
-    const isOwned = view?.owner != null && (live === null || live.has(view.owner));
-    if (isOwned) return undefined;
-    throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
+  /** Shards that somebody may speak for: releases have one more, if any replica leads. */
+  #ownedMax(): number {
+    const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
+    return releases?.owner == null ? shardCount : shardCount + 1;
   }
 }
 

@@ -6,6 +6,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../errors.ts';
+import { releaseShard } from '../limits.ts';
 import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
@@ -15,6 +16,8 @@ import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createElectionJoin } from './election-join.ts';
+import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
@@ -32,8 +35,12 @@ export interface EngineOptions {
   readonly log: HostLog;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
+  /** Differs from start to start; made up if absent. */
+  readonly incarnation?: string;
   readonly release: string;
   readonly clusterDomain: () => string;
+  /** Whether this replica may serve; default: always. `servingChanged` is called when the answer changes. */
+  readonly isServing?: () => boolean;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
@@ -48,6 +55,7 @@ const acquaintanceMs = 200;
 export class Engine {
   readonly world: World;
   readonly routes: RoutesJoin;
+  readonly endpoints: EndpointsJoin;
   readonly router: Router;
   readonly host: Host;
   readonly shards: Shards;
@@ -69,7 +77,13 @@ export class Engine {
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.router = createRouter(this.world, [this.routes, createCertificatesJoin(this.world)]);
+    this.endpoints = createEndpointsJoin({ world: this.world, clock });
+    this.router = createRouter(this.world, [
+      this.routes,
+      this.endpoints,
+      createElectionJoin(this.world),
+      createCertificatesJoin(this.world),
+    ]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,
@@ -78,6 +92,7 @@ export class Engine {
       log,
       replica: options.replica,
       directory: () => this.directory,
+      isServing: () => this.#isServing,
       fences: [
         { stream: 'state', subject: subjects.fenceAll },
         { stream: 'world', subject: subjects.worldFenceAll },
@@ -103,6 +118,16 @@ export class Engine {
     return this.#directory;
   }
 
+  get #isServing(): boolean {
+    return this.#options.isServing?.() ?? true;
+  }
+
+  /** Whether it may serve has changed: what it must not keep is handed over, what it may take again is claimed. */
+  servingChanged(): void {
+    this.#directory?.beat();
+    this.ownership.plan();
+  }
+
   get stepsPerSecond(): number {
     return this.#stepsPerSecond;
   }
@@ -115,7 +140,7 @@ export class Engine {
       subjects,
       clock,
       replica,
-      incarnation: random.id(),
+      incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
       onChange: () => this.ownership.plan(),
     });
@@ -169,13 +194,14 @@ export class Engine {
     let actors = 0;
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
-      shards.push(run.shard);
+      if (run.shard !== releaseShard) shards.push(run.shard);
       actors += run.cells.size - run.ended.length;
     }
     const { release } = this.#options;
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming,
+      serving: this.#isServing,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,

@@ -1,12 +1,17 @@
 /** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
 import { relative } from 'node:path';
+import { connectNats } from '../bus/nats.ts';
+import { subjects } from '../bus/subjects.ts';
 import { systemClock } from '../clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
+import { startElectionScenario } from '../dev/election-scenario.ts';
+import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
 import type { DevPart } from '../dev/parts.ts';
 import { untilReady } from '../dev/replicas.ts';
-import { startScenario } from '../dev/scenario.ts';
+import { type Scenario, startScenario } from '../dev/scenario.ts';
 import { startCertificateScenario } from '../dev/scenario-certificates.ts';
+import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
@@ -73,23 +78,39 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     cluster: clusterName,
+    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
     print,
   };
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
-  let scenario: DevPart | undefined;
+  let scenario: Scenario | undefined;
+  let tills: DevPart | undefined;
+  let outside: OutsideScenario | undefined;
+  let release: { stop(): Promise<void> } | undefined;
+  let certificates: DevPart | undefined;
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
     forgetAddresses = writeDevFile(cluster.dir, { nats: cluster.natsUrl, cluster: clusterName, http });
     await announce(cluster, terminal, signal);
-    if (flags.scenario && options.replicas > 0) scenario = play(cluster, parts, print);
+    if (flags.scenario && options.replicas > 0) {
+      scenario = play(cluster, parts, print);
+      tills = await playElection(cluster, parts, print);
+      const { kube, dir, outsideAddress: address } = cluster;
+      outside = startOutsideScenario({ ...parts, kube, dir, address, print });
+      certificates = startCertificateScenario({ ...parts, kube, print });
+      release = startReleaseScenario({ cluster, clock: systemClock, print });
+    }
     await interrupted(signal);
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
   } finally {
     if (cluster !== undefined) print('stopping');
     forgetAddresses();
+    await tills?.stop();
+    await certificates?.stop();
+    await outside?.stop();
+    await release?.stop();
     await scenario?.stop();
     await cluster?.stop();
   }
@@ -113,16 +134,33 @@ function play(
   cluster: DevCluster,
   parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
   print: (line: string) => void,
-): DevPart {
+): Scenario {
   const { kube, routing, nodeName, controlPlane } = cluster;
   const placed = controlPlane.hasScheduler ? { nodeName } : {};
   const patient = controlPlane.hasControllers ? { drain: slowDrain } : {};
   const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
   scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
-  const certificates = startCertificateScenario({ ...parts, kube, print });
+  return scenario;
+}
+
+/** The candidates are programs like any other: they have a connection to NATS of their own. */
+async function playElection(
+  cluster: DevCluster,
+  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
+  print: (line: string) => void,
+): Promise<DevPart> {
+  const bus = await connectNats({
+    ...parts,
+    servers: [cluster.natsUrl],
+    name: 'orrery dev candidates',
+    cluster: clusterName,
+  });
+  const { kube } = cluster;
+  const scenario = startElectionScenario({ ...parts, kube, bus, subjects: subjects(clusterName), print });
   return {
     async stop() {
-      await Promise.all([scenario.stop(), certificates.stop()]);
+      await scenario.stop();
+      await bus.close();
     },
   };
 }

@@ -12,7 +12,6 @@ import type {
   Digest,
   EndpointSliceDigest,
   GroupResourceDigest,
-  Labels,
   PodDigest,
   ResourceName,
   RouteGateDigest,
@@ -28,8 +27,11 @@ import {
   secretDigest,
   serveDigest,
 } from './digest-certificates.ts';
+import { readElectionSpec } from './election.ts';
+import { type Fields, list, record, textMap, texts } from './fields.ts';
 import type { KubeObject } from './port.ts';
 import { readRouteGateSpec } from './route-gate.ts';
+import { managedSlice, selectingService, workloadDigest } from './workload-digest.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {
@@ -67,11 +69,18 @@ const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest
   'issuers.orrery.dev': (object) => issuerDigest(object, base(object)),
   'ingresses.networking.k8s.io': (object) => ingressDigest(object, base(object)),
   secrets: (object) => secretDigest(object, base(object)),
+  'elections.orrery.dev': electionDigest,
+  'externalworkloads.workload.linkerd.io': (object) => ({ ...base(object), ...workloadDigest(object) }),
 };
 
 /** Whether the world holds every object of the resource. */
 export function isWhole(resource: ResourceName): boolean {
   return resource === 'routegates' || Object.hasOwn(wholeDigests, resource);
+}
+
+function electionDigest(object: KubeObject): Digest {
+  const { generation = 0 } = object.metadata;
+  return { kind: 'elections', ...base(object), generation, spec: readElectionSpec(object) };
 }
 
 export function podDigest(object: KubeObject, envPairs: readonly EnvPair[]): PodDigest {
@@ -101,6 +110,7 @@ export function serviceDigest(object: KubeObject): ServiceDigest {
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
     ...serveDigest(object),
+    ...selectingService(spec),
   };
 }
 
@@ -118,6 +128,7 @@ export function endpointSliceDigest(object: KubeObject): EndpointSliceDigest {
     service: typeof service === 'string' ? service : '',
     // Sorted: controllers reorder endpoints, and that is no news.
     readyAddresses: [...new Set(ready)].sort(),
+    ...managedSlice(object),
   };
 }
 
@@ -211,26 +222,6 @@ function servicePort(port: Fields): ServicePortDigest[] {
   if (typeof number !== 'number') return [];
   const protocol = port.protocol === 'UDP' || port.protocol === 'SCTP' ? port.protocol : 'TCP';
   return [{ name: typeof port.name === 'string' ? port.name : '', port: number, protocol }];
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function record(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function texts(values: readonly unknown[]): string[] {
-  return values.filter((value) => typeof value === 'string');
-}
-
-function textMap(value: unknown): Labels {
-  return Object.fromEntries(
-    Object.entries(record(value)).filter(([, entry]) => typeof entry === 'string'),
-  ) as Labels;
 }
 
 /** Own fields only: a path such as `constructor.name` leads nowhere. */

@@ -55,6 +55,13 @@ export const routeGates: KubeResource = {
   kind: 'RouteGate',
   namespaced: true,
 };
+export const releases: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'releases',
+  kind: 'Release',
+  namespaced: false,
+};
 export const tokenReviews: KubeResource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -83,4 +90,25 @@ export const issuers: KubeResource = {
   plural: 'issuers',
   kind: 'Issuer',
   namespaced: false,
+};
+export const leases: KubeResource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+export const elections: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'elections',
+  kind: 'Election',
+  namespaced: true,
+};
+export const externalWorkloads: KubeResource = {
+  group: 'workload.linkerd.io',
+  version: 'v1beta1',
+  plural: 'externalworkloads',
+  kind: 'ExternalWorkload',
+  namespaced: true,
 };

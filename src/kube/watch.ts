@@ -27,6 +27,9 @@ export interface WatchRunnerOptions<T> {
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
   readonly namespace?: string;
+  /** Absent: all objects. */
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
   readonly log: KubeLog;
@@ -47,12 +50,14 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace } = options;
+    const { kube, resource, namespace, fieldSelector, labelSelector } = options;
     const answer = await kube.list(
       resource,
       {
         limit: limits.kubePageObjects,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(page === '' ? {} : { continue: page }),
       },
       signal,
@@ -113,11 +118,17 @@ function follow<T>(
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, feed } = options;
+  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
-    options: { resourceVersion: from, timeoutSeconds, ...(namespace === undefined ? {} : { namespace }) },
+    options: {
+      resourceVersion: from,
+      timeoutSeconds,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+    },
     get resourceVersion() {
       return resourceVersion;
     },

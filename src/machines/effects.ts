@@ -5,9 +5,13 @@
  */
 import type { ActorId } from '../ids.ts';
 import { type DomainEffect, domainEffectTypes, stepFailure } from './domain-effects.ts';
+import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
 import { type IssuerEffect, issuerEffectTypes } from './issuer-effects.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
+import type { SlicesReconcile } from './slices-effects.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {
@@ -71,7 +75,12 @@ export type Effect =
   | RouteSample
   | KubeEventWrite
   | DomainEffect
-  | IssuerEffect;
+  | IssuerEffect
+  | SlicesReconcile
+  | WorkloadProbeRun
+  | WorkloadConditionPatch
+  | ReleaseEffect
+  | ElectionEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -82,6 +91,11 @@ export const effectTypes = [
   'kube-event.write',
   ...domainEffectTypes,
   ...issuerEffectTypes,
+  ...electionEffectTypes,
+  'endpoint-slices.reconcile',
+  'workload.probe',
+  'workload-condition.patch',
+  ...releaseEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -102,11 +116,27 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
       return { type: 'ari.unavailable', fingerprint: effect.fingerprint, retryAfterMs: null };
     case 'issuer.verify':
       return { type: 'issuer.failed', check: effect.check, outcome: 'down', message, retryAfterMs: null };
+    case 'endpoint-slices.reconcile':
+      return { type: 'slices.failed', pass: effect.pass, message, retryAfterMs: 0, end: null };
+    case 'workload.probe':
+      return { type: 'workload.probed', round: effect.round, failures: [message] };
+    case 'workload-condition.patch':
+      return { type: 'workload.unmarked', isGone: false, message };
     case 'message.send':
     case 'kube-event.write':
     case 'pending.discard':
     case 'domain.report':
     case 'issuer.report':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    case 'lease.look':
+    case 'lease.write':
+    case 'lease.release':
+    case 'lease.follow':
+    case 'election-status.patch':
+      return electionFailureOf(effect, message);
+    default:
+      return (
+        releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }
+      );
   }
 }

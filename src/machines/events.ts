@@ -7,8 +7,12 @@
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { DomainEvent } from './domain-events.ts';
+import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 import type { IssuerEvent } from './issuer-events.ts';
+import type { ReleaseOwnEvent } from './release-events.ts';
+import type { SlicesEvent } from './slices-events.ts';
+import type { OwnWorkloadEvent } from './workload-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {
@@ -138,7 +142,18 @@ export type ServiceEvent =
   | SampleFinished
   | SampleFailed
   | ServiceRecheck
+  | SlicesEvent
   | EffectSettled;
+export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
+
+export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | DomainEvent | IssuerEvent;
+export type ActorEvent =
+  | PodEvent
+  | ServiceEvent
+  | WorkloadEvent
+  | ReleaseEvent
+  | ElectionEvent
+  | DomainEvent
+  | IssuerEvent;

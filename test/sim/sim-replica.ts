@@ -143,7 +143,7 @@ export class SimReplica {
         case 'route.sample':
           return sample(effect, run);
         default:
-          throw new Error(`the simulation has no part that does ${effect.type}`);
+          return Promise.reject(new Error(`the simulated world has nothing that asks for ${effect.type}`));
       }
     };
   }

@@ -86,21 +86,14 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
       warn: warnAboutGate(kube, config.replica),
     }),
-    sourceWarnings: new SourceWarnings({
-      kube,
-      log,
-      clock: systemClock,
-      world: engine.world,
-      warn: warnAboutSource(kube, config.replica),
-    }),
+    sourceWarnings: sourceWarnings(config, { engine, kube, log }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
   };
   metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const { board } = certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock });
-  const challenges = startChallengeServer({ listen: config.acmeHttp, board, clock: systemClock, log });
+  const challenges = startChallenges(config, { engine, bus, subjects, log });
   const watches = constantWatches(watchParts, () => engine.ownership);
   const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
@@ -137,6 +130,23 @@ function createParts(config: RunConfig, connections: Connections, bundle: Bundle
   });
   const engine: Engine = createEngine(config, connections, release, incarnation);
   return { engine, release };
+}
+
+/** Answers to HTTP-01 challenges, whichever replica asked for the certificate. */
+function startChallenges(
+  config: RunConfig,
+  { engine, bus, subjects, log }: Pick<Connections, 'bus' | 'subjects' | 'log'> & { readonly engine: Engine },
+): ChallengeServer {
+  const { board } = certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock });
+  return startChallengeServer({ listen: config.acmeHttp, board, clock: systemClock, log });
+}
+
+function sourceWarnings(
+  { replica }: RunConfig,
+  { engine, kube, log }: Pick<Connections, 'kube' | 'log'> & { readonly engine: Engine },
+): SourceWarnings {
+  const warn = warnAboutSource(kube, replica);
+  return new SourceWarnings({ kube, log, clock: systemClock, world: engine.world, warn });
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;

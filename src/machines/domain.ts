@@ -1,3 +1,15 @@
+/**
+ * `domain/_/<host>`: one certificate for one host – obtained, stored, renewed in time, and never ordered twice.
+ *
+ * Who sends: the router (`domain.observed`), the Issuer's chart (`permit.*`), the effects (outcomes of each step), people
+ * (`domain.renew`, `domain.recheck`). What it promises:
+ * - A certificate that is stored, whole and not due is `valid`: a restart or a move orders nothing.
+ * - It orders with a permit of its Issuer only, and holds one at most; whatever ends the attempt gives the permit back.
+ * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the same order.
+ * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and at most 24 h.
+ * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is never touched.
+ * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no event), budgets (issuer.ts).
+ */
 import {
   authorization,
   type DomainContext,

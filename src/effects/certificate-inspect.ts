@@ -42,11 +42,15 @@ function isBest(stored: Stored, best: Good | null): boolean {
   return stored.is === 'good' && stored.facts.fingerprint === best?.facts.fingerprint;
 }
 
+/** As CertificateFacts says. */
+const fingerprintChars = 32;
+
 export async function factsOf(
   { fingerprint, notBefore, notAfter }: PublicPart,
   chain: string,
 ): Promise<CertificateFacts> {
-  return { fingerprint, notBefore, notAfter, ariId: await renewalIdOf(chain) };
+  const ariId = await renewalIdOf(chain);
+  return { fingerprint: fingerprint.slice(0, fingerprintChars), notBefore, notAfter, ariId };
 }
 
 async function pendingAt(

@@ -47,7 +47,7 @@ export interface DomainFacts {
 
 /** The public part of a certificate. Times in ms since the epoch. */
 export interface CertificateFacts {
-  /** SHA-256 of the certificate, hexadecimal. */
+  /** The first 32 hexadecimal digits of its SHA-256: a record is small, and 128 bits tell any two apart. */
   readonly fingerprint: string;
   readonly notBefore: number;
   readonly notAfter: number;

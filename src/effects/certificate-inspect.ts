@@ -32,10 +32,10 @@ export function certificateInspect(kube: KubePort): EffectRunner<CertificateInsp
 
 type Good = Extract<Stored, { is: 'good' }>;
 
-/** The one that ends last. */
+/** The one that was issued last: an older one may live longer and be replaced for a good reason. */
 export function bestOf(stored: readonly Stored[]): Good | null {
   const good = stored.filter((one): one is Good => one.is === 'good');
-  return good.sort((a, b) => b.facts.notAfter - a.facts.notAfter)[0] ?? null;
+  return good.sort((a, b) => b.facts.notBefore - a.facts.notBefore)[0] ?? null;
 }
 
 function isBest(stored: Stored, best: Good | null): boolean {

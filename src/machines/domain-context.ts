@@ -265,7 +265,7 @@ export function pendingOf(
   context: DomainContext,
   { pending, good: stored }: CertificateInspected,
 ): Partial<DomainContext> {
-  if (pending !== null && pending.notAfter > (stored?.notAfter ?? 0))
+  if (pending !== null && pending.notBefore > (stored?.notBefore ?? 0))
     return { isIssued: true, order: null, pendingAt: pending.at };
   return { isIssued: false, ...(context.order === null ? { pendingAt: null } : {}) };
 }

@@ -15,7 +15,7 @@ export type DomainRecheck = { readonly type: 'domain.recheck' };
 export type CertificateInspected = {
   readonly type: 'certificate.inspected';
   readonly attempt: number;
-  /** The stored certificate that is for this host, can be read, matches its key and expires last; null: there is none. */
+  /** The stored certificate that is for this host, can be read, matches its key and was issued last; null: there is none. */
   readonly good: CertificateFacts | null;
   /** Targets of ours, or not there, that do not hold that certificate. */
   readonly missing: readonly Target[];

@@ -108,6 +108,8 @@ export class Stage {
           email: 'ops@example.com',
           caBundle: pebble.caBundle,
           accountSecret: { name: `${name}-account`, namespace: this.namespace },
+          // pebble draws one of its profiles for those that name none.
+          profile: 'default',
           challenge: 'http01',
           ...acme,
         },

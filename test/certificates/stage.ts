@@ -13,6 +13,7 @@ import type { KubeObject, KubeResource } from '../../src/kube/port.ts';
 import { domains, events, issuers, namespaces, secrets } from '../../src/kube/resources.ts';
 import { silentLog } from '../../src/log.ts';
 import { systemRandom } from '../../src/random.ts';
+import type { ShardsView } from '../../src/views.ts';
 import { readStory } from '../e2e/story.ts';
 import { until } from '../until.ts';
 import type { Pebble } from './pebble.ts';
@@ -87,6 +88,23 @@ export class Stage {
       ),
     );
     return answers.filter((status) => status === 200).length;
+  }
+
+  /** Until no shard has moved for a while: a move in the middle of an order may cost a second one. */
+  async settled(): Promise<void> {
+    let seen = '';
+    let since = 0;
+    await until(
+      async () => {
+        const [first] = this.cluster.replicas;
+        const { shards } = (await (await fetch(`${first?.url}/api/v1/shards`)).json()) as ShardsView;
+        const owners = JSON.stringify(shards.map(({ owner }) => owner));
+        if (owners !== seen) since = systemClock.monotonic();
+        seen = owners;
+        return systemClock.monotonic() - since > 7_000;
+      },
+      { what: 'the shards to stay where they are', timeoutMs: 60_000 },
+    );
   }
 
   make(resource: KubeResource, object: KubeObject): Promise<KubeObject> {

@@ -179,7 +179,7 @@ export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
  * The first look after storing: what was taken away before the world had shown it leaves no trace there. Time enough for the world to show
  * what comes later.
  */
-export const confirmMs = 5_000;
+export const confirmMs = 1_000;
 
 /** A new window gets a new moment, drawn evenly; the same window keeps the one that was drawn. */
 export function windowOf(known: Window | null, { start, end }: AriFetched, random: number): Window {

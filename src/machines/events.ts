@@ -7,6 +7,7 @@
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
+import type { ProxierEvent } from './proxier-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {
@@ -139,4 +140,4 @@ export type ServiceEvent =
   | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent;
+export type ActorEvent = PodEvent | ServiceEvent | ProxierEvent;

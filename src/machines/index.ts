@@ -5,6 +5,7 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import { podDescription, podMachine, podVersion } from './pod.ts';
+import { proxierDescription, proxierMachine, proxierVersion } from './proxier.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
 import { watchDescription, watchMachine, watchVersion } from './watch.ts';
@@ -37,6 +38,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: serviceMachine,
     durable: true,
     createdBy: ['service.observed'],
+  },
+  proxier: {
+    name: 'proxier',
+    version: proxierVersion,
+    description: proxierDescription,
+    machine: proxierMachine,
+    durable: true,
+    createdBy: ['proxier.queued', 'proxier.updated'],
   },
   shard: {
     name: 'shard',

@@ -111,6 +111,19 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'message.send', error: null },
     ],
   },
+  proxier: {
+    input: { id: 'proxier/_/node-1', namespace: '_', name: 'node-1' },
+    effectTypes,
+    events: [
+      { type: 'proxier.queued', family: 'IPv4' },
+      { type: 'proxier.updated', family: 'IPv4' },
+      { type: 'proxier.queued', family: 'IPv6', happenedAt: 1_699_000_000_000 },
+      { type: 'proxier.updated', family: 'IPv6' },
+      { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'eligible' } },
+      { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'ineligible' } },
+      { type: 'proxier.observed', facts: { timeoutMs: 30_000, node: 'absent' } },
+    ],
+  },
   watch: {
     input: { resource: 'pods', namespace: null },
     effectTypes: watchEffectTypes,

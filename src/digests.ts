@@ -59,6 +59,12 @@ export interface ServiceDigest extends DigestBase {
   readonly ports: readonly ServicePortDigest[];
 }
 
+export interface NodeDigest extends DigestBase {
+  readonly kind: 'nodes';
+  /** The autoscaler has marked it (taint `ToBeDeletedByClusterAutoscaler`, whatever its value and effect). */
+  readonly toBeDeleted: boolean;
+}
+
 export interface EndpointSliceDigest extends DigestBase {
   readonly kind: 'endpointslices';
   /** Name of the Service (label `kubernetes.io/service-name`). */
@@ -123,6 +129,7 @@ export type Digest =
   | PodDigest
   | ServiceDigest
   | EndpointSliceDigest
+  | NodeDigest
   | RouteGateDigest
   | GroupResourceDigest
   | SyncedDigest;

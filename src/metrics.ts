@@ -32,6 +32,11 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_health_answers_total: [
+    'counter',
+    ['subject', 'endpoint', 'code'],
+    'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -56,6 +61,7 @@ export interface Metrics {
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
+  healthAnswer(subject: 'replica' | 'proxier', endpoint: 'healthz' | 'livez', code: number): void;
   podGateWait(seconds: number): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
@@ -85,6 +91,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const healthAnswers = counter('orrery_health_answers_total');
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -94,6 +101,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     watchRestart: (resource) => watchRestarts.inc({ resource }),
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
+    healthAnswer: (subject, endpoint, code) => healthAnswers.inc({ subject, endpoint, code: String(code) }),
     podGateWait: (seconds) => gateWaits.observe(seconds),
     observe: (next) => {
       source = next;

@@ -18,7 +18,7 @@ import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
 import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
-import { endpointSlices, pods, routeGates, services } from './kube/resources.ts';
+import { endpointSlices, nodes, pods, routeGates, services } from './kube/resources.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Random } from './random.ts';
 
@@ -42,7 +42,7 @@ interface NamedKind {
 }
 
 /** Kinds that every cluster has, and our own that nothing works without. */
-const constantKinds = [routeGates, pods, services, endpointSlices];
+const constantKinds = [routeGates, pods, services, endpointSlices, nodes];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
 const optionalKinds: readonly NamedKind[] = [];
 

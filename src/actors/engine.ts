@@ -10,6 +10,7 @@ import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
+import { defaultTimeoutMs } from '../machines/proxier-context.ts';
 import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
@@ -17,6 +18,7 @@ import { type Directory, startDirectory } from './directory.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
+import { createProxierJoin } from './proxier-join.ts';
 import { createRouter, type Router } from './router.ts';
 import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
 import { createShards, type Shards } from './shard-work.ts';
@@ -33,6 +35,8 @@ export interface EngineOptions {
   readonly replica: string;
   readonly release: string;
   readonly clusterDomain: () => string;
+  /** `--proxier-health-timeout`, ms; absent: the machine's own default. */
+  readonly proxierHealthTimeoutMs?: number;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
@@ -68,7 +72,13 @@ export class Engine {
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.router = createRouter(this.world, [this.routes]);
+    this.router = createRouter(this.world, [
+      this.routes,
+      createProxierJoin({
+        world: this.world,
+        timeoutMs: options.proxierHealthTimeoutMs ?? defaultTimeoutMs,
+      }),
+    ]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,
@@ -207,7 +217,7 @@ function hostPorts(options: EngineOptions): HostPorts {
     ...options,
     steppers: new Map(durable.map((chart) => [chart.name, createStepper(chart, types)])),
     creators: new Map(durable.map((chart) => [chart.name, new Set(chart.createdBy)])),
-    admit: (kind, event) => admit(kind, event),
+    admit,
     join: (waiting, next) => joinEvents(waiting as ActorEvent, next as ActorEvent),
   };
 }

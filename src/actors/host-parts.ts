@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { ActorId } from '../ids.ts';
 import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
+import type { Origin } from './admission-proxier.ts';
 import type { EffectData, Stepper } from './step.ts';
 
 /** What is logged and counted; the composition root hands in the real ones. */
@@ -56,5 +57,5 @@ export interface HostPorts {
   /** Longest time that an effect may take, ms. */
   readonly effectTimeoutMs: (effect: EffectData) => number;
   /** Whether a message from the mail may reach an actor of the kind, or why not. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
-  readonly admit: (kind: string, event: PlainEvent) => PlainEvent;
+  readonly admit: (kind: string, event: PlainEvent, origin: Origin) => PlainEvent;
 }

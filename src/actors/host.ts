@@ -43,6 +43,8 @@ const restAfterMs = 1_000;
 export interface HostListener {
   /** A save showed that another replica owns the shard, or nothing can be saved in it. */
   fenced(run: ShardRun): void;
+  /** An actor was brought into being by a message: it has not been told what the world says of it. */
+  born(run: ShardRun, id: ActorId): void;
   /** Mail was turned away because a mailbox was full, and may be read again now. */
   room(run: ShardRun): void;
   /** The actor could not take what the world says of it: it is to be told anew. */
@@ -58,7 +60,7 @@ export class Host {
   readonly #consequences: Consequences;
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
-  #listener: HostListener = { fenced: () => {}, room: () => {}, untold: () => {} };
+  #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
@@ -122,7 +124,8 @@ export class Host {
       refuse(item, 'NOT_OWNER', 'the shard is moving');
       return;
     }
-    const cell = run.cells.get(id) ?? this.#newCell(run, id, item);
+    const known = run.cells.get(id);
+    const cell = known ?? this.#newCell(run, id, item);
     if (!cell) {
       refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
       return;
@@ -133,6 +136,7 @@ export class Host {
       if (item.mail !== undefined) cell.overflowed = true;
       refuse(item, 'MAILBOX_FULL', `${id} has ${hot.mailbox.length} events waiting`);
     } else this.#enqueue(cell, hot, item);
+    if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
   /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */

@@ -57,7 +57,10 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
     }
     const { event, id: messageId, cause } = readMessage(message);
-    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event);
+    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event, {
+      receivedAt: message.storedAt,
+      isTrusted: false,
+    });
     run.queuedMail.add(sequence);
     const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence };
     const isFromActor = headerOf(message.headers, fromHeader) !== undefined;

@@ -47,6 +47,7 @@ export function createShards(options: {
   host.listen({
     fenced: (run) => options.onFenced(holdingName(run.shard)),
     untold: (id) => telling.tell([id]),
+    born: (run, id) => tell(run, id),
     room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
   });
 

@@ -30,14 +30,20 @@ export const healthHeaders = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** The picture of a proxier, from its record or its local chart. */
+/**
+ * The picture of a proxier, from what its owner or a local chart tells.
+ *
+ * @param proxier its state as text (`IPv4.synced,IPv6.starting,node.eligible`) and its context
+ */
 export function proxierPicture(
-  context: { readonly families: Readonly<Record<IpFamily, FamilyHealth>> },
-  nodeState: string,
+  { state, context }: { readonly state: string; readonly context: unknown },
   timeoutMs: number,
 ): HealthPicture {
-  return { families: context.families, nodeEligible: !nodeState.startsWith('ineligible'), timeoutMs };
+  const { families = {} } = (context ?? {}) as { families?: Readonly<Record<IpFamily, FamilyHealth>> };
+  return { families, nodeEligible: !state.split(',').some((part) => part.startsWith(ineligible)), timeoutMs };
 }
+
+const ineligible = 'node.ineligible';
 
 /** Families that have been worked off at least once and have a change waiting for the timeout or longer. */
 export function lateFamilies({ families, timeoutMs }: HealthPicture, now: number): string[] {

@@ -13,6 +13,7 @@ import type {
   EndpointSliceDigest,
   GroupResourceDigest,
   Labels,
+  NodeDigest,
   PodDigest,
   ResourceName,
   RouteGateDigest,
@@ -55,7 +56,9 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
 }
 
 /** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
-const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {};
+const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {
+  nodes: nodeDigest,
+};
 
 /** Whether the world holds every object of the resource. */
 export function isWhole(resource: ResourceName): boolean {
@@ -115,6 +118,20 @@ export function routeGateDigest(object: KubeObject): RouteGateDigest {
     ...base(object),
     generation: typeof generation === 'number' ? generation : 0,
     spec: readRouteGateSpec(object.spec),
+  };
+}
+
+/** The cluster autoscaler's mark on a Node that it is about to delete. */
+const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
+
+export function nodeDigest(object: KubeObject): NodeDigest {
+  const taints = list(record(object.spec).taints).map(record);
+  return {
+    kind: 'nodes',
+    ...base(object),
+    // Nothing asks for them, and they change often.
+    labels: {},
+    toBeDeleted: taints.some(({ key }) => key === deletionTaint),
   };
 }
 

@@ -22,8 +22,8 @@ export type ProxierForgotten = { readonly type: 'proxier.forgotten' };
 export interface ProxierFacts {
   /** `--proxier-health-timeout`, milliseconds. */
   readonly timeoutMs: number;
-  /** ineligible: it is being deleted or the autoscaler marked it; absent: there is no such Node. */
-  readonly node: 'eligible' | 'ineligible' | 'absent';
+  /** ineligible: it is being deleted or the autoscaler marked it; absent: there is no such Node; unknown: Nodes are not listed yet. */
+  readonly node: 'eligible' | 'ineligible' | 'absent' | 'unknown';
 }
 
 export type ProxierEvent = ProxierQueued | ProxierUpdated | ProxierObserved | ProxierForgotten;

@@ -36,7 +36,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'root',
   ],
   actors: ['actors', 'machines', 'bus', 'root'],
-  inspector: ['inspector', 'machines', 'bus', 'root'],
+  inspector: ['inspector', 'machines', 'bus', 'root', 'health/health-body.ts'],
+  // A proxier's chart outside of an engine: for a node agent, and for programs that use the library.
+  health: ['health', 'machines', 'bus', 'root', 'actors/local.ts'],
   dev: ['dev', 'kube', 'bus', 'root', 'type:machines'],
   cli: ['*'],
   composition: [
@@ -45,6 +47,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'acme',
     'bus',
     'effects',
+    'health',
     'inspector',
     'kube',
     'machines',

@@ -33,7 +33,7 @@ export function isLate({ pendingSince, lastUpdated }: FamilyHealth, now: number,
 }
 
 /**
- * The region of one family. The chart that it stands in brings the guard `isOfFamily`, the actions `noteQueued` and `noteUpdated`,
+ * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`, the actions `noteQueued` and `noteUpdated`,
  * and the delay that is named here.
  */
 export function familyRegion<Family extends string, Delay extends string>(family: Family, lateness: Delay) {
@@ -49,7 +49,10 @@ export function familyRegion<Family extends string, Delay extends string>(family
       starting: {
         description: 'Nothing has been worked off yet; it is not late, whatever waits.',
         tags: 'settled',
-        on: { 'proxier.queued': { guard, actions: noteQueued }, 'proxier.updated': toSynced },
+        on: {
+          'proxier.queued': { guard: { ...guard, type: 'isFirstOfFamily' }, actions: noteQueued },
+          'proxier.updated': toSynced,
+        },
       },
       synced: {
         description: 'Every change is worked off.',

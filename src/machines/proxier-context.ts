@@ -58,8 +58,9 @@ export function isSignOfLife({ context, event }: Args): boolean {
   return context.heardAt === null || happenedAt(event) - context.heardAt >= heardEveryMs;
 }
 
+/** The chart begins in a state with this deadline, before the first event and its time. */
 export function untilSilent({ context, event }: Args, silenceMs: number): number {
-  return Math.max(0, (context.heardAt ?? event.at) + silenceMs - event.at);
+  return context.heardAt === null ? silenceMs : Math.max(0, context.heardAt + silenceMs - event.at);
 }
 
 export function isSilent({ context, event }: Args, silenceMs: number): boolean {

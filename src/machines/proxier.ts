@@ -57,6 +57,8 @@ export const proxierMachine = setup({
   },
   guards: {
     isOfFamily: ({ event }, { family }: OfFamily) => 'family' in event && event.family === family,
+    isFirstOfFamily: ({ context, event }, { family }: OfFamily) =>
+      'family' in event && event.family === family && context.families[family].pendingSince === null,
     isOtherTimeout: ({ context, event }) =>
       event.type === 'proxier.observed' && event.facts.timeoutMs !== context.timeoutMs,
     isEligible: saysNode('eligible'),

@@ -206,7 +206,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     acmeHttp: value('acme-http') ?? unset('acme-http'),
     streamReplicas: value('stream-replicas') === '3' ? 3 : 1,
     bundle: value('bundle') ?? null,
-    proxierHealthTimeoutMs: 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout')),
+    proxierHealthTimeoutMs: readProxierTimeoutMs(given, env),
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
     probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
@@ -214,6 +214,12 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),
   };
+}
+
+/** `--proxier-health-timeout` in milliseconds. @throws OrreryError USAGE */
+export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number {
+  const value = reader(given, env);
+  return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
 }
 
 /** @throws OrreryError USAGE */

@@ -150,6 +150,12 @@ export interface WorldEntry {
   readonly digest: Digest | null;
 }
 
+/** What a Node's digest says about new traffic; null: there is no such Node. */
+export function nodeEligibility(digest: Digest | null): 'eligible' | 'ineligible' | 'absent' {
+  if (digest?.kind !== 'nodes') return 'absent';
+  return digest.deleting || digest.toBeDeleted ? 'ineligible' : 'eligible';
+}
+
 /** Whether `labels` satisfy `selector`; an empty selector matches everything (Kubernetes' rule for LabelSelector). */
 export function selects(selector: LabelSelector, labels: Labels): boolean {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {}))

@@ -34,6 +34,8 @@ export const limits = {
   viewTransitions: 20,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
+  /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
+  agentRetryMs: 5_000,
   /** Time that an effect may take if its type names no other, ms. */
   effectTimeoutMs: 30_000,
   /** Answer to a request over NATS, ms. */
@@ -116,6 +118,8 @@ export const limits = {
   httpRequestMs: 10_000,
   /** Body of a request to the HTTP server, bytes: nothing there takes one yet. */
   httpBodyBytes: 16 * 1024,
+  /** Head of a request to a node agent, bytes: load balancers and the kubelet send a few hundred. */
+  httpHeadBytes: 8 * 1024,
   /** Connections to the HTTP server at the same time; more are closed at once. */
   httpConnections: 1_024,
   /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */

@@ -9,16 +9,9 @@ import { type Clock, systemClock, timestamp } from './clock.ts';
 import type { LogLevel } from './config.ts';
 import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
+import type { Log } from './log-port.ts';
 
-/** Facts first, then one short sentence that is the same each time. */
-export interface Log {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-  /** A log that adds `facts` to every line. */
-  child(facts: object): Log;
-}
+export { type Log, silentLog } from './log-port.ts';
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -42,9 +35,6 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
   );
   return wrap(logger);
 }
-
-/** For tests, and for parts that were handed no log. */
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
 /** The part of pino that is used. */
 interface Sink {

@@ -4,7 +4,7 @@
  * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes have been listed, only the
  * setting is told, and nothing of the Node: one that is merely not listed yet must not look deleted.
  */
-import type { Digest, WorldEntry } from '../digests.ts';
+import { nodeEligibility, type WorldEntry } from '../digests.ts';
 import type { ProxierFacts } from '../machines/proxier-events.ts';
 import type { Join } from './join.ts';
 import type { World } from './world.ts';
@@ -34,10 +34,4 @@ function proxiersOf(world: Pick<World, 'entries'>, { resource, name }: WorldEntr
 function nodeFact(world: Pick<World, 'get'>, name: string): ProxierFacts['node'] {
   if (world.get('_synced', '', 'nodes') === null) return 'unknown';
   return nodeEligibility(world.get('nodes', '', name));
-}
-
-/** What a Node's digest says about new traffic; null: there is no such Node. */
-export function nodeEligibility(digest: Digest | null): 'eligible' | 'ineligible' | 'absent' {
-  if (digest?.kind !== 'nodes') return 'absent';
-  return digest.deleting || digest.toBeDeleted ? 'ineligible' : 'eligible';
 }

@@ -4,7 +4,7 @@
 import type { Clock, Timer } from '../clock.ts';
 import { asError, type OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import type { Appended, AppendOptions, Bus, BusMessage, StoredMessage, Subscription } from './bus.ts';
 import { refused, unknownOutcome, unreachable } from './bus-errors.ts';
 import type { AppendFate, CoreFate, MemoryFaults } from './memory-faults.ts';

@@ -37,6 +37,12 @@ export interface NodeObject {
   readonly spec?: { readonly taints?: ReadonlyArray<{ readonly key: string }> | undefined };
 }
 
+export interface HealthResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 export interface ProxierHealth {
   /** A change arrived that is not applied yet. @param at milliseconds since the epoch; default: now */
   queued(family: IpFamily, at?: number): void;
@@ -51,6 +57,8 @@ export interface ProxierHealth {
   /** What is known of the families, for those who compare it with another source. */
   families(): ProxierContext['families'];
   answer(endpoint: HealthEndpoint): HealthAnswer;
+  /** What a request gets. @param path without its query */
+  respond(method: string, path: string): HealthResponse;
   /** Listener of a node:http server: `/healthz` and `/livez` for GET and HEAD, 405 for other methods, 404 elsewhere. */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers given so far, by endpoint and code. */
@@ -105,7 +113,9 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
     isHealthy: () => isHealthy({ ...(actor.snapshot().context as ProxierContext), timeoutMs }, clock.now()),
     families,
     answer,
-    handle: (request, response) => handle(request, response, answer),
+    respond: (method, path) => respond(method, path, answer),
+    handle: ({ method = '', url = '/' }, response) =>
+      write(response, respond(method, url.split('?', 1)[0] ?? '', answer)),
     counts: () => [...counts.values()],
     stop: () => actor.stop(),
   };
@@ -117,26 +127,26 @@ function judged(node: NodeObject | null): ProxierFacts['node'] {
   return node.metadata?.deletionTimestamp || isMarked ? 'ineligible' : 'eligible';
 }
 
-function handle(
-  { method, url = '/' }: IncomingMessage,
-  response: ServerResponse,
+/** What a request gets, whichever server took it. */
+function respond(
+  method: string,
+  path: string,
   answer: (endpoint: HealthEndpoint) => HealthAnswer,
-): void {
-  const path = url.split('?', 1)[0];
-  if (path !== '/healthz' && path !== '/livez')
-    refuse(response, 404, 'NOT_FOUND', 'only /healthz and /livez');
-  else if (method !== 'GET' && method !== 'HEAD') {
-    response.setHeader('Allow', 'GET, HEAD');
-    refuse(response, 405, 'METHOD_NOT_ALLOWED', 'only GET and HEAD are answered here');
-  } else {
-    const { status, headers, body } = answer(path === '/healthz' ? 'healthz' : 'livez');
-    response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
-    // To HEAD the server sends the headers alone.
-    response.end(body);
+): HealthResponse {
+  if (path !== '/healthz' && path !== '/livez') return refusal(404, 'NOT_FOUND', 'only /healthz and /livez');
+  if (method !== 'GET' && method !== 'HEAD') {
+    const refused = refusal(405, 'METHOD_NOT_ALLOWED', 'only GET and HEAD are answered here');
+    return { ...refused, headers: { ...refused.headers, Allow: 'GET, HEAD' } };
   }
+  return answer(path === '/healthz' ? 'healthz' : 'livez');
 }
 
-function refuse(response: ServerResponse, status: number, code: string, message: string): void {
-  response.writeHead(status, { ...healthHeaders });
-  response.end(JSON.stringify({ error: { code, message } }));
+function refusal(status: number, code: string, message: string): HealthResponse {
+  return { status, headers: healthHeaders, body: JSON.stringify({ error: { code, message } }) };
+}
+
+function write(response: ServerResponse, { status, headers, body }: HealthResponse): void {
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  // To HEAD the server sends the headers alone.
+  response.end(body);
 }

@@ -41,6 +41,8 @@ export interface RunConfig extends ClientConfig {
   /** Path of a kubeconfig (or several, as in KUBECONFIG); null: the service account of the Pod. */
   readonly kubeconfig: string | null;
   readonly replica: string;
+  /** The Kubernetes Node that it runs on (NODE_NAME); null: unknown. */
+  readonly node: string | null;
   readonly http: HostPort;
   /** Where challenge answers are served. */
   readonly acmeHttp: HostPort;
@@ -202,6 +204,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     ...readClientConfig(given, env),
     kubeconfig: value('kubeconfig') ?? null,
     replica: value('replica') ?? defaultReplica(env),
+    node: env.NODE_NAME || null,
     http,
     acmeHttp: value('acme-http') ?? unset('acme-http'),
     streamReplicas: value('stream-replicas') === '3' ? 3 : 1,

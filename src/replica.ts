@@ -14,10 +14,12 @@ import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
+import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
@@ -26,6 +28,7 @@ import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
@@ -56,7 +59,15 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const engine = createEngine(config, { bus, subjects, kube, log, metrics });
+  const mirrors: Mirror[] = [];
+  const health: Pipelines = startOwnHealth({
+    engine: () => engine,
+    mirrors,
+    bus,
+    clock: systemClock,
+    node: config.node,
+  });
+  const engine = createEngine(config, { bus, subjects, kube, log, metrics, health });
   const watchParts: WatchParts = {
     ...basics,
     bus,
@@ -74,10 +85,11 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       warn: warnAboutGate(kube, config.replica),
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+    onMirror: (mirror) => void mirrors.push(mirror),
   };
   metrics.observe(gauges(engine));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics });
+  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics, health });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
@@ -92,7 +104,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log }) };
+  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log, health }) };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -103,6 +115,7 @@ interface Connections {
   readonly kube: KubeConnection;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly health: Pipelines;
 }
 
 function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
@@ -115,7 +128,7 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: Connections): Engine {
+function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics, health }: Connections): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
   const runners = effectRunners({
@@ -137,6 +150,7 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics }: 
     release: config.release,
     clusterDomain: () => domain.current(),
     proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
+    isFit: () => health.isFit(),
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
@@ -182,15 +196,15 @@ function gauges(engine: Engine) {
 
 function startHttpOf(
   config: RunConfig,
-  { engine, bus, subjects, kube, metrics }: Omit<Connections, 'log'> & { readonly engine: Engine },
+  { engine, bus, subjects, kube, metrics, health }: Omit<Connections, 'log'> & { readonly engine: Engine },
 ): Promise<HttpServer> {
   const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     control: createControl({ bus, subjects }),
-    readiness: () => readinessOf(bus, engine),
-    health: () => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }),
+    readiness: () => readinessOf(bus, engine, health),
+    health: () => health.picture(),
     proxierTimeoutMs: config.proxierHealthTimeoutMs,
     countHealth: metrics.healthAnswer,
     machines,
@@ -220,8 +234,8 @@ function warnAboutGate(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine): Readiness {
-  const reasons: string[] = [];
+function readinessOf(bus: Bus, engine: Engine, health: Pipelines): Readiness {
+  const reasons: string[] = health.complaints();
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
   if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
@@ -247,12 +261,14 @@ async function end(
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;
+    readonly health: Pipelines;
   },
 ): Promise<void> {
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
   parts.control.stop();
+  parts.health.stop();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();

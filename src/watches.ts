@@ -33,6 +33,8 @@ export interface WatchParts {
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
   readonly gateStatus: GateStatusKeeper;
+  /** Told of every mirror, whether it runs here or not. */
+  readonly onMirror?: (mirror: Mirror) => void;
 }
 
 /** A kind as a manifest names it. */
@@ -112,6 +114,7 @@ function holding(
   create: (onLost: () => void) => Mirror,
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
+  parts.onMirror?.(mirror);
   const isOfGates = mirror.name === routeGates.plural;
   let current = 0;
   // The end of an old reign must not end the new one.

@@ -60,6 +60,8 @@ export interface Hot {
   onPublished: (() => void) | null;
   /** Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait. */
   parkedUntil: number;
+  /** Since when it has been taking the event in hand, ms since the epoch; null: none is in hand. */
+  takingSince: number | null;
   /** Monotonic ms. */
   lastUsed: number;
 }
@@ -102,6 +104,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
     unpublished: [],
     onPublished: null,
     parkedUntil: 0,
+    takingSince: null,
     lastUsed: now,
   };
   cell.packed = null;

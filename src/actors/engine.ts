@@ -37,6 +37,8 @@ export interface EngineOptions {
   readonly clusterDomain: () => string;
   /** `--proxier-health-timeout`, ms; absent: the machine's own default. */
   readonly proxierHealthTimeoutMs?: number;
+  /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
+  readonly isFit?: () => boolean;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
@@ -112,6 +114,11 @@ export class Engine {
     return this.#directory;
   }
 
+  /** Whether this replica's own heartbeats come back to it. */
+  get hearsItself(): boolean {
+    return this.#directory?.live() != null;
+  }
+
   get stepsPerSecond(): number {
     return this.#stepsPerSecond;
   }
@@ -184,11 +191,19 @@ export class Engine {
     const { release } = this.#options;
     return {
       release,
-      leaving: this.#isLeaving || !this.#isClaiming,
+      leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };
+  }
+
+  /** The last one that is left keeps what it has: a replica that is ill is better than none. */
+  #isUnfit(): boolean {
+    const { isFit, replica } = this.#options;
+    if (isFit === undefined || isFit()) return false;
+    const live = this.#directory?.live() ?? null;
+    return live !== null && [...live.keys()].some((name) => name !== replica);
   }
 
   #keepHouse(): void {

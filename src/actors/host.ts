@@ -139,6 +139,19 @@ export class Host {
     if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
+  /** For each shard the event that has been in work for longest. */
+  oldestWork(): ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }> {
+    const oldest = new Map<number, { actor: ActorId; since: number }>();
+    for (const { id, shard, hot } of this.#hotCells) {
+      const since = hot?.takingSince ?? null;
+      if (since === null || shard.phase === 'closed') continue;
+      if (since < (oldest.get(shard.shard)?.since ?? Number.POSITIVE_INFINITY)) {
+        oldest.set(shard.shard, { actor: id, since });
+      }
+    }
+    return oldest;
+  }
+
   /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
   sweep(): void {
     const before = this.#ports.clock.monotonic() - restAfterMs;
@@ -251,9 +264,11 @@ export class Host {
         const item = takeNext(hot, this.#ports.join);
         if (!item) break;
         inHand = item;
+        hot.takingSince = this.#ports.clock.now();
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
         inHand = undefined;
+        hot.takingSince = null;
         if (cell.overflowed && hot.mailbox.length < limits.mailboxEvents / 2) {
           cell.overflowed = false;
           this.#listener.room(shard);
@@ -264,6 +279,7 @@ export class Host {
       this.#lose(shard, error);
     } finally {
       hot.working = false;
+      hot.takingSince = null;
       hot.lastUsed = this.#ports.clock.monotonic();
     }
   }

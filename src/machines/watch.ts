@@ -49,6 +49,10 @@ export interface WatchContext extends WatchInput {
   /** When an event or a bookmark was last seen (accurate to a second). */
   readonly lastEventAt: number | null;
   readonly openedAt: number | null;
+  /** From then on the server owes a sign of life: an answer to a list, the end of a stream. */
+  readonly dueAt: number | null;
+  /** Since when it owes one, over attempts that failed without a word; null: it spoke last. */
+  readonly silentSince: number | null;
   /** How long the stream in work was asked to last. */
   readonly streamSeconds: number;
   readonly retryInMs: number;
@@ -129,11 +133,13 @@ const pauseMaxMs = 30_000;
 const retryAfterMaxMs = 300_000;
 /** A stream that lived so long was a success; shorter than the shortest the API server ends by itself. */
 const lastedMs = 10_000;
-/** Streams last one to one and a half minutes: a dead one is noticed soon, and a new one costs the API server next to nothing. */
-const streamSecondsMin = 60;
-const streamSecondsSpread = 30;
+/** Streams last half a minute and a little more: a dead one is noticed soon, and a new one costs the API server next to nothing. */
+const streamSecondsMin = 30;
+const streamSecondsSpread = 15;
 /** After so many failures in a row that were not the network's, the version itself is suspected and listed afresh. */
 const suspicionFailures = 5;
+/** A sign of life that is overdue for so long is missing. */
+const silenceMs = 1_000;
 
 const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
 const lasted = ({ context, event }: Args) =>
@@ -147,6 +153,19 @@ function mustList({ context, event }: Args): boolean {
   if (event.code === 'KUBE_EXPIRED' || event.code.startsWith('MESSAGE_')) return true;
   const isNetwork = event.code === 'KUBE_UNREACHABLE' || event.code === 'KUBE_THROTTLED';
   return !isNetwork && context.failures + 1 >= suspicionFailures;
+}
+
+/** A connection that is refused is an answer; one that says nothing until somebody gives up is none. */
+function isSilence({ context, event }: Args): boolean {
+  const isUnanswered = event.type !== 'watch.failed' || event.code === 'KUBE_UNREACHABLE';
+  const wasDue =
+    context.dueAt === null ? context.silentSince !== null : event.at - context.dueAt >= silenceMs;
+  return isUnanswered && wasDue;
+}
+
+/** Since when the server owes a sign of life, milliseconds since the epoch; null: it owes none. */
+export function watchSilentSince({ silentSince, dueAt }: WatchContext, now: number): number | null {
+  return silentSince ?? (dueAt !== null && now - dueAt >= silenceMs ? dueAt : null);
 }
 
 /** Between 250 ms and a bound that doubles with each failure, or what the server asked for and a little more. */
@@ -193,12 +212,16 @@ export const watchMachine = setup({
     countList: assign(({ context }) =>
       context.page === '' ? { lists: context.lists + 1, listed: 0, listAgain: false } : {},
     ),
-    open: assign(({ event }) => ({
-      openedAt: event.at,
-      streamSeconds: streamSecondsMin + Math.floor(streamSecondsSpread * event.random),
-    })),
+    /** The chart begins with a list, before the first event and its time. */
+    oweList: assign(({ event }) => ({ dueAt: (event as Partial<Event>).at ?? null })),
+    open: assign(({ event }) => {
+      const streamSeconds = streamSecondsMin + Math.floor(streamSecondsSpread * event.random);
+      return { openedAt: event.at, streamSeconds, dueAt: event.at + streamSeconds * 1000 };
+    }),
     notePage: assign(({ context, event }) =>
-      event.type === 'watch.page.listed' ? { page: event.page, listed: context.listed + event.objects } : {},
+      event.type === 'watch.page.listed'
+        ? { page: event.page, listed: context.listed + event.objects, silentSince: null }
+        : {},
     ),
     noteList: assign(({ context, event }) =>
       event.type === 'watch.page.listed'
@@ -207,6 +230,7 @@ export const watchMachine = setup({
             listed: context.listed + event.objects,
             resourceVersion: event.resourceVersion,
             synced: true,
+            silentSince: null,
             lastEventAt: event.at,
           }
         : {},
@@ -216,6 +240,7 @@ export const watchMachine = setup({
         ? {
             resourceVersion: args.event.resourceVersion,
             lastEventAt: args.event.at,
+            silentSince: null,
             ...(lasted(args) ? { failures: 0 } : {}),
           }
         : {},
@@ -224,6 +249,7 @@ export const watchMachine = setup({
       args.event.type === 'watch.ended'
         ? {
             resourceVersion: args.event.resourceVersion,
+            silentSince: null,
             failures: lasted(args) || progressed(args) ? 0 : args.context.failures + 1,
           }
         : {},
@@ -239,6 +265,8 @@ export const watchMachine = setup({
         lastError: message,
         lastErrorAt: event.at,
         openedAt: null,
+        dueAt: null,
+        silentSince: isSilence(args) ? (context.silentSince ?? context.dueAt) : null,
         retryInMs: pauseMs(failures, failed?.retryAfterMs ?? null, event.random),
         ...(mustList(args)
           ? { resourceVersion: null, page: '' }
@@ -275,6 +303,8 @@ export const watchMachine = setup({
     lastErrorAt: null,
     lastEventAt: null,
     openedAt: null,
+    dueAt: null,
+    silentSince: null,
     streamSeconds: streamSecondsMin,
     retryInMs: pauseMinMs,
   }),
@@ -286,6 +316,7 @@ export const watchMachine = setup({
       entry: [
         'countAttempt',
         'countList',
+        'oweList',
         { type: 'watch.list', params: ({ context }) => ({ attempt: context.attempt, page: context.page }) },
       ],
       on: {

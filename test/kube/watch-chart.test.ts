@@ -6,6 +6,7 @@ import {
   type WatchEffect,
   type WatchEvent,
   watchChart,
+  watchSilentSince,
 } from '../../src/machines/watch.ts';
 import { seededRandom } from '../../src/random.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
@@ -91,12 +92,12 @@ test('a list is read page by page, then watched from its version', async () => {
   expect(watch.context()).toMatchObject({ synced: true, listed: 520, lists: 1 });
 });
 
-test('a stream is asked to last between one and one and a half minutes', async () => {
+test('a stream is asked to last between half a minute and three quarters of one', async () => {
   const watch = begin();
   await watch.reach('watching');
   const { effect } = watch.latest();
-  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeGreaterThanOrEqual(60);
-  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeLessThan(90);
+  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeGreaterThanOrEqual(30);
+  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeLessThan(45);
 });
 
 test('a stream that ended in good order is opened again at once, from the last version', async () => {
@@ -293,3 +294,55 @@ test('whatever happens, it goes on: ten thousand random outcomes', async () => {
   expect(watch.actor.snapshot().status).toBe('active');
   expect(watch.asked.length).toBeGreaterThan(4_000);
 }, 30_000);
+
+const silence = ({ clock, context }: ReturnType<typeof begin>) => {
+  const since = watchSilentSince(context(), clock.now());
+  return since === null ? null : Math.round((clock.now() - since) / 1000);
+};
+
+test('a quiet resource is not silent: the server ends each stream when it was asked to', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  for (let stream = 0; stream < 10; stream += 1) {
+    const { effect } = watch.latest();
+    const lasts = effect.type === 'watch.open' ? effect.timeoutSeconds * 1000 : 0;
+    await watch.clock.advance(lasts);
+    expect(silence(watch)).toBe(null);
+    await watch.answer(ended('100'));
+  }
+});
+
+test('a stream that does not end when it should is silent, and stays so over attempts that hear nothing either', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  await watch.clock.advance(45_000);
+  const before = silence(watch) ?? Number.NaN;
+  expect(before).toBeGreaterThanOrEqual(0);
+  await watch.clock.advance(15_000);
+  await watch.answer(failed('KUBE_UNREACHABLE'));
+  expect(silence(watch)).toBe(before + 15);
+  await watch.clock.advance(60_000);
+  await watch.answer(failed('KUBE_UNREACHABLE'));
+  expect(silence(watch)).toBe(before + 75);
+});
+
+test('whatever the server says ends the silence', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  await watch.clock.advance(60_000);
+  expect(silence(watch)).toBeGreaterThan(10);
+  await watch.report('101');
+  await watch.answer(failed('KUBE_SERVER'));
+  expect(silence(watch)).toBe(null);
+});
+
+test('a connection that is refused is an answer, as long as it goes on', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    await watch.answer(failed('KUBE_UNREACHABLE'));
+    await watch.clock.advance(31_000);
+    expect(silence(watch)).toBe(null);
+    await watch.clock.advance(0);
+  }
+});

@@ -13,6 +13,7 @@ const compositionFiles: readonly string[] = [
   'src/replica.ts',
   'src/control.ts',
   'src/watches.ts',
+  'src/own-health.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {

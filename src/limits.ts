@@ -36,6 +36,8 @@ export const limits = {
   plannedMoves: 8,
   /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
   agentRetryMs: 5_000,
+  /** Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once. */
+  traceNotes: 10_000,
   /** Time that an effect may take if its type names no other, ms. */
   effectTimeoutMs: 30_000,
   /** Answer to a request over NATS, ms. */

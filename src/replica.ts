@@ -14,6 +14,7 @@ import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
+import { asError } from './errors.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
@@ -32,6 +33,7 @@ import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
+import { isTracingWanted, type Tracing } from './tracing.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -52,6 +54,7 @@ const handOverMs = 4_000;
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   const metrics = createMetrics({ processMetrics: true });
+  const tracing = await startTracing(config);
   const kube = connectKube({
     ...basics,
     log,
@@ -67,7 +70,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: systemClock,
     node: config.node,
   });
-  const engine = createEngine(config, { bus, subjects, kube, log, metrics, health });
+  const engine = createEngine(config, { bus, subjects, kube, log, metrics, health, tracing });
   const watchParts: WatchParts = {
     ...basics,
     bus,
@@ -85,6 +88,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
       warn: warnAboutGate(kube, config.replica),
     }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+    tracing,
     onMirror: (mirror) => void mirrors.push(mirror),
   };
   metrics.observe(gauges(engine));
@@ -104,7 +108,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log, health }) };
+  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log, health, tracing }) };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -116,6 +120,15 @@ interface Connections {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Pipelines;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** The SDK is loaded only where somebody wants traces. */
+async function startTracing({ replica, cluster, release }: RunConfig): Promise<Tracing | undefined> {
+  if (!isTracingWanted(process.env)) return undefined;
+  const { startOtlp } = await import('./tracing-otlp.ts');
+  const resource = { 'service.version': release, 'service.instance.id': replica, 'orrery.cluster': cluster };
+  return startOtlp({ env: process.env, resource });
 }
 
 function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
@@ -128,7 +141,10 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics, health }: Connections): Engine {
+function createEngine(
+  config: RunConfig,
+  { bus, subjects, kube, log, metrics, health, tracing }: Connections,
+): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
   const runners = effectRunners({
@@ -151,6 +167,7 @@ function createEngine(config: RunConfig, { bus, subjects, kube, log, metrics, he
     clusterDomain: () => domain.current(),
     proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
     isFit: () => health.isFit(),
+    tracing,
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
@@ -262,6 +279,7 @@ async function end(
     readonly kube: KubeConnection;
     readonly log: Log;
     readonly health: Pipelines;
+    readonly tracing: Tracing | undefined;
   },
 ): Promise<void> {
   await abortOf(stop);
@@ -272,5 +290,8 @@ async function end(
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();
+  await parts.tracing
+    ?.stop()
+    .catch((error) => parts.log.warn({ error: asError(error).message }, 'spans are lost'));
   parts.log.info({ ms: Math.round(systemClock.monotonic() - started) }, 'replica ended');
 }

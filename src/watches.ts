@@ -21,6 +21,7 @@ import type { KubePort } from './kube/port.ts';
 import { endpointSlices, nodes, pods, routeGates, services } from './kube/resources.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Random } from './random.ts';
+import { type Tracing, traceHeader } from './tracing.ts';
 
 export interface WatchParts {
   readonly bus: Bus;
@@ -33,6 +34,8 @@ export interface WatchParts {
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
   readonly gateStatus: GateStatusKeeper;
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   /** Told of every mirror, whether it runs here or not. */
   readonly onMirror?: (mirror: Mirror) => void;
 }
@@ -96,6 +99,7 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
   const { world } = parts;
   return {
     ...parts,
+    bus: parts.tracing ? tracedStore(parts.bus, parts.tracing) : parts.bus,
     encode,
     startLocal,
     chart: watchChart,
@@ -104,6 +108,25 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
       entries: (resource: string): Iterable<WorldEntry> => world.entries(resource),
       onChange: (callback: (entry: WorldEntry) => void) => world.onChange(callback),
       ready: (_resource: string, sequence: number) => world.reached(sequence),
+    },
+  };
+}
+
+/** A change's trace begins where it goes into the world. */
+function tracedStore(bus: Bus, tracing: Tracing): Pick<Bus, 'append' | 'onStatus'> {
+  return {
+    onStatus: (callback) => bus.onStatus(callback),
+    async append(subject, data, options = {}) {
+      const span = tracing.start('watch', { attributes: { 'messaging.destination.name': subject } });
+      const headers = { ...options.headers, [traceHeader]: span.context };
+      try {
+        const appended = await bus.append(subject, data, { ...options, headers });
+        span.end();
+        return appended;
+      } catch (error) {
+        span.end(asError(error).message);
+        throw error;
+      }
     },
   };
 }

@@ -5,6 +5,7 @@
  * mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else changes one.
  */
 import { type ActorId, parseActorId } from '../ids.ts';
+import type { TraceContext } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { shortId } from './next-record.ts';
 import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
@@ -24,6 +25,8 @@ export interface MailboxItem {
   readonly messageId?: string;
   /** The senders' own ids, where the event stands for several messages (mailbox.ts, `takeNext`). */
   readonly messageIds?: readonly string[];
+  /** The span that the event follows from, where traces are wanted. */
+  readonly trace?: TraceContext | undefined;
   /** The effect that ends with this event. */
   readonly completes?: string;
   /** The deadline that this event stands for. */

@@ -6,7 +6,7 @@
  */
 import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
-import { readMessage } from '../bus/envelope.ts';
+import { headerOf, readMessage } from '../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
 import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
@@ -14,6 +14,7 @@ import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { limits, shardCount } from '../limits.ts';
+import { traceHeader } from '../tracing.ts';
 import type {
   ActorSummary,
   GetRequest,
@@ -126,7 +127,8 @@ class Control {
       const kind = call.id.slice(0, call.id.indexOf('/'));
       const admitted = admit(kind, event, { receivedAt: this.#clock.now(), isTrusted: true });
       const outcome = await new Promise<Taken>((onTaken) => {
-        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken };
+        const trace = headerOf(message.headers, traceHeader);
+        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken, trace };
         this.#engine.host.deliver(run, call.id, messageId === undefined ? item : { ...item, messageId });
       });
       return encodeJson(sendAnswer(outcome));

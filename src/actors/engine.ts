@@ -12,6 +12,7 @@ import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
 import { defaultTimeoutMs } from '../machines/proxier-context.ts';
 import type { Random } from '../random.ts';
+import type { Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
@@ -23,6 +24,7 @@ import { createRouter, type Router } from './router.ts';
 import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
 import { createShards, type Shards } from './shard-work.ts';
 import { createStepper } from './step.ts';
+import { createTraceNotes } from './trace-notes.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface EngineOptions {
@@ -42,6 +44,8 @@ export interface EngineOptions {
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
 }
 
@@ -97,16 +101,21 @@ export class Engine {
         if (name.startsWith('shard/')) options.metrics.shardMove();
       },
     });
+    const traces = createTraceNotes();
     this.shards = createShards({
       ports: this.ports,
       host: this.host,
       router: this.router,
       world: this.world,
       onFenced: (holding) => this.ownership.fenced(holding),
+      traces,
+    });
+    this.router.onAffected((ids) => {
+      if (options.tracing) traces.note(ids, this.world.trace);
+      this.#observeSoon(ids);
     });
     // A mirror that began before would compare with a picture that is not there any more.
     this.world.onForgotten(() => this.ownership.streamMadeAnew('world'));
-    this.router.onAffected((ids) => this.#observeSoon(ids));
   }
 
   get directory(): Directory {

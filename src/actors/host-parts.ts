@@ -6,6 +6,7 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import type { ActorId } from '../ids.ts';
 import type { Random } from '../random.ts';
+import type { TraceContext, Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import type { Origin } from './admission-proxier.ts';
 import type { EffectData, Stepper } from './step.ts';
@@ -13,6 +14,8 @@ import type { EffectData, Stepper } from './step.ts';
 /** What is logged and counted; the composition root hands in the real ones. */
 export interface HostLog {
   debug(facts: object, message: string): void;
+  /** Whether `debug` writes anything: lines that are made for each step ask first. */
+  isDebug?(): boolean;
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
@@ -30,6 +33,8 @@ export interface EffectRun {
   readonly actor: ActorId;
   readonly signal: AbortSignal;
   readonly emit: (event: PlainEvent) => void;
+  /** Of the effect's span, where traces are wanted. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export type PlainEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -42,6 +47,8 @@ export interface HostPorts {
   readonly random: Random;
   readonly log: HostLog;
   readonly metrics: HostMetrics;
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   /** The charts of the durable kinds. */
   readonly steppers: ReadonlyMap<string, Stepper>;
   /** Event types that bring an actor of the kind into being. */

@@ -11,6 +11,7 @@
 import { asError, hasCode } from '../errors.ts';
 import { type ActorId, parseActorId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import type { Span } from '../tracing.ts';
 import {
   type Cell,
   createCell,
@@ -34,6 +35,7 @@ import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import { proveOwner } from './shard-store.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import { endStepSpan, startStepSpan } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
 
 /** A cell that was idle for so long is packed. */
@@ -340,6 +342,7 @@ export class Host {
     const { clock, metrics, replica, onStep } = this.#ports;
     const { shard, id } = cell;
     const started = clock.monotonic();
+    const span = startStepSpan(this.#ports, id, item);
     await this.#consequences.room(hot);
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
@@ -356,10 +359,11 @@ export class Host {
       });
       bytes = packRecord(next.record);
     } catch (error) {
+      span?.end(asError(error).message);
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
-    const sequence = await this.#store(cell, next.record, bytes);
+    const sequence = await this.#storeTraced(cell, next.record, bytes, span);
     const { record, transition, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
@@ -370,13 +374,20 @@ export class Host {
     this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
-    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);
+    endStepSpan(this.#ports, span, transition);
+    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
     metrics.stepSeconds((clock.monotonic() - started) / 1000);
     onStep?.(transition, record.snapshot.context);
     const held = settle(cell, item, { kind: 'stepped', transition });
     if (held) await held;
+  }
+
+  #storeTraced(cell: Cell, record: ActorRecord, bytes: Uint8Array, span?: Span): Promise<number> {
+    const storing = this.#store(cell, record, bytes);
+    if (span) storing.catch((error) => span.end(asError(error).message));
+    return storing;
   }
 
   async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {

@@ -10,13 +10,14 @@ import { headerOf, readMessage } from '../bus/envelope.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { traceHeader } from '../tracing.ts';
 import type { MailboxItem, Taken } from './cell.ts';
 import { bury } from './dead-letters.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { begin, position, type ShardRun } from './shard-run.ts';
 
-type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit'>;
+type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit' | 'tracing'>;
 
 /** Header of messages between actors: the sender's id. */
 export const fromHeader = 'Orrery-From';
@@ -62,7 +63,8 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
       isTrusted: false,
     });
     run.queuedMail.add(sequence);
-    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence };
+    const trace = ports.tracing && headerOf(message.headers, traceHeader);
+    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
     const isFromActor = headerOf(message.headers, fromHeader) !== undefined;
     deliver(ports, host, run, {
       id: parsed.id,

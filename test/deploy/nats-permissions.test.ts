@@ -8,6 +8,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
+import { shardOf } from '../../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { systemClock } from '../../src/clock.ts';
 import { findNatsServer } from '../../src/dev/nats-server.ts';
@@ -108,4 +109,31 @@ test('a producer can send to actors and cannot write a state', async () => {
   await expect(forged).rejects.toThrow();
   await producer.close();
   expect((await replica.last('state', subjects.fence(1)))?.data).toEqual(encodeJson({ owner: 'r1' }));
+});
+
+test('a node agent reads what is said to its proxier and of its Node, and sends nothing', async () => {
+  const agent = await connect('agent', 'change-me-4');
+  try {
+    const id = 'proxier/_/node-1' as const;
+    const said = encodeJson({ type: 'proxier.updated', family: 'IPv4' });
+    await replica.append(subjects.send(id), said);
+    await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
+    const heard: string[] = [];
+    const onMessage = ({ subject }: { subject: string }) => void heard.push(subject);
+    const mail = await agent.follow('mail', {
+      subjects: [subjects.mail(shardOf(id), id)],
+      from: { kind: 'time', at: systemClock.now() - 60_000 },
+      onMessage,
+    });
+    const world = await agent.follow('world', {
+      subjects: [subjects.world('nodes', '', 'node-1')],
+      from: { kind: 'lastPerSubject' },
+      onMessage,
+    });
+    await until(() => heard.length === 2, { what: 'the agent to hear both' });
+    await Promise.all([mail.stop(), world.stop()]);
+    await expect(agent.append(subjects.send(id), said, { timeoutMs: 300 })).rejects.toThrow();
+  } finally {
+    await agent.close();
+  }
 });

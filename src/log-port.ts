@@ -3,6 +3,8 @@
 /** Facts first, then one short sentence that is the same each time. */
 export interface Log {
   debug(facts: object, message: string): void;
+  /** Whether `debug` writes anything: lines that are made for each step ask first. */
+  isDebug?(): boolean;
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;

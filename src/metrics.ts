@@ -32,6 +32,13 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_nats_connected: ['gauge', [], '1 while the connection to NATS stands, else 0.'],
+  orrery_nats_disconnects_total: ['counter', [], 'Times that the connection to NATS was lost.'],
+  orrery_pipelines_late: [
+    'gauge',
+    [],
+    'Shards, watches and the event loop of this replica that do not keep up; /readyz says which.',
+  ],
   orrery_health_answers_total: [
     'counter',
     ['subject', 'endpoint', 'code'],
@@ -50,6 +57,10 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  lateFamilies(): number;
+  isConnected(): boolean;
+  /** Since the process began. */
+  disconnects(): number;
 }
 
 export interface Metrics {
@@ -126,6 +137,28 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_pipelines_late'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.lateFamilies() ?? 0);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_nats_connected'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isConnected() ? 1 : 0);
+    },
+  });
+  new Counter({
+    ...describe('orrery_nats_disconnects_total'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(source()?.disconnects() ?? 0);
     },
   });
   new Gauge({

@@ -25,6 +25,7 @@ import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
+import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
@@ -53,6 +54,7 @@ const handOverMs = 4_000;
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
+  changeLevelOnSignal(log, stop);
   const metrics = createMetrics({ processMetrics: true });
   const tracing = await startTracing(config);
   const kube = connectKube({
@@ -91,7 +93,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     tracing,
     onMirror: (mirror) => void mirrors.push(mirror),
   };
-  metrics.observe(gauges(engine));
+  metrics.observe(gauges(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics, health });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
@@ -182,12 +184,18 @@ function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, con
   if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
 }
 
-function gauges(engine: Engine) {
+function gauges(engine: Engine, bus: Bus, health: Pipelines) {
   return {
+    lateFamilies: () => health.complaints().length,
+    isConnected: () => bus.status === 'connected',
+    disconnects: () => bus.counters.disconnects,
     *actors() {
       const counts = new Map<string, { kind: string; state: string; count: number }>();
       for (const run of engine.shards.open()) {
-        for (const { id, state } of run.cells.values()) {
+        for (const cell of run.cells.values()) {
+          const { id, hot } = cell;
+          const isParked = cell.unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
+          const state = isParked ? 'parked' : cell.state;
           if (state === '') continue;
           const kind = id.slice(0, id.indexOf('/'));
           const key = `${kind} ${state}`;

@@ -9,6 +9,7 @@ import type { Random } from '../random.ts';
 import type { TraceContext, Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import type { Origin } from './admission-proxier.ts';
+import type { ShardRun } from './shard-run.ts';
 import type { EffectData, Stepper } from './step.ts';
 
 /** What is logged and counted; the composition root hands in the real ones. */
@@ -65,4 +66,16 @@ export interface HostPorts {
   readonly effectTimeoutMs: (effect: EffectData) => number;
   /** Whether a message from the mail may reach an actor of the kind, or why not. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
   readonly admit: (kind: string, event: PlainEvent, origin: Origin) => PlainEvent;
+}
+
+/** What the host tells its owner. */
+export interface HostListener {
+  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
+  fenced(run: ShardRun): void;
+  /** An actor was brought into being by a message: it has not been told what the world says of it. */
+  born(run: ShardRun, id: ActorId): void;
+  /** Mail was turned away because a mailbox was full, and may be read again now. */
+  room(run: ShardRun): void;
+  /** The actor could not take what the world says of it: it is to be told anew. */
+  untold(id: ActorId): void;
 }

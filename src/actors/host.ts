@@ -11,7 +11,6 @@
 import { asError, hasCode } from '../errors.ts';
 import { type ActorId, parseActorId } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { Span } from '../tracing.ts';
 import {
   type Cell,
   createCell,
@@ -26,32 +25,21 @@ import {
 } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostListener, HostPorts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
+import { type OldestWork, oldestWork } from './oldest-work.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import { proveOwner } from './shard-store.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
-import { endStepSpan, startStepSpan } from './step-span.ts';
+import { endStepSpan, startStepSpan, traced } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
 
 /** A cell that was idle for so long is packed. */
 const restAfterMs = 1_000;
-
-/** What the host tells its owner. */
-export interface HostListener {
-  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
-  fenced(run: ShardRun): void;
-  /** An actor was brought into being by a message: it has not been told what the world says of it. */
-  born(run: ShardRun, id: ActorId): void;
-  /** Mail was turned away because a mailbox was full, and may be read again now. */
-  room(run: ShardRun): void;
-  /** The actor could not take what the world says of it: it is to be told anew. */
-  untold(id: ActorId): void;
-}
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
@@ -142,16 +130,8 @@ export class Host {
   }
 
   /** For each shard the event that has been in work for longest. */
-  oldestWork(): ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }> {
-    const oldest = new Map<number, { actor: ActorId; since: number }>();
-    for (const { id, shard, hot } of this.#hotCells) {
-      const since = hot?.takingSince ?? null;
-      if (since === null || shard.phase === 'closed') continue;
-      if (since < (oldest.get(shard.shard)?.since ?? Number.POSITIVE_INFINITY)) {
-        oldest.set(shard.shard, { actor: id, since });
-      }
-    }
-    return oldest;
+  oldestWork(): OldestWork {
+    return oldestWork(this.#hotCells);
   }
 
   /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
@@ -363,7 +343,7 @@ export class Host {
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
-    const sequence = await this.#storeTraced(cell, next.record, bytes, span);
+    const sequence = await traced(span, this.#store(cell, next.record, bytes));
     const { record, transition, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
@@ -382,12 +362,6 @@ export class Host {
     onStep?.(transition, record.snapshot.context);
     const held = settle(cell, item, { kind: 'stepped', transition });
     if (held) await held;
-  }
-
-  #storeTraced(cell: Cell, record: ActorRecord, bytes: Uint8Array, span?: Span): Promise<number> {
-    const storing = this.#store(cell, record, bytes);
-    if (span) storing.catch((error) => span.end(asError(error).message));
-    return storing;
   }
 
   async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {

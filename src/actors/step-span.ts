@@ -1,4 +1,5 @@
 /** The span of one step, and the line in the log that goes with it: both only where somebody wants them. */
+import { asError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { type Span, traceIdOf } from '../tracing.ts';
 import type { Transition } from '../views.ts';
@@ -25,4 +26,10 @@ export function endStepSpan({ log }: StepPorts, span: Span | undefined, transiti
   if (log.isDebug?.() !== true) return;
   const trace = traceIdOf(span?.context);
   log.debug({ actor: id, revision: rev, event: event.type, from, to, ...(trace ? { trace } : {}) }, 'step');
+}
+
+/** The work of a span, which ends with it if it fails. */
+export function traced<T>(span: Span | undefined, work: Promise<T>): Promise<T> {
+  if (span) work.catch((error) => span.end(asError(error).message));
+  return work;
 }

@@ -66,7 +66,7 @@ describe('the replicas', () => {
   });
 
   test('their environment is made of flags that exist, with values that are allowed', () => {
-    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_OPTIONS'];
+    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_NAME', 'NODE_OPTIONS'];
     expect(container.env.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
     const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     expect(readRunConfig({}, env)).toMatchObject({
@@ -129,6 +129,7 @@ describe('access', () => {
       '/services: get list watch',
       'discovery.k8s.io/endpointslices: get list watch',
       'orrery.dev/routegates: get list watch',
+      '/nodes: get list watch',
       '/pods/status: patch',
       'orrery.dev/routegates/status: patch',
       'events.k8s.io/events: create patch',

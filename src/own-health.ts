@@ -50,7 +50,8 @@ function* shardPipelines({ shards, host }: Engine, clock: Clock): Iterable<Pipel
   }
 }
 
-function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline> {
+/** The pipeline of one watch, if it runs here. */
+export function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline> {
   const { fence, oldestSince, watches } = mirror.status();
   if (fence === 0) return;
   const now = clock.now();

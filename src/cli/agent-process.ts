@@ -24,10 +24,11 @@ import type { NewProgram } from './terminal.ts';
 
 const leanFlags = ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0'];
 
-/** The process that runs this agent and nothing else. */
-export function agentProcess(config: AgentConfig): NewProgram {
+/** The process that runs this agent and nothing else; null where its files cannot be written. */
+export function agentProcess(config: AgentConfig): NewProgram | null {
   const source = join(import.meta.dirname, '..');
   const folder = import.meta.filename.endsWith('.ts') ? strippedCopy(source) : source;
+  if (folder === null) return null;
   return {
     argv: [...leanFlags, join(folder, 'cli/agent-main.js')],
     env: {
@@ -40,7 +41,7 @@ export function agentProcess(config: AgentConfig): NewProgram {
 }
 
 /** A copy of `src/` as JavaScript, made once for each state of the files. */
-function strippedCopy(source: string): string {
+function strippedCopy(source: string): string | null {
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),
   );
@@ -51,7 +52,12 @@ function strippedCopy(source: string): string {
   }
   const root = join(source, '../node_modules/.cache/orrery');
   const folder = join(root, `agent-${state.digest('hex').slice(0, 16)}`);
-  if (!existsSync(folder)) makeCopy(source, files, folder);
+  try {
+    if (!existsSync(folder)) makeCopy(source, files, folder);
+  } catch {
+    // A checkout that may only be read: the agent runs as it is, and is larger.
+    return null;
+  }
   return join(folder, 'src');
 }
 

@@ -39,7 +39,8 @@ async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Prom
   const { config } = whichOrrery(given, terminal);
   const agent: AgentConfig = { ...config, node, http, timeoutMs };
   // Started anew as a process that holds nothing but the agent, where that can be done.
-  if (terminal.become) terminal.become(agentProcess(agent));
+  const alone = terminal.become ? agentProcess(agent) : null;
+  if (alone) terminal.become?.(alone);
   const { runAgent } = await import('./agent-run.ts');
   await runAgent(agent, terminal);
 }

@@ -133,6 +133,19 @@ describe('a proxier', () => {
   });
 });
 
+test.each([
+  [{ type: 'proxier.queued' }, 'MESSAGE_UNKNOWN_EVENT'],
+  [{ type: 'proxier.queued', family: 'IPv5' }, 'MESSAGE_UNKNOWN_EVENT'],
+  [{ type: 'proxier.observed', facts: { timeoutMs: 1, node: 'absent' } }, 'MESSAGE_UNKNOWN_EVENT'],
+  [{ type: 'proxier.forgotten' }, 'MESSAGE_UNKNOWN_EVENT'],
+])('%j from outside is a dead letter and brings nothing into being', async (event, code) => {
+  const scene = new Scene();
+  await scene.start(1);
+  await scene.send(event);
+  expect(scene.dead).toEqual([code]);
+  expect(await scene.codes()).toEqual([404, 404]);
+});
+
 describe('times', () => {
   test('a time that comes with a plain message is not believed', async () => {
     const scene = new Scene();

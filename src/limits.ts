@@ -34,6 +34,8 @@ export const limits = {
   viewTransitions: 20,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
+  /** Reading what a node agent missed may take so long, ms; what is still unread then is in the record of its proxier. */
+  agentCatchUpMs: 5_000,
   /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
   agentRetryMs: 5_000,
   /** Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once. */

@@ -203,6 +203,8 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
     const run = (): Appended => {
       checkSendable(data, options.headers);
       if (fate === 'refuse') throw refused('a fault of the simulation');
+      // As on the wire: a stream is one of those who hear what is sent, whatever it makes of it.
+      server.route({ subject, data, headers: options.headers ?? {}, reply: '' });
       const stream = server.streamOf(subject);
       if (!stream) throw unknownOutcome(`no stream takes ${subject}`);
       return stream.append(subject, data, options);

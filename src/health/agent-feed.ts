@@ -1,13 +1,13 @@
 /**
- * What a node agent hears of its proxier: the messages that anybody sends to it, from the stream that keeps them, and the digest of its
- * Node.
+ * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the digest of its Node.
  *
- * Promises: messages are taken in the stream's order and dated by it, also those that came while NATS was away; what the stream has
- * forgotten meanwhile is made up from the record of the proxier's owner. Absent: the connection, HTTP.
+ * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each connection, what was missed
+ * is made up: first from the stream that keeps messages for a while, then from the record of the proxier's owner, which knows all.
+ * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
-import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
-import { decode } from '../bus/codec.ts';
-import { readMessage } from '../bus/envelope.ts';
+import type { Bus, BusMessage, StoredMessage, Subscription } from '../bus/bus.ts';
+import { contentType, decode } from '../bus/codec.ts';
+import { headerOf, readMessage } from '../bus/envelope.ts';
 import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { type Clock, sleep } from '../clock.ts';
@@ -16,7 +16,6 @@ import { asError } from '../errors.ts';
 import { actorId } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Log } from '../log-port.ts';
-import type { FamilyHealth } from '../machines/health-family.ts';
 import type { ProxierContext } from '../machines/proxier-context.ts';
 import type { ControlPort } from '../views.ts';
 import type { ProxierHealth } from './proxier-health.ts';
@@ -37,76 +36,101 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
 
 /** Resolves once what was said before is known; from then on the chart follows what is said. */
 export async function followProxier(options: AgentFeedOptions): Promise<void> {
-  const { bus, subjects, node, clock, timeoutMs, signal } = options;
+  const { bus, subjects, node, health, clock, timeoutMs, signal } = options;
   const id = actorId('proxier', '_', node);
-  const followings: Following[] = [];
-  signal.addEventListener('abort', () => followings.forEach((one) => void one.stop()), { once: true });
-
-  // Whoever is late was queued longer ago than the timeout; the record below tells of what is older still.
-  const from = { kind: 'time', at: clock.now() - 2 * timeoutMs } as const;
-  const mail = subjects.mail(shardOf(id), id);
-  followings.push(
-    await bus.follow('mail', { subjects: [mail], from, onMessage: (message) => takeMail(options, message) }),
-  );
-  followings.push(await followNode(options));
-  await reconcile(options);
-  // The stream forgets what the owner has taken: after an absence only the record may know of it.
+  // Whoever is late was queued longer ago than the timeout; the record tells of what is older still.
+  let heardUntil = clock.now() - 2 * timeoutMs;
+  const onMessage = (message: BusMessage) => {
+    const said = saidIn(options, message);
+    if (said?.type === 'proxier.queued') health.queued(said.family);
+    if (said?.type === 'proxier.updated') health.updated(said.family);
+  };
+  const nodeFeed = createNodeFeed(options);
+  const catchUp = async () => {
+    const from = heardUntil;
+    heardUntil = clock.now();
+    await Promise.all([readMissed(options, from), nodeFeed.read()]);
+    await askOwner(options);
+  };
   const status = bus.onStatus((now) => {
-    if (now === 'connected') void reconcile(options);
+    if (now === 'connected') void catchUp();
+    else heardUntil = clock.now();
   });
-  signal.addEventListener('abort', () => status.stop(), { once: true });
+  const subscriptions: Subscription[] = [
+    status,
+    bus.subscribe(subjects.send(id), onMessage),
+    ...nodeFeed.begin(),
+  ];
+  signal.addEventListener('abort', () => subscriptions.forEach((one) => void one.stop()), { once: true });
+  await catchUp();
 }
 
-function takeMail({ health, log }: AgentFeedOptions, message: StoredMessage): void {
+interface Said {
+  readonly type: string;
+  readonly family: IpFamily;
+}
+
+function saidIn({ log }: AgentFeedOptions, message: BusMessage | StoredMessage): Said | undefined {
   try {
     const { type, family } = readMessage(message).event;
-    if (!isFamily(family)) return;
-    if (type === 'proxier.queued') health.queued(family, message.storedAt);
-    if (type === 'proxier.updated') health.updated(family, message.storedAt);
+    return families.includes(family as IpFamily) ? { type, family: family as IpFamily } : undefined;
   } catch (error) {
     // The proxier's owner puts it aside where people look for such things.
     log.warn({ subject: message.subject, error: asError(error).message }, 'a message cannot be read');
+    return undefined;
   }
 }
 
-function isFamily(value: unknown): value is IpFamily {
-  return families.includes(value as IpFamily);
-}
-
-async function followNode({ bus, subjects, node, health, log }: AgentFeedOptions): Promise<Following> {
-  const own = subjects.world('nodes', '', node);
-  const synced = subjects.world('_synced', '', 'nodes');
-  let digest: Digest | null = null;
-  let isListed = false;
-  return bus.follow('world', {
-    subjects: [own, synced],
-    from: { kind: 'lastPerSubject' },
+/** Reads what the stream still has of the time since `from`. */
+async function readMissed(options: AgentFeedOptions, from: number): Promise<void> {
+  const { bus, subjects, node, clock, health, log } = options;
+  const id = actorId('proxier', '_', node);
+  const reading = bus.follow('mail', {
+    subjects: [subjects.mail(shardOf(id), id)],
+    // The clocks of NATS and of this machine may differ a little.
+    from: { kind: 'time', at: from - 1_000 },
     onMessage(message) {
-      try {
-        if (message.subject === own) digest = digestOf(message);
-        else isListed = true;
-        // A Node that is not listed yet is no Node that was deleted.
-        if (digest !== null || isListed) health.nodeIs(nodeEligibility(digest));
-      } catch (error) {
-        log.warn({ subject: message.subject, error: asError(error).message }, 'the Node cannot be read');
-      }
+      const said = saidIn(options, message);
+      if (said?.type === 'proxier.queued') learnQueued(health, said.family, message.storedAt);
+      if (said?.type === 'proxier.updated') learnUpdated(health, said.family, message.storedAt);
     },
   });
+  try {
+    await Promise.race([
+      reading.then(({ caughtUp }) => caughtUp),
+      sleep(clock, limits.agentCatchUpMs, options.signal),
+    ]);
+  } catch (error) {
+    log.warn({ node, error: asError(error).message }, 'what was missed cannot be read');
+  }
+  void reading.then((following) => following.stop()).catch(() => {});
 }
 
-function digestOf({ data }: StoredMessage): Digest | null {
-  if (data.byteLength === 0) return null;
-  const value = decode(data) as (Partial<Digest> & { readonly deleted?: boolean }) | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+/** A change that arrived then; nothing new if all was applied later. */
+function learnQueued(health: ProxierHealth, family: IpFamily, at: number): void {
+  if (at > (health.families()[family].lastUpdated ?? -1)) health.queued(family, at);
 }
 
-/** Compares with the record of the proxier's owner; tries again for as long as nobody answers. */
-async function reconcile(options: AgentFeedOptions): Promise<void> {
-  const { bus, control, node, clock, log, signal } = options;
+/** All was applied then; a change that arrived later still waits. */
+function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void {
+  const { lastUpdated, pendingSince } = health.families()[family];
+  if (at < (lastUpdated ?? -1)) return;
+  health.updated(family, at);
+  if (pendingSince !== null && pendingSince > at) health.queued(family, pendingSince);
+}
+
+/** Takes over what the proxier's owner knows; tries again for as long as nobody answers. */
+async function askOwner({ bus, control, node, health, clock, log, signal }: AgentFeedOptions): Promise<void> {
   while (!signal.aborted && bus.status === 'connected') {
     try {
       const view = await control.get(actorId('proxier', '_', node), { history: false });
-      if (view?.context) merge(options.health, (view.context as ProxierContext).families);
+      if (!view?.context) return;
+      const record = (view.context as ProxierContext).families;
+      for (const family of families) {
+        const { lastUpdated, pendingSince } = record[family];
+        if (lastUpdated !== null) learnUpdated(health, family, lastUpdated);
+        if (pendingSince !== null) learnQueued(health, family, pendingSince);
+      }
       return;
     } catch (error) {
       log.warn({ node, error: asError(error).message }, 'no replica answers; asked again');
@@ -115,18 +139,42 @@ async function reconcile(options: AgentFeedOptions): Promise<void> {
   }
 }
 
-/** Takes over what the record knows and the chart does not. */
-function merge(health: ProxierHealth, record: Readonly<Record<IpFamily, FamilyHealth>>): void {
-  for (const family of families) {
-    const own = health.families()[family];
-    const { lastUpdated, pendingSince } = record[family];
-    if (lastUpdated !== null && lastUpdated > (own.lastUpdated ?? -1)) {
-      health.updated(family, lastUpdated);
-      // A change that came after it still waits.
-      if (own.pendingSince !== null && own.pendingSince > lastUpdated)
-        health.queued(family, own.pendingSince);
+/** The Node, as it stands in the world. */
+function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) {
+  const own = subjects.world('nodes', '', node);
+  const synced = subjects.world('_synced', '', 'nodes');
+  let digest: Digest | null = null;
+  let isListed = false;
+  const take = (message: BusMessage | StoredMessage) => {
+    try {
+      if (message.subject === own) digest = digestOf(message);
+      else isListed = true;
+      // A Node that is not listed yet is no Node that was deleted.
+      if (digest !== null || isListed) health.nodeIs(nodeEligibility(digest));
+    } catch (error) {
+      log.warn({ subject: message.subject, error: asError(error).message }, 'the Node cannot be read');
     }
-    const settled = health.families()[family].lastUpdated ?? -1;
-    if (pendingSince !== null && pendingSince > settled) health.queued(family, pendingSince);
-  }
+  };
+  return {
+    begin: () => [bus.subscribe(own, take), bus.subscribe(synced, take)],
+    /** What is known now, from the stream's leader. */
+    async read(): Promise<void> {
+      try {
+        const known = await bus.lastOfMany('world', [own, synced]);
+        // Of a Node that was deleted long ago not even the tombstone is left.
+        if (!known.has(own)) digest = null;
+        for (const message of known.values()) take(message);
+      } catch (error) {
+        log.warn({ node, error: asError(error).message }, 'the Node is not known');
+      }
+    },
+  };
+}
+
+function digestOf({ data, headers }: BusMessage | StoredMessage): Digest | null {
+  if (data.byteLength === 0) return null;
+  const value = decode(data, headerOf(headers, contentType.header)) as
+    | (Partial<Digest> & { deleted?: boolean })
+    | null;
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
 }

@@ -120,18 +120,27 @@ test('a node agent reads what is said to its proxier and of its Node, and sends 
     await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
     const heard: string[] = [];
     const onMessage = ({ subject }: { subject: string }) => void heard.push(subject);
-    const mail = await agent.follow('mail', {
+    const missed = await agent.follow('mail', {
       subjects: [subjects.mail(shardOf(id), id)],
       from: { kind: 'time', at: systemClock.now() - 60_000 },
       onMessage,
     });
-    const world = await agent.follow('world', {
-      subjects: [subjects.world('nodes', '', 'node-1')],
-      from: { kind: 'lastPerSubject' },
-      onMessage,
-    });
-    await until(() => heard.length === 2, { what: 'the agent to hear both' });
-    await Promise.all([mail.stop(), world.stop()]);
+    await missed.caughtUp;
+    expect(heard).toHaveLength(1);
+    expect((await agent.lastOfMany('world', [subjects.world('nodes', '', 'node-1')])).size).toBe(1);
+    const subscriptions = [subjects.send(id), subjects.world('nodes', '', 'node-1')].map((subject) =>
+      agent.subscribe(subject, onMessage),
+    );
+    await until(
+      async () => {
+        await replica.append(subjects.send(id), said);
+        await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
+        return new Set(heard).size === 3;
+      },
+      { what: 'the agent to hear both as they are sent' },
+    );
+    for (const subscription of subscriptions) subscription.stop();
+    await missed.stop();
     await expect(agent.append(subjects.send(id), said, { timeoutMs: 300 })).rejects.toThrow();
   } finally {
     await agent.close();

@@ -22,7 +22,7 @@ import type { AgentConfig } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 import type { NewProgram } from './terminal.ts';
 
-const leanFlags = ['--lite-mode', '--max-semi-space-size=1', '--v8-pool-size=0'];
+const leanFlags = ['--lite-mode', '--single-threaded', '--max-semi-space-size=1'];
 
 /** The process that runs this agent and nothing else; null where its files cannot be written. */
 export function agentProcess(config: AgentConfig): NewProgram | null {

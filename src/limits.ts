@@ -18,6 +18,8 @@ export const limits = {
   unpublishedTransitions: 8,
   /** Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
   recentMessageIds: 8,
+  /** A cell that was idle for so long is packed, ms. */
+  restAfterMs: 1_000,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
   savesInFlight: 256,
   /** Effects of one type that run at the same time in one replica; no type waits for another, so a thousand Services that swallow every probe keep no Pod from being marked. */
@@ -38,6 +40,8 @@ export const limits = {
   agentCatchUpMs: 5_000,
   /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
   agentRetryMs: 5_000,
+  /** Deadlines of an actor belong to the trace of the change that set them for so long, ms: a Pod of a rolling update is ready by then. */
+  traceTimersMs: 300_000,
   /** Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once. */
   traceNotes: 10_000,
   /** Time that an effect may take if its type names no other, ms. */

@@ -81,12 +81,24 @@ export interface Cell {
   unreadable: string | null;
   /** Why the chart failed last; null once it took an event again. */
   error: string | null;
+  /** The span of its last step, and since when that trace goes on here; null where no traces are wanted. */
+  trace: { readonly context: TraceContext; readonly since: number } | null;
   /** Mail for it was turned away since the mailbox was full; it is read again from the stream. */
   overflowed: boolean;
 }
 
 export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | null = null, state = ''): Cell {
-  return { id, shard, packed, hot: null, state, unreadable: null, error: null, overflowed: false };
+  return {
+    id,
+    shard,
+    packed,
+    hot: null,
+    state,
+    unreadable: null,
+    error: null,
+    trace: null,
+    overflowed: false,
+  };
 }
 
 export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;

@@ -35,11 +35,9 @@ import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import { proveOwner } from './shard-store.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
-import { endStepSpan, startStepSpan, traced } from './step-span.ts';
+import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
 
-/** A cell that was idle for so long is packed. */
-const restAfterMs = 1_000;
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
@@ -136,7 +134,7 @@ export class Host {
 
   /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
   sweep(): void {
-    const before = this.#ports.clock.monotonic() - restAfterMs;
+    const before = this.#ports.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
       if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
@@ -214,7 +212,8 @@ export class Host {
     if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
     const hot = this.#wake(cell);
     const timer = hot?.record?.timers.find((one) => one.id === id && one.at === at);
-    if (hot && timer) this.#enqueue(cell, hot, { event: timer.event, cause: null, timer });
+    if (!hot || !timer) return;
+    this.#enqueue(cell, hot, { event: timer.event, cause: null, timer, trace: traceOfTimer(cell, at) });
   }
 
   #deliverOutcome(cell: Cell, item: MailboxItem): void {
@@ -354,7 +353,7 @@ export class Host {
     this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
-    endStepSpan(this.#ports, span, transition);
+    endStepSpan(this.#ports, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;
     metrics.transition(stepper.chart.name);

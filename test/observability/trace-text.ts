@@ -1,4 +1,5 @@
 /** One trace as text, for people and for docs/operating.md. */
+import { change as changed } from '../../src/cli/words.ts';
 import type { ReceivedSpan } from './otlp-receiver.ts';
 
 /** A tree, in the order of beginnings; times are milliseconds from the beginning of the trace. */
@@ -21,9 +22,8 @@ export function traceText(spans: readonly ReceivedSpan[]): string {
 
 function line({ name, start, end, attributes, replica }: ReceivedSpan, depth: number, began: number): string {
   const time = `${(start - began).toFixed(1).padStart(7)} ms ${`+${(end - start).toFixed(1)}`.padStart(7)}`;
-  const change = attributes['orrery.to']
-    ? `${attributes['orrery.from'] || '(new)'} → ${attributes['orrery.to']}`
-    : '';
+  const { 'orrery.from': from = '', 'orrery.to': to = '' } = attributes;
+  const change = to === '' || to === from ? '' : changed({ from: from || null, to });
   const about = [attributes['orrery.actor'] ?? attributes['messaging.destination.name'] ?? '', change];
   return `${time}  ${replica.padEnd(10)} ${'  '.repeat(depth)}${name}  ${about.filter(Boolean).join('  ')}`.trimEnd();
 }

@@ -117,7 +117,14 @@ function follow<T>(
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
-    options: { resourceVersion: from, timeoutSeconds, ...(namespace === undefined ? {} : { namespace }) },
+    options: {
+      resourceVersion: from,
+      timeoutSeconds,
+      ...(namespace === undefined ? {} : { namespace }),
+      onOpen: () => {
+        if (!signal.aborted) emit({ type: 'watch.opened', attempt });
+      },
+    },
     get resourceVersion() {
       return resourceVersion;
     },

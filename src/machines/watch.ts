@@ -1,7 +1,8 @@
 /**
  * `watch`: the life of one list/watch on the Kubernetes API, in the replica that mirrors the resource.
  *
- * Who sends: the runner of its two effects (`watch.page.listed`, `watch.advanced`, `watch.ended`, `watch.failed`) and the mirror
+ * Who sends: the runner of its two effects (`watch.page.listed`, `watch.opened`, `watch.advanced`, `watch.ended`,
+ * `watch.failed`) and the mirror
  * (`watch.relist`). The objects themselves go from the runner to the mirror and never through here.
  * What it promises:
  * - It never ends by itself, whatever the API server does; every wait has a deadline.
@@ -49,7 +50,7 @@ export interface WatchContext extends WatchInput {
   /** When an event or a bookmark was last seen (accurate to a second). */
   readonly lastEventAt: number | null;
   readonly openedAt: number | null;
-  /** From then on the server owes a sign of life: an answer to a list, the end of a stream. */
+  /** From then on the server owes a sign of life: an answer to a request, the end of a stream. */
   readonly dueAt: number | null;
   /** Since when it owes one, over attempts that failed without a word; null: it spoke last. */
   readonly silentSince: number | null;
@@ -66,6 +67,8 @@ export type PageListed = {
   readonly resourceVersion: string;
   readonly objects: number;
 };
+/** The server has accepted the watch. */
+export type WatchOpened = { readonly type: 'watch.opened'; readonly attempt: number };
 /** Events or a bookmark came. */
 export type WatchAdvanced = {
   readonly type: 'watch.advanced';
@@ -91,7 +94,7 @@ export type WatchFailed = {
 /** Command: list everything anew, since what is read from the objects has changed. */
 export type WatchRelist = { readonly type: 'watch.relist' };
 
-export type WatchEvent = PageListed | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
+export type WatchEvent = PageListed | WatchOpened | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
 
 /** Asks for one page. Outcome: watch.page.listed | watch.failed. */
 export interface WatchList {
@@ -99,7 +102,7 @@ export interface WatchList {
   readonly attempt: number;
   readonly page: string;
 }
-/** Opens the stream. Reports watch.advanced; outcome: watch.ended | watch.failed. */
+/** Opens the stream. Reports watch.opened and watch.advanced; outcome: watch.ended | watch.failed. */
 export interface WatchOpen {
   readonly type: 'watch.open';
   readonly attempt: number;
@@ -216,8 +219,12 @@ export const watchMachine = setup({
     oweList: assign(({ event }) => ({ dueAt: (event as Partial<Event>).at ?? null })),
     open: assign(({ event }) => {
       const streamSeconds = streamSecondsMin + Math.floor(streamSecondsSpread * event.random);
-      return { openedAt: event.at, streamSeconds, dueAt: event.at + streamSeconds * 1000 };
+      return { openedAt: event.at, streamSeconds, dueAt: event.at };
     }),
+    noteOpened: assign(({ context, event }) => ({
+      silentSince: null,
+      dueAt: event.at + context.streamSeconds * 1000,
+    })),
     notePage: assign(({ context, event }) =>
       event.type === 'watch.page.listed'
         ? { page: event.page, listed: context.listed + event.objects, silentSince: null }
@@ -241,6 +248,7 @@ export const watchMachine = setup({
             resourceVersion: args.event.resourceVersion,
             lastEventAt: args.event.at,
             silentSince: null,
+            dueAt: (args.context.openedAt ?? args.event.at) + args.context.streamSeconds * 1000,
             ...(lasted(args) ? { failures: 0 } : {}),
           }
         : {},
@@ -354,6 +362,7 @@ export const watchMachine = setup({
         },
       ],
       on: {
+        'watch.opened': { guard: 'isCurrent', actions: 'noteOpened' },
         'watch.advanced': { guard: 'isCurrent', actions: 'advance' },
         'watch.ended': [
           { guard: 'isUseful', actions: 'noteEnd', target: 'watching', reenter: true },

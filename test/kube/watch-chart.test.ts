@@ -59,8 +59,15 @@ function begin() {
       emit({ type: 'watch.advanced', attempt: effect.attempt, resourceVersion });
       await settle();
     },
+    /** The server accepts the stream. */
+    async open() {
+      const { effect, emit } = latest();
+      emit({ type: 'watch.opened', attempt: effect.attempt });
+      await settle();
+    },
     async reach(state: 'watching') {
       await this.answer(page('', '100'));
+      await this.open();
       expect(actor.state()).toBe(state);
     },
   };
@@ -309,21 +316,36 @@ test('a quiet resource is not silent: the server ends each stream when it was as
     await watch.clock.advance(lasts);
     expect(silence(watch)).toBe(null);
     await watch.answer(ended('100'));
+    await watch.open();
   }
 });
 
-test('a stream that does not end when it should is silent, and stays so over attempts that hear nothing either', async () => {
+test('a stream that does not end when it should is silent, and stays so over attempts that nobody answers', async () => {
   const watch = begin();
   await watch.reach('watching');
-  await watch.clock.advance(45_000);
+  await watch.clock.advance(46_000);
   const before = silence(watch) ?? Number.NaN;
-  expect(before).toBeGreaterThanOrEqual(0);
-  await watch.clock.advance(15_000);
+  expect(before).toBeGreaterThanOrEqual(1);
   await watch.answer(failed('KUBE_UNREACHABLE'));
-  expect(silence(watch)).toBe(before + 15);
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    // The pause before an attempt is jittered; 60 s later it has been under way for 25 s at least.
+    await watch.clock.advance(60_000);
+    expect(watch.latest().effect.type).toBe('watch.open');
+    await watch.answer(failed('KUBE_UNREACHABLE'));
+    expect(silence(watch)).toBe(before + attempt * 60);
+  }
   await watch.clock.advance(60_000);
+  await watch.open();
+  expect(silence(watch)).toBe(null);
+});
+
+test('a server that never answers the request for a stream is silent from the request on', async () => {
+  const watch = begin();
+  await watch.answer(page('', '100'));
+  await watch.clock.advance(25_000);
+  expect(silence(watch)).toBe(25);
   await watch.answer(failed('KUBE_UNREACHABLE'));
-  expect(silence(watch)).toBe(before + 75);
+  expect(silence(watch)).toBe(25);
 });
 
 test('whatever the server says ends the silence', async () => {
@@ -339,10 +361,13 @@ test('whatever the server says ends the silence', async () => {
 test('a connection that is refused is an answer, as long as it goes on', async () => {
   const watch = begin();
   await watch.reach('watching');
-  for (let attempt = 0; attempt < 20; attempt += 1) {
-    await watch.answer(failed('KUBE_UNREACHABLE'));
-    await watch.clock.advance(31_000);
+  let refused = 0;
+  for (let step = 0; step < 2_400; step += 1) {
+    const { attempt } = watch.latest().effect;
+    if (attempt > refused) await watch.answer(failed('KUBE_UNREACHABLE'));
+    refused = attempt;
+    await watch.clock.advance(250);
     expect(silence(watch)).toBe(null);
-    await watch.clock.advance(0);
   }
+  expect(refused).toBeGreaterThan(20);
 });

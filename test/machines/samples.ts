@@ -132,6 +132,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'watch.page.listed', attempt: 1, page: '', resourceVersion: '7', objects: 3 },
       { type: 'watch.page.listed', attempt: 1, page: 'next', resourceVersion: '7', objects: 3 },
       { type: 'watch.page.listed', attempt: 2, page: '', resourceVersion: '8', objects: 3 },
+      { type: 'watch.opened', attempt: 2 },
       { type: 'watch.advanced', attempt: 2, resourceVersion: '9' },
       { type: 'watch.ended', attempt: 2, resourceVersion: '9' },
       watchFailed(1, 'KUBE_UNREACHABLE', null),

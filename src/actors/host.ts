@@ -38,7 +38,6 @@ import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
 
-
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
   readonly #ports: HostPorts;

@@ -22,7 +22,17 @@ import type { AgentConfig } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 import type { NewProgram } from './terminal.ts';
 
-const leanFlags = ['--lite-mode', '--single-threaded', '--max-semi-space-size=1'];
+/**
+ * No compilers, no threads for them, a small young heap; Node's own start from its files instead of a picture of memory, of which it would
+ * keep all; and the right to collect garbage when there is nothing else to do (agent-main.ts).
+ */
+const leanFlags = [
+  '--lite-mode',
+  '--single-threaded',
+  '--max-semi-space-size=1',
+  '--no-node-snapshot',
+  '--expose-gc',
+];
 
 /** The process that runs this agent and nothing else; null where its files cannot be written. */
 export function agentProcess(config: AgentConfig): NewProgram | null {

@@ -8,7 +8,7 @@
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Bus } from '../src/bus/bus.ts';
@@ -86,6 +86,12 @@ function lastUpdated(url: string): Promise<string> {
   });
 }
 
+/** Steps of proxiers that the replica has saved. */
+async function stepsOf(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^orrery_transitions_total\{kind="proxier"\} (\d+)/m.exec(text)?.[1] ?? 0);
+}
+
 /** From the sending of an update until an answer shows it; a node of its own, that nobody else reports for. */
 async function sample(bus: Bus, url: string, n: number): Promise<number> {
   const path = `${url}/proxiers/probe-${n % 20}/livez`;
@@ -135,6 +141,7 @@ const loading = load(bus, state);
 // The first period brings the actors into being.
 await sleep(clock, periodMs);
 const [before, sentBefore, natsBefore] = [useOf(pid), state.sent, useOf(nats.pid)];
+const stepsBefore = await stepsOf(replica.url);
 const began = clock.monotonic();
 const times: number[] = [];
 for (let n = 0; clock.monotonic() - began < seconds * 1000; n++) {
@@ -142,12 +149,14 @@ for (let n = 0; clock.monotonic() - began < seconds * 1000; n++) {
   await sleep(clock, 20);
 }
 const took = (clock.monotonic() - began) / 1000;
-const after = useOf(pid);
+const [after, steps] = [useOf(pid), (await stepsOf(replica.url)) - stepsBefore];
 state.isOver = true;
 await loading;
 
 row(`nodes × families, one message each ${values.period} s`, `${nodes} × ${families.length}`);
 row('messages', `${Math.round((state.sent - sentBefore) / took)}/s, not stored: ${state.failed}`);
+row('steps saved', `${Math.round(steps / took)}/s`);
+row('load of the machine, one minute', loadavg()[0]?.toFixed(1) ?? '');
 row('replica: CPU', `${(((after.cpu - before.cpu) / took) * 100).toFixed(0)} % of one core`);
 row(
   'nats-server: CPU',

@@ -168,6 +168,7 @@ function sink(): Bus {
     request: never,
     requestMany: never,
     append: async () => ({ sequence: ++sequence, duplicate: false }),
+    appendAll: never,
     follow: never,
     last: async () => undefined,
     lastOfMany: async () => new Map(),

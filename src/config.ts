@@ -140,7 +140,11 @@ export const runFlags = {
     description: 'copies of each stream: 3 needs a NATS cluster',
     default: '1',
   }),
-  bundle: flag(anyText, { placeholder: 'DIR', description: 'release-gated manifests', defaultText: 'none' }),
+  bundle: flag(anyText, {
+    placeholder: 'DIR',
+    description: 'release-gated manifests (docs/releases.md)',
+    defaultText: 'none',
+  }),
   'proxier-health-timeout': flag(wholeNumber(1, 86_400), {
     placeholder: 'SECONDS',
     description: 'how long a change may wait in a service proxy before its node counts as unhealthy',

@@ -82,6 +82,14 @@ export const limits = {
   worldTombstoneSeconds: 3_600,
   /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause. */
   worldRetryMaxMs: 5_000,
+  /** An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any more: ten times a slow echo. */
+  sliceEchoMs: 30_000,
+  /** Slices that are remembered as gone, against late answers to own writes. */
+  slicesBuried: 1_000,
+  /** Writes to the slices of one Service at the same time: fills the way to the API server, and leaves it to others. */
+  sliceWritesAtOnce: 16,
+  /** A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and tries again. */
+  sliceRereads: 5,
   /** Calls of one sampling round at the same time: a few (readiness specification), so that one Service never holds many of the 64. */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */
@@ -140,6 +148,16 @@ export const limits = {
   devKeepAliveMs: 120_000,
   /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
   devControllerBatch: 256,
+  /** One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server that is slow. */
+  releaseRoundMs: 300_000,
+  /** Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred take under two seconds. */
+  releaseAppliesInFlight: 4,
+  /** Errors of one round that are kept in words; the others are counted. */
+  releaseErrors: 5,
+  /** Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in time. */
+  bundleObjects: 2_000,
+  /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
+  bundleFileBytes: 16 * 1024 * 1024,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */
@@ -150,3 +168,6 @@ export const limits = {
 
 /** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
 export const shardCount = 64;
+
+/** Where releases live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
+export const releaseShard = shardCount;

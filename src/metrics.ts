@@ -44,6 +44,27 @@ export const metricTable = {
     ['subject', 'endpoint', 'code'],
     'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
   ],
+  orrery_endpointslice_writes_total: [
+    'counter',
+    ['operation'],
+    'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
+  ],
+  orrery_endpoints_stuck_total: [
+    'counter',
+    [],
+    'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
+  ],
+  orrery_release_rounds_total: [
+    'counter',
+    ['outcome'],
+    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+  ],
+  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
+  orrery_release_blocked: [
+    'gauge',
+    [],
+    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+  ],
   orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
 } as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
 
@@ -61,6 +82,8 @@ export interface GaugeSource {
   isConnected(): boolean;
   /** Since the process began. */
   disconnects(): number;
+  /** Whether this replica must not serve. */
+  isBlocked?(): boolean;
 }
 
 export interface Metrics {
@@ -74,6 +97,11 @@ export interface Metrics {
   shardMove(): void;
   healthAnswer(subject: 'replica' | 'proxier', endpoint: 'healthz' | 'livez', code: number): void;
   podGateWait(seconds: number): void;
+  /** @param operation create, update or delete */
+  sliceWrite(operation: string): void;
+  endpointsStuck(): void;
+  releaseRound(outcome: 'done' | 'failed'): void;
+  releaseLeads(isLeader: boolean): void;
   /** Where the gauges come from; a second call replaces the first. */
   observe(source: GaugeSource): void;
   /** The text that Prometheus reads. */
@@ -103,6 +131,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
   const healthAnswers = counter('orrery_health_answers_total');
+  const sliceWrites = counter('orrery_endpointslice_writes_total');
+  const stuck = counter('orrery_endpoints_stuck_total');
+  const rounds = counter('orrery_release_rounds_total');
+  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
   const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
   return {
     transition: (kind) => transitions.inc({ kind }),
@@ -114,6 +146,10 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     shardMove: () => moves.inc(),
     healthAnswer: (subject, endpoint, code) => healthAnswers.inc({ subject, endpoint, code: String(code) }),
     podGateWait: (seconds) => gateWaits.observe(seconds),
+    sliceWrite: (operation) => sliceWrites.inc({ operation }),
+    endpointsStuck: () => stuck.inc(),
+    releaseRound: (outcome) => rounds.inc({ outcome }),
+    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
     observe: (next) => {
       source = next;
     },
@@ -159,6 +195,13 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       this.inc(source()?.disconnects() ?? 0);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_release_blocked'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isBlocked?.() ? 1 : 0);
     },
   });
   new Gauge({

@@ -6,6 +6,7 @@
 import { everybodyMay } from './access.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
@@ -34,6 +35,7 @@ import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
+import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
 import { isTracingWanted, type Tracing } from './tracing.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
@@ -53,6 +55,7 @@ const handOverMs = 4_000;
  * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
+  const bundle = readBundle(config.bundle);
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);
   const metrics = createMetrics({ processMetrics: true });
@@ -72,36 +75,22 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: systemClock,
     node: config.node,
   });
-  const engine = createEngine(config, { bus, subjects, kube, log, metrics, health, tracing });
-  const watchParts: WatchParts = {
-    ...basics,
-    bus,
-    subjects,
-    kube,
-    log,
-    world: engine.world,
-    namespaces: config.namespaces,
-    gateStatus: new GateStatusKeeper({
-      kube,
-      log,
-      clock: systemClock,
-      world: engine.world,
-      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
-      warn: warnAboutGate(kube, config.replica),
-    }),
-    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-    tracing,
-    onMirror: (mirror) => void mirrors.push(mirror),
-  };
-  metrics.observe(gauges(engine, bus, health));
+  const connections = { bus, subjects, kube, log, metrics, health, tracing };
+  const { engine, release } = createParts(config, connections, bundle);
+  const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
+  metrics.observe({ ...gauges(engine, bus, health), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, bus, subjects, kube, metrics, health });
+  const http = await startHttpOf(config, { engine, release, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
+  const watches = constantWatches(watchParts, () => engine.ownership);
+  const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop)]);
   if (stop.aborted) starting.catch(() => {});
-  else followGroupKinds(watchParts, engine.ownership);
+  else {
+    followGroupKinds(watchParts, engine.ownership);
+    release.desk.started();
+  }
   const control = serveControl({
     engine,
     bus,
@@ -110,7 +99,50 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, control, http, bus, kube, log, health, tracing }) };
+  return { http: http.address, ended: end(stop, { engine, release, control, http, ...connections }) };
+}
+
+/** What the watches are made of; `mirrors` is told of each. */
+function watchPartsOf(
+  { namespaces, replica }: RunConfig,
+  parts: Connections & { readonly engine: Engine; readonly mirrors: Mirror[] },
+): WatchParts {
+  const { bus, subjects, kube, log, engine, metrics, tracing, mirrors } = parts;
+  return {
+    ...basics,
+    bus,
+    subjects,
+    kube,
+    log,
+    world: engine.world,
+    namespaces,
+    gateStatus: new GateStatusKeeper({
+      kube,
+      log,
+      clock: systemClock,
+      world: engine.world,
+      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
+      warn: warnAboutGate(kube, replica),
+    }),
+    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+    tracing,
+    onMirror: (mirror) => void mirrors.push(mirror),
+  };
+}
+
+/** The engine, and its part in releases: each asks the other. */
+function createParts(config: RunConfig, connections: Connections, bundle: Bundle | null) {
+  const incarnation = systemRandom.id();
+  const release = createRelease({
+    ...basics,
+    ...connections,
+    ...{ bundle, incarnation },
+    replica: config.replica,
+    release: config.release,
+    engine: () => engine,
+  });
+  const engine: Engine = createEngine(config, connections, release, incarnation);
+  return { engine, release };
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -146,26 +178,35 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 function createEngine(
   config: RunConfig,
   { bus, subjects, kube, log, metrics, health, tracing }: Connections,
+  release: ReplicaRelease,
+  incarnation: string,
 ): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const slices = {
+    scene: () => engine.endpoints.index,
+    endpointsPerSlice: config.endpointsPerSlice,
+    onWrite: metrics.sliceWrite,
+  };
   const runners = effectRunners({
     ...basics,
-    bus,
-    subjects,
-    kube,
-    limiter,
+    ...{ bus, subjects, kube, limiter, log },
     replica: config.replica,
+    slices,
+    releaseWork: release.workUnder,
+    onReleaseRound: (failed) => metrics.releaseRound(failed === 0 ? 'done' : 'failed'),
     ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
   });
-  return new Engine({
+  const engine: Engine = new Engine({
     ...basics,
     bus,
     subjects,
     log,
     metrics,
     replica: config.replica,
-    release: config.release,
+    incarnation,
+    release: release.release,
+    isServing: () => release.desk.blocked === null,
     clusterDomain: () => domain.current(),
     proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
     isFit: () => health.isFit(),
@@ -173,8 +214,17 @@ function createEngine(
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
-    onStep: (transition, context) => observeGateWait(metrics, transition, context),
+    onStep: (transition, context) => {
+      observeGateWait(metrics, transition, context);
+      observeStuck(metrics, transition);
+    },
   });
+  return engine;
+}
+
+function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
+  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
 }
 
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
@@ -221,14 +271,22 @@ function gauges(engine: Engine, bus: Bus, health: Pipelines) {
 
 function startHttpOf(
   config: RunConfig,
-  { engine, bus, subjects, kube, metrics, health }: Omit<Connections, 'log'> & { readonly engine: Engine },
+  {
+    engine,
+    release,
+    bus,
+    subjects,
+    kube,
+    metrics,
+    health,
+  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
 ): Promise<HttpServer> {
   const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     control: createControl({ bus, subjects }),
-    readiness: () => readinessOf(bus, engine, health),
+    readiness: () => readinessOf(bus, engine, release, health),
     health: () => health.picture(),
     proxierTimeoutMs: config.proxierHealthTimeoutMs,
     countHealth: metrics.healthAnswer,
@@ -259,8 +317,9 @@ function warnAboutGate(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine, health: Pipelines): Readiness {
+function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease, health: Pipelines): Readiness {
   const reasons: string[] = health.complaints();
+  if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
   if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
@@ -281,6 +340,7 @@ async function end(
   stop: AbortSignal,
   parts: {
     readonly engine: Engine;
+    readonly release: ReplicaRelease;
     readonly control: { stop(): void };
     readonly http: HttpServer;
     readonly bus: Bus;
@@ -293,6 +353,7 @@ async function end(
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
+  await parts.release.desk.stop();
   parts.control.stop();
   parts.health.stop();
   await parts.http.close();

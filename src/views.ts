@@ -44,6 +44,8 @@ export interface ActorView extends ActorSummary {
   /** Descriptions of the active states, outermost first (from the chart). */
   readonly meaning: ReadonlyArray<{ readonly state: string; readonly description: string }>;
   readonly fence: number;
+  /** What a person should know beside the state, in lines; absent where the chart has nothing to add. */
+  readonly notes?: readonly string[];
   readonly context: unknown;
   readonly timers: ReadonlyArray<{ readonly event: string; readonly at: number }>;
   /** Effects that were saved and have no outcome yet. */

@@ -49,7 +49,9 @@ interface NamedKind {
 /** Kinds that every cluster has, and our own that nothing works without. */
 const constantKinds = [routeGates, pods, services, endpointSlices, nodes];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
-const optionalKinds: readonly NamedKind[] = [];
+const optionalKinds: readonly NamedKind[] = [
+  { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' },
+];
 
 /** Holdings of the kinds that are always watched. */
 export function constantWatches(parts: WatchParts, ownership: () => Ownership): HoldingSpec[] {

@@ -41,6 +41,10 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
   proxier: proxierEvents,
+  workload: { 'workload.recheck': v.object({ type: v.literal('workload.recheck') }) },
+  release: {
+    'release.reconcile': v.object({ type: v.literal('release.reconcile') }),
+  },
 };
 
 /** Event types that an actor of the kind takes from outside. */

@@ -8,12 +8,11 @@ import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import { headerOf, readMessage } from '../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
-import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
-import { limits, shardCount } from '../limits.ts';
+import { limits, releaseShard, shardCount } from '../limits.ts';
 import { traceHeader } from '../tracing.ts';
 import type {
   ActorSummary,
@@ -27,6 +26,7 @@ import type {
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
 import type { Engine } from './engine.ts';
+import { holdingName, homeOf, releaseHolding } from './shard-run.ts';
 import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
@@ -197,12 +197,15 @@ class Control {
 
   peerShards(): Uint8Array {
     const views: ShardView[] = [];
+    const shards: number[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
+      shards.push(run.shard);
       const actors = [...run.cells.values()].filter((cell) => cell.state !== '').length;
+      if (run.shard === releaseShard) continue;
       views.push({ shard: run.shard, owner: this.#replica, fence: run.fence, state: run.phase, actors });
     }
-    return encodeJson({ shards: views.map(({ shard }) => shard), views });
+    return encodeJson({ shards, views });
   }
 
   /** Asks every replica and waits until all shards are spoken for, or a moment. */
@@ -210,18 +213,30 @@ class Control {
     const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
     const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
       timeoutMs: limits.requestTimeoutMs / 2,
-      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= shardCount,
+      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= this.#ownedMax(),
     });
     return read(answers);
   }
 
+  /** Shards that somebody may speak for: releases have one more, if any replica leads. */
+  #ownedMax(): number {
+    const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
+    return releases?.owner == null ? shardCount : shardCount + 1;
+  }
+
   /** Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in vain. */
   #unlessUnowned(id: ActorId): undefined {
-    const shard = shardOf(id);
-    const view = this.#engine.ownership.views().find(({ name }) => name === `shard/${shard}`);
+    const shard = homeOf(id);
+    const view = this.#engine.ownership.views().find(({ name }) => name === holdingName(shard));
     const live = this.#engine.directory.live();
     const isOwned = view?.owner != null && (live === null || live.has(view.owner));
     if (isOwned) return undefined;
+    if (shard === releaseShard) {
+      throw new OrreryError(
+        'NOT_OWNER',
+        `no replica leads ${id}: only one of the newest release may, with a bundle`,
+      );
+    }
     throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
   }
 }

@@ -18,6 +18,8 @@ export interface Beat {
   readonly release: string;
   /** It is ending: its holdings go to others. */
   readonly leaving: boolean;
+  /** false: what is written in the cluster does not suit it, and it takes no shards. */
+  readonly serving: boolean;
   readonly shards: readonly number[];
   readonly actors: number;
   readonly stepsPerSecond: number;
@@ -84,7 +86,7 @@ export function startDirectory(options: {
     const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
     members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
     if (isNew && heard.replica !== replica) beat();
-    if (isNew || known.leaving !== heard.leaving) onChange();
+    if (isNew || known.leaving !== heard.leaving || known.serving !== heard.serving) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
@@ -127,6 +129,8 @@ function readBeat(message: BusMessage): Beat | null {
       incarnation: beat.incarnation,
       release: String(beat.release ?? ''),
       leaving: beat.leaving === true,
+      // Replicas of earlier releases say nothing of it.
+      serving: beat.serving !== false,
       shards: Array.isArray(beat.shards) ? beat.shards : [],
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),

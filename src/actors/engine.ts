@@ -6,6 +6,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { asError } from '../errors.ts';
+import { releaseShard } from '../limits.ts';
 import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
@@ -16,6 +17,7 @@ import type { Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
@@ -35,12 +37,16 @@ export interface EngineOptions {
   readonly log: HostLog;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
+  /** Differs from start to start; made up if absent. */
+  readonly incarnation?: string;
   readonly release: string;
   readonly clusterDomain: () => string;
   /** `--proxier-health-timeout`, ms; absent: the machine's own default. */
   readonly proxierHealthTimeoutMs?: number;
   /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
   readonly isFit?: () => boolean;
+  /** Whether this replica may serve; default: always. `servingChanged` is called when the answer changes. */
+  readonly isServing?: () => boolean;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
@@ -57,6 +63,7 @@ const acquaintanceMs = 200;
 export class Engine {
   readonly world: World;
   readonly routes: RoutesJoin;
+  readonly endpoints: EndpointsJoin;
   readonly router: Router;
   readonly host: Host;
   readonly shards: Shards;
@@ -78,13 +85,10 @@ export class Engine {
     this.ports = hostPorts(options);
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.router = createRouter(this.world, [
-      this.routes,
-      createProxierJoin({
-        world: this.world,
-        timeoutMs: options.proxierHealthTimeoutMs ?? defaultTimeoutMs,
-      }),
-    ]);
+    this.endpoints = createEndpointsJoin({ world: this.world, clock });
+    const timeoutMs = options.proxierHealthTimeoutMs ?? defaultTimeoutMs;
+    const proxiers = createProxierJoin({ world: this.world, timeoutMs });
+    this.router = createRouter(this.world, [this.routes, this.endpoints, proxiers]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,
@@ -93,6 +97,7 @@ export class Engine {
       log,
       replica: options.replica,
       directory: () => this.directory,
+      isServing: () => this.#isServing,
       fences: [
         { stream: 'state', subject: subjects.fenceAll },
         { stream: 'world', subject: subjects.worldFenceAll },
@@ -128,6 +133,16 @@ export class Engine {
     return this.#directory?.live() != null;
   }
 
+  get #isServing(): boolean {
+    return this.#options.isServing?.() ?? true;
+  }
+
+  /** Whether it may serve has changed: what it must not keep is handed over, what it may take again is claimed. */
+  servingChanged(): void {
+    this.#directory?.beat();
+    this.ownership.plan();
+  }
+
   get stepsPerSecond(): number {
     return this.#stepsPerSecond;
   }
@@ -140,7 +155,7 @@ export class Engine {
       subjects,
       clock,
       replica,
-      incarnation: random.id(),
+      incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
       onChange: () => this.ownership.plan(),
     });
@@ -194,13 +209,14 @@ export class Engine {
     let actors = 0;
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
-      shards.push(run.shard);
+      if (run.shard !== releaseShard) shards.push(run.shard);
       actors += run.cells.size - run.ended.length;
     }
     const { release } = this.#options;
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
+      serving: this.#isServing,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,

@@ -15,7 +15,7 @@ import type { MailboxItem, Taken } from './cell.ts';
 import { bury } from './dead-letters.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
-import { begin, position, type ShardRun } from './shard-run.ts';
+import { begin, homeOf, position, type ShardRun } from './shard-run.ts';
 
 type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit' | 'tracing'>;
 
@@ -56,6 +56,9 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
   try {
     if (!parsed) {
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
+    }
+    if (homeOf(parsed.id) !== run.shard) {
+      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', 'a release takes no mail; it is asked over rpc.send');
     }
     const { event, id: messageId, cause } = readMessage(message);
     const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event, {

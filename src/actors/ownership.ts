@@ -38,6 +38,11 @@ export interface HoldingSpec {
   readonly name: string;
   readonly stream: StreamName;
   readonly fenceSubject: string;
+  /**
+   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve. Present: any that may, so that
+   * whoever claims first has it, until it may not any more.
+   */
+  readonly mayHold?: () => boolean;
   readonly work: Work;
 }
 
@@ -67,6 +72,8 @@ export interface OwnershipOptions {
   readonly log: HostLog;
   readonly replica: string;
   readonly directory: () => Directory;
+  /** Whether this replica may take part in the work at all; false: it gives back everything but what says otherwise itself. */
+  readonly isServing: () => boolean;
   /** Streams and subjects on which fences stand. */
   readonly fences: ReadonlyArray<{ readonly stream: StreamName; readonly subject: string }>;
   readonly onMove?: (name: string) => void;
@@ -191,7 +198,7 @@ export class Ownership {
     if (!this.#planning) return;
     const live = this.#options.directory().live();
     if (live === null) return;
-    const candidates = [...live.keys()];
+    const candidates = [...live].flatMap(([replica, { serving }]) => (serving ? [replica] : []));
     let moves = this.#movesInWork();
     for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
@@ -200,12 +207,14 @@ export class Ownership {
         else chart.send({ type: 'holding.withdrawn' });
         continue;
       }
-      const wanted = this.#stopping ? null : wantedOwner(spec.name, candidates);
+      const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
       const isMine = wanted === this.#options.replica;
       if (state === 'unowned') {
         // What the last claim was lost to is still to come: to claim again before would be to lose again.
         if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
+      } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
+        chart.send({ type: 'holding.withdrawn' });
       } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#options.clock.monotonic() - heir.firstHeard >= provenAfterMs;
@@ -249,8 +258,19 @@ export class Ownership {
     return moves;
   }
 
+  #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
+    const { replica } = this.#options;
+    if (mayHold !== undefined) return mayHold() ? replica : null;
+    return wantedOwner(name, candidates);
+  }
+
+  /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */
+  #mayKeep({ mayHold }: HoldingSpec): boolean {
+    return mayHold === undefined ? this.#options.isServing() : mayHold();
+  }
+
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
-    if (this.#stopping) return false;
+    if (this.#stopping || !this.#mayKeep(spec)) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
     // Our own claim, of which the answer was lost: take it up again, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#options.replica) return true;

@@ -2,9 +2,21 @@
  * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under that fence.
  */
 import type { Following } from '../bus/bus.ts';
+import { shardOf } from '../bus/shard.ts';
 import type { ActorId } from '../ids.ts';
+import { releaseShard } from '../limits.ts';
 import type { Cell } from './cell.ts';
 import type { Letter } from './mail.ts';
+
+/** The shard in which an actor lives: releases have one of their own, whose owner must be a replica that may lead. */
+export function homeOf(id: ActorId): number {
+  return id.startsWith('release/') ? releaseShard : shardOf(id);
+}
+
+/** The holding of the shard of releases. */
+export const releaseHolding = 'release';
+
+export const holdingName = (shard: number) => (shard === releaseShard ? releaseHolding : `shard/${shard}`);
 
 export interface ShardRun {
   readonly shard: number;

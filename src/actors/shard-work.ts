@@ -9,14 +9,14 @@ import { shardOf } from '../bus/shard.ts';
 import { sleep } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { type ActorId, parseActorId } from '../ids.ts';
-import { shardCount } from '../limits.ts';
+import { releaseShard, shardCount } from '../limits.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { followMail, rereadMail } from './mail.ts';
 import type { HoldingSpec, Work } from './ownership.ts';
 import type { Router } from './router.ts';
 import { createSaver, type Saver } from './saver.ts';
-import { createShardRun, mailToPurge, type ShardRun } from './shard-run.ts';
+import { createShardRun, holdingName, homeOf, mailToPurge, type ShardRun } from './shard-run.ts';
 import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 import type { TraceNotes } from './trace-notes.ts';
@@ -25,6 +25,8 @@ import type { World } from './world.ts';
 export interface Shards {
   /** The 64 holdings, for ownership. */
   holdings(): HoldingSpec[];
+  /** What the owner of releases does, for its holding. */
+  releaseWork(): Work;
   /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
@@ -99,10 +101,13 @@ export function createShards(options: {
     clock: ports.clock,
     tellAll,
     tell: (id) => {
-      const run = runs.get(shardOf(id));
+      const run = runs.get(homeOf(id));
       if (run?.phase === 'active') tell(run, id);
     },
   });
+
+  const workOf = (shard: number) =>
+    shardWork({ ports, host, world, saver, runs, shard, tellAll: telling.tellAll });
 
   return {
     holdings: () =>
@@ -110,9 +115,10 @@ export function createShards(options: {
         name: holdingName(shard),
         stream: 'state' as const,
         fenceSubject: ports.subjects.fence(shard),
-        work: shardWork({ ports, host, world, saver, runs, shard, tellAll: telling.tellAll }),
+        work: workOf(shard),
       })),
-    runOf: (id) => runs.get(shardOf(id)) ?? null,
+    releaseWork: () => workOf(releaseShard),
+    runOf: (id) => runs.get(homeOf(id)) ?? null,
     open: () => runs.values(),
     observe: telling.tell,
     async checkpoint() {
@@ -128,8 +134,6 @@ function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
   if (known) known.push(id);
   else map.set(shard, [id]);
 }
-
-const holdingName = (shard: number) => `shard/${shard}`;
 
 interface WorkParts {
   readonly ports: HostPorts;

@@ -59,6 +59,7 @@ export async function viewOf(
     machineVersion: record?.version ?? chart?.version ?? 0,
     meaning: record && parts.stepper ? meaningOf(parts.stepper, record) : [],
     fence: cell.shard.fence,
+    ...(record && chart?.explain ? { notes: chart.explain(record.snapshot.context) } : {}),
     context: record?.snapshot.context ?? null,
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),

@@ -13,6 +13,8 @@
  *   was not sent rejects with BUS_UNREACHABLE.
  * - B5 `follow` delivers in the order of the stream, without a gap, also over reconnects; it never gives up.
  * - B6 Two appends with one `msgId` within the stream's duplicate window are stored once.
+ * - B7 `appendAll` stores all its messages, one right after the other, or none; each may have a guard of its own, on a subject that
+ *   no other message of the batch is stored under before it.
  */
 
 export type Headers = Readonly<Record<string, string>>;
@@ -54,6 +56,12 @@ export interface AppendOptions {
   /** The message removes itself after so many seconds (streams with per-message TTL only). */
   readonly ttlSeconds?: number;
   readonly timeoutMs?: number;
+}
+
+/** One message of a batch. */
+export interface BatchMessage extends Pick<AppendOptions, 'headers' | 'guard' | 'ttlSeconds'> {
+  readonly subject: string;
+  readonly data: Uint8Array;
 }
 
 export interface Appended {
@@ -147,6 +155,11 @@ export interface Bus {
 
   /** Stores a message in the stream that holds `subject` (B2–B4, B6). @throws OrreryError BUS_CONFLICT | BUS_UNKNOWN_OUTCOME | BUS_UNREACHABLE | BUS_REFUSED */
   append(subject: string, data: Uint8Array, options?: AppendOptions): Promise<Appended>;
+  /**
+   * Stores several messages of one stream that takes batches at once, or none (B7, and B2–B4 as `append`).
+   * @returns the sequence of the last of them
+   */
+  appendAll(messages: readonly BatchMessage[], options?: { readonly timeoutMs?: number }): Promise<Appended>;
   /**
    * Resolves once the stream's place to begin at is fixed; while the bus is away it waits and keeps trying. The first
    * messages may be delivered before that.

@@ -97,6 +97,7 @@ function streamConfig(definition: StreamDefinition, replicas: number) {
     duplicate_window: definition.duplicateWindowMs * nanosPerMs,
     allow_direct: true,
     allow_msg_ttl: definition.messageTtl,
+    ...(definition.batches ? { allow_atomic: true } : {}),
     metadata: { [shardsKey]: String(definition.shards) },
   };
 }

@@ -5,7 +5,15 @@ import type { Clock, Timer } from '../clock.ts';
 import { asError, type OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Log } from '../log-port.ts';
-import type { Appended, AppendOptions, Bus, BusMessage, StoredMessage, Subscription } from './bus.ts';
+import type {
+  Appended,
+  AppendOptions,
+  BatchMessage,
+  Bus,
+  BusMessage,
+  StoredMessage,
+  Subscription,
+} from './bus.ts';
 import { refused, unknownOutcome, unreachable } from './bus-errors.ts';
 import type { AppendFate, CoreFate, MemoryFaults } from './memory-faults.ts';
 import { memoryFollow } from './memory-follow.ts';
@@ -70,6 +78,7 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
     request: requests.one,
     requestMany: requests.many,
     append: (subject, data, options = {}) => calls.append(subject, data, options),
+    appendAll: (messages, options = {}) => calls.appendAll(messages, options),
     follow: memoryFollow(parts),
     last: (stream, subject) => read(() => server.stream(stream).last(subject)),
     lastOfMany: (stream, subjects) => read(() => lastOfMany(server.stream(stream), subjects)),
@@ -198,21 +207,40 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
       } else link.toServer(atServer, onLost);
     });
 
-  const append = (subject: string, data: Uint8Array, options: AppendOptions): Promise<Appended> => {
+  /** @param subject the one whose stream stores it, and that faults are asked about */
+  const store = (
+    subject: string,
+    timeoutMs: number,
+    run: (stream: MemoryStream) => Appended,
+  ): Promise<Appended> => {
     const fate = faults.onAppend?.(subject);
-    const run = (): Appended => {
-      checkSendable(data, options.headers);
+    const atServer = (): Appended => {
       if (fate === 'refuse') throw refused('a fault of the simulation');
-      // As on the wire: a stream is one of those who hear what is sent, whatever it makes of it.
-      server.route({ subject, data, headers: options.headers ?? {}, reply: '' });
       const stream = server.streamOf(subject);
       if (!stream) throw unknownOutcome(`no stream takes ${subject}`);
-      return stream.append(subject, data, options);
+      return run(stream);
     };
-    const timeoutMs = options.timeoutMs ?? limits.appendTimeoutMs;
-    return call(run, { timeoutMs, lost: unknownOutcome, ...(fate === undefined ? {} : { fate }) });
+    return call(atServer, { timeoutMs, lost: unknownOutcome, ...(fate === undefined ? {} : { fate }) });
   };
-  return { call, append };
+  /** As on the wire: a stream is one of those who hear what is sent, whatever it makes of it. */
+  const tell = ({ subject, data, headers = {} }: Pick<BatchMessage, 'subject' | 'data' | 'headers'>) =>
+    void server.route({ subject, data, headers, reply: '' });
+  const append = (subject: string, data: Uint8Array, options: AppendOptions): Promise<Appended> =>
+    store(subject, options.timeoutMs ?? limits.appendTimeoutMs, (stream) => {
+      checkSendable(data, options.headers);
+      tell({ subject, data, ...options });
+      return stream.append(subject, data, options);
+    });
+  const appendAll = (
+    messages: readonly BatchMessage[],
+    { timeoutMs = limits.appendTimeoutMs }: { readonly timeoutMs?: number },
+  ): Promise<Appended> =>
+    store(messages.at(-1)?.subject ?? '', timeoutMs, (stream) => {
+      for (const { data, headers } of messages) checkSendable(data, headers);
+      messages.forEach(tell);
+      return stream.appendAll(messages);
+    });
+  return { call, append, appendAll };
 }
 
 type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error };

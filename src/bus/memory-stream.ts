@@ -5,7 +5,7 @@
  * Everything happens at once and in the order of the calls, as at the leader of a stream.
  */
 import type { Clock } from '../clock.ts';
-import type { Appended, AppendOptions, Guard, StoredMessage } from './bus.ts';
+import type { Appended, AppendOptions, BatchMessage, Guard, StoredMessage } from './bus.ts';
 import { conflict, refused, unknownOutcome } from './bus-errors.ts';
 import { msgIdHeader } from './envelope.ts';
 import { partition } from './shard.ts';
@@ -18,6 +18,8 @@ export interface MemoryStream {
   takes(subject: string): boolean;
   /** @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
   append(subject: string, data: Uint8Array, options: AppendOptions): Appended;
+  /** All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
+  appendAll(messages: readonly BatchMessage[]): Appended;
   last(subject: string): StoredMessage | undefined;
   lastSequence(): number;
   /** What matches from a sequence on (inclusive), oldest first. */
@@ -103,6 +105,15 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
       }
       stream.onStored(message);
       return { sequence: message.sequence, duplicate: false };
+    },
+    appendAll(messages) {
+      if (!definition.batches) throw refused(`atomic batches are disabled on ${definition.name}`);
+      for (const { data, guard, ...options } of messages) {
+        refuseUnlessAllowed(definition, data, options);
+        if (guard) checkGuard(guard, bySubject.get(guard.subject)?.last.sequence ?? 0);
+      }
+      for (const { subject, data, guard: _, ...options } of messages) stream.append(subject, data, options);
+      return { sequence, duplicate: false };
     },
     last(subject) {
       dropAged();

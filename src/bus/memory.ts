@@ -4,7 +4,7 @@
  * For tests, for simulations (deterministic: the order of everything follows from the order of calls, or from the scheduler
  * handed in; time comes from the Clock alone) and as the baseline of the benchmark.
  *
- * Promises B1–B6 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP connection: a scheduler
+ * Promises B1–B7 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP connection: a scheduler
  * may serve clients in any order, yet no two messages of one connection overtake each other.
  * Absent: durability, and the time that a real server needs.
  */

@@ -30,6 +30,8 @@ export interface StreamDefinition {
   /** What becomes of a message that would exceed `messagesMax`: it is refused, or the oldest makes room. */
   readonly whenFull: 'refuse' | 'dropOldest';
   readonly duplicateWindowMs: number;
+  /** Several messages can be stored at once or not at all. */
+  readonly batches: boolean;
   /** Messages may carry a time after which they remove themselves (tombstones). */
   readonly messageTtl: boolean;
   readonly shards: number;
@@ -54,6 +56,7 @@ const common = {
   whenFull: 'dropOldest',
   duplicateWindowMs,
   messageTtl: false,
+  batches: false,
 } as const;
 
 const lastPerSubject = {
@@ -78,6 +81,7 @@ const world = { ...lastPerSubject, description: 'Digests of Kubernetes objects; 
 const state = {
   ...lastPerSubject,
   description: 'Records of actors and the fences of their shards; the last of each.',
+  batches: true,
 };
 
 const event = {
@@ -109,7 +113,11 @@ export function streamDefinitions(cluster: string, shards: number = shardCount):
   return {
     mail: { ...mail, ...named('mail'), subjects: [s.sendAll], transform },
     world: { ...world, ...named('world'), subjects: [s.worldAll] },
-    state: { ...state, ...named('state'), subjects: [s.stateAll, s.fenceAll] },
+    state: {
+      ...state,
+      ...named('state'),
+      subjects: [s.stateAll, s.fenceAll, s.nodeAll, s.nodesEpoch, s.releaseStatusAll],
+    },
     event: { ...event, ...named('event'), subjects: [s.eventAll] },
     dead: { ...dead, ...named('dead'), subjects: [s.dead] },
   };

@@ -30,7 +30,13 @@ const watchToken = '_watch';
 /** The subjects of one cluster: `orrery.<cluster>.…`. */
 export function subjects(cluster: string) {
   const prefix = `orrery.${writeToken(cluster)}`;
-  return { prefix, ...actorSubjects(prefix), ...worldSubjects(prefix), ...requestSubjects(prefix) };
+  return {
+    prefix,
+    ...actorSubjects(prefix),
+    ...worldSubjects(prefix),
+    ...releaseSubjects(prefix),
+    ...requestSubjects(prefix),
+  };
 }
 
 /** The three tokens of an actor id: kind, namespace, name. */
@@ -96,6 +102,24 @@ function worldSubjects(prefix: string) {
     parseWorld: (subject: string) => readWorld(tokensAfter(`${prefix}.world.`, subject)),
     /** The resource of the fence. */
     parseWorldFence: (subject: string) => readName(tokensAfter(`${prefix}.world.${watchToken}._.`, subject)),
+  };
+}
+
+/** What the replicas know of each other's releases; in the stream of the records, so that one batch can be guarded by both. */
+function releaseSubjects(prefix: string) {
+  return {
+    /** A live replica and its release. */
+    node: (replica: string) => `${prefix}.node.${writeToken(replica)}`,
+    nodeAll: `${prefix}.node.*`,
+    /** Written in one batch with each new or changed node: a guard on it is a guard on all nodes. */
+    nodesEpoch: `${prefix}.nodes-epoch`,
+    /** What the written state of a bundle suits. */
+    releaseStatus: (bundle: string) => `${prefix}.release-status.${writeToken(bundle)}`,
+    releaseStatusAll: `${prefix}.release-status.*`,
+    /** The replica. */
+    parseNode: (subject: string) => readName(tokensAfter(`${prefix}.node.`, subject)),
+    /** The bundle. */
+    parseReleaseStatus: (subject: string) => readName(tokensAfter(`${prefix}.release-status.`, subject)),
   };
 }
 

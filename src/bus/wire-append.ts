@@ -6,7 +6,7 @@
  */
 import type { OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Appended, AppendOptions, Headers } from './bus.ts';
+import type { Appended, AppendOptions, Guard, Headers } from './bus.ts';
 import { conflict, refused, unknownOutcome, unreachable } from './bus-errors.ts';
 import { msgIdHeader } from './envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
@@ -25,7 +25,7 @@ export function wireAppend(wire: Wire, requests: WireRequests) {
       if (wire.status !== 'connected') return reject(unreachable(wire.status));
       const onAnswer = (message: WireMessage): boolean => {
         try {
-          resolve(acknowledgement(message, options));
+          resolve(acknowledgement(message, options.guard));
         } catch (error) {
           reject(error);
         }
@@ -48,7 +48,7 @@ export function wireAppend(wire: Wire, requests: WireRequests) {
     });
 }
 
-function headersOf(options: AppendOptions): Headers | undefined {
+export function headersOf(options: AppendOptions): Headers | undefined {
   const { headers, msgId, guard, ttlSeconds } = options;
   if (msgId === undefined && guard === undefined && ttlSeconds === undefined) return headers;
   const all: Record<string, string> = { ...headers };
@@ -62,7 +62,7 @@ function headersOf(options: AppendOptions): Headers | undefined {
 }
 
 /** @throws OrreryError BUS_CONFLICT | BUS_REFUSED | BUS_UNKNOWN_OUTCOME */
-function acknowledgement(message: WireMessage, options: AppendOptions): Appended {
+export function acknowledgement(message: WireMessage, guard: Guard | undefined): Appended {
   let answer: Record<string, unknown>;
   try {
     answer = jsonOf(message);
@@ -70,17 +70,17 @@ function acknowledgement(message: WireMessage, options: AppendOptions): Appended
     throw unknownOutcome('its acknowledgement cannot be read', error);
   }
   const error = errorIn(answer);
-  if (error) throw appendError(error, options);
+  if (error) throw appendError(error, guard);
   if (typeof answer.seq !== 'number') throw unknownOutcome('its acknowledgement has no sequence');
   return { sequence: answer.seq, duplicate: answer.duplicate === true };
 }
 
-function appendError(error: JetStreamError, options: AppendOptions): OrreryError {
+function appendError(error: JetStreamError, guard: Guard | undefined): OrreryError {
   const text = `${error.description} (${error.err_code})`;
   switch (error.err_code) {
     case jetStreamCode.wrongLastSequence:
     case jetStreamCode.wrongLastSequenceInFlight:
-      return conflict(options.guard, text);
+      return conflict(guard, text);
     default:
       // A server that "cannot now" (no leader, store failed, no resources) does not say how far the message came.
       return error.code >= 500 ? unknownOutcome(text) : refused(text);

@@ -13,6 +13,7 @@ import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { StreamDefinitions } from './streams.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireAppend } from './wire-append.ts';
+import { wireBatch } from './wire-batch.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import type { WireRequests } from './wire-requests.ts';
 
@@ -60,6 +61,7 @@ export function wireBus(options: WireBusOptions): Bus {
     request: (subject, data, asking) => request(requests, subject, data, asking),
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     append: wireAppend(wire, requests),
+    appendAll: wireBatch(wire, requests, () => options.random.id()),
     follow: (stream, following_) => follow(following, streams[stream].name, following_),
     last: (stream, subject) => last(api, streams[stream].name, subject),
     lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),

@@ -3,8 +3,10 @@ import { relative } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
+import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
 import { untilReady } from '../dev/replicas.ts';
 import { type Scenario, startScenario } from '../dev/scenario.ts';
+import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemRandom } from '../random.ts';
@@ -71,23 +73,33 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     cluster: clusterName,
+    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
     print,
   };
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
   let scenario: Scenario | undefined;
+  let outside: OutsideScenario | undefined;
+  let release: { stop(): Promise<void> } | undefined;
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
     forgetAddresses = writeDevFile(cluster.dir, { nats: cluster.natsUrl, cluster: clusterName, http });
     await announce(cluster, terminal, signal);
-    if (flags.scenario && options.replicas > 0) scenario = play(cluster, parts, print);
+    if (flags.scenario && options.replicas > 0) {
+      scenario = play(cluster, parts, print);
+      const { kube, dir, outsideAddress: address } = cluster;
+      outside = startOutsideScenario({ ...parts, kube, dir, address, print });
+      release = startReleaseScenario({ cluster, clock: systemClock, print });
+    }
     await interrupted(signal);
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
   } finally {
     if (cluster !== undefined) print('stopping');
     forgetAddresses();
+    await outside?.stop();
+    await release?.stop();
     await scenario?.stop();
     await cluster?.stop();
   }

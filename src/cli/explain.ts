@@ -36,6 +36,7 @@ export function explainCommand(program: Program, terminal: Terminal): void {
 /** The paragraphs of an explanation, each with its heading. */
 export function explained(view: ActorView, now: number, { style }: Pick<Terminal, 'style'>): string[] {
   const paragraphs = [
+    ['Now', view.notes ?? []],
     ['Why', why(view, now)],
     ['Waits for', waits(view, now)],
     ['Pending effects', view.pending.map(({ type, key }) => `${type}  (${key})`)],

@@ -14,7 +14,7 @@ import { connectKube, type KubeConnection } from '../kube/client.ts';
 import { limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Random } from '../random.ts';
-import { type AddressRange, claimRange } from './addresses.ts';
+import { type AddressRange, claimRange, parseNetwork } from './addresses.ts';
 import { startKubeApi } from './api/server.ts';
 import { type ControlPlane, findControlPlane, noControlPlane } from './control-plane.ts';
 import { startDns } from './dns.ts';
@@ -24,6 +24,7 @@ import { lockFolder } from './folder-lock.ts';
 import { type Kubelet, startKubelet } from './kubelet.ts';
 import { ensureDefinitions, readManifests } from './manifests.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { outsideVariable } from './outside-network.ts';
 import type { DevParts } from './parts.ts';
 import { createReplicas, type DevReplica } from './replicas.ts';
 import { type Routing, startRouting } from './routing.ts';
@@ -40,8 +41,8 @@ export interface DevClusterOptions {
   /** Orrery's cluster name; default `dev`. */
   readonly cluster?: string;
   readonly nodeName?: string;
-  /** More flags of `orrery run` for each replica. */
-  readonly replicaFlags?: readonly string[];
+  /** More flags of `orrery run` for each replica, made once the folder is ours. */
+  readonly replicaFlags?: (dir: string) => readonly string[];
   readonly replicaEnv?: Readonly<Record<string, string>>;
   /** Whether a replica that died is started again; default true. */
   readonly restarts?: boolean;
@@ -65,6 +66,8 @@ export interface DevCluster {
   readonly kubelet: Kubelet;
   readonly nodeName: string;
   readonly routing: Routing;
+  /** What a machine outside the cluster can be called by; its socket is where addresses.ts says. */
+  readonly outsideAddress: string;
   readonly replicas: readonly DevReplica[];
   /** Kills a replica (default SIGKILL); it is started again if the cluster restarts them. */
   kill(index: number, signal?: NodeJS.Signals): Promise<void>;
@@ -125,8 +128,8 @@ async function build(
     kubeconfig,
     dns: `${dns.address.host}:${dns.address.port}`,
     cluster: options.cluster ?? 'dev',
-    flags: options.replicaFlags ?? [],
-    env: options.replicaEnv ?? {},
+    env: { [outsideVariable]: outsideCidr(range), ...options.replicaEnv },
+    flags: options.replicaFlags?.(dir) ?? [],
     restarts: options.restarts ?? true,
     clock,
     print: options.print,
@@ -142,10 +145,21 @@ async function build(
     natsUrl: nats.url,
     controlPlane,
     ...parts,
+    outsideAddress: outsideAddressIn(range),
     replicas,
     kill: (index, how = 'SIGKILL') => at(index).kill(how),
     start: (index) => at(index).start(),
   };
+}
+
+function outsideCidr(range: AddressRange): string {
+  return range.podCidr.replace(/^127/, advertisedNet);
+}
+
+/** Far from the addresses that Pods are given. */
+function outsideAddressIn(range: AddressRange): string {
+  const network = parseNetwork(outsideCidr(range));
+  return network.at(network.size - 2);
 }
 
 /** The API server, as a kubeconfig file in the folder. */
@@ -181,6 +195,7 @@ async function startParts(
   const routing = startRouting({
     ...parts,
     podCidr,
+    outsideCidr: outsideCidr(range),
     ...(addDelay === undefined ? {} : { addDelay }),
     ...(removeDelay === undefined ? {} : { removeDelay }),
   });

@@ -40,7 +40,11 @@ export interface ReplicaProcess {
 
 const root = resolve(import.meta.dirname, '../..');
 const mainFile = resolve(root, 'src/main.ts');
-const tetherUrl = pathToFileURL(resolve(import.meta.dirname, 'tether.ts')).href;
+/** Loaded before the program. */
+const preloads = ['tether.ts', 'outside-network.ts'].flatMap((file) => [
+  '--import',
+  pathToFileURL(resolve(import.meta.dirname, file)).href,
+]);
 const firstPauseMs = 500;
 const longestPauseMs = 10_000;
 
@@ -102,7 +106,7 @@ export function createReplica(options: ReplicaOptions): ReplicaProcess {
 function launch(options: ReplicaOptions): ChildProcess {
   const log = openSync(options.logFile, 'a');
   try {
-    return spawn(process.execPath, ['--import', tetherUrl, options.program ?? mainFile, ...options.args], {
+    return spawn(process.execPath, [...preloads, options.program ?? mainFile, ...options.args], {
       cwd: root,
       stdio: ['ignore', log, log, 'ipc'],
       env: { ...process.env, ...options.env },

@@ -30,6 +30,8 @@ import { createRouteTable, type RouteChange, type RouteTable, targetsOf } from '
 export interface RoutingOptions extends DevParts {
   /** Pods are advertised from this network; only their addresses lead to sockets of this machine (addresses.ts). */
   readonly podCidr: string;
+  /** Machines outside the cluster are called by these addresses; they lead to sockets here, too. */
+  readonly outsideCidr?: string;
   readonly addDelay?: DurationRange;
   readonly removeDelay?: DurationRange;
   readonly onEvent?: (event: RoutingEvent) => void;
@@ -68,7 +70,7 @@ const none: DurationRange = { minMs: 0, maxMs: 0 };
 
 export function startRouting(options: RoutingOptions): Routing {
   const { clock, random, log } = options;
-  const podNetwork: Network = parseNetwork(options.podCidr);
+  const networks: Network[] = [options.podCidr, options.outsideCidr ?? options.podCidr].map(parseNetwork);
   const routes = new Map<string, ServiceRoutes>();
   const closing = new Set<Relay>();
   const listeners = new Set<(event: RoutingEvent) => void>();
@@ -151,8 +153,8 @@ export function startRouting(options: RoutingOptions): Routing {
       const targets = table.targets(portName);
       const target = targets[Math.floor(random.next() * targets.length)];
       if (target === undefined) return undefined;
-      const isPod = podNetwork.contains(target.address);
-      return { host: isPod ? socketAddress(target.address) : target.address, port: target.port };
+      const isHere = networks.some((network) => network.contains(target.address));
+      return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
     };
     log.debug({ service: key, address }, 'routing listens');
     return startRelay({ host, port: Number(port), clock, pick });

@@ -11,27 +11,39 @@ import { limits } from '../limits.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
+import { endpointSlicesReconcile, type SlicesParts } from './endpoint-slices.ts';
 import { kubeEventWrite } from './kube-event.ts';
 import { messageSend } from './message-send.ts';
 import { podConditionPatch } from './pod-condition.ts';
+import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 import { routeSample } from './route-sample.ts';
+import { workloadConditionPatch } from './workload-condition.ts';
+import { workloadProbe } from './workload-probe.ts';
 
-export function effectRunners(parts: {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly kube: KubePort;
-  readonly clock: Clock;
-  readonly limiter: ProbeLimiter;
-  readonly replica: string;
-  /** How probes resolve names; the system's way if absent. */
-  readonly lookup?: LookupFunction;
-}): EffectRunners {
-  const { bus, subjects, kube, clock, limiter, replica, lookup } = parts;
+export function effectRunners(
+  parts: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly kube: KubePort;
+    readonly clock: Clock;
+    readonly limiter: ProbeLimiter;
+    readonly replica: string;
+    /** How probes resolve names; the system's way if absent. */
+    readonly lookup?: LookupFunction;
+    readonly slices: Pick<SlicesParts, 'scene' | 'endpointsPerSlice' | 'onWrite'>;
+  } & ReleaseEffectParts,
+): EffectRunners {
+  const { bus, subjects, kube, clock, limiter, replica, lookup, slices } = parts;
+  const writeEvent = kubeEventWrite(kube, { replica });
   return {
     'message.send': messageSend(bus, subjects),
     'pod-condition.patch': podConditionPatch(kube),
-    'kube-event.write': kubeEventWrite(kube, { replica }),
+    'kube-event.write': writeEvent,
     'route.sample': routeSample({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) }),
+    'endpoint-slices.reconcile': endpointSlicesReconcile({ kube, clock, ...slices }),
+    'workload.probe': workloadProbe(clock),
+    'workload-condition.patch': workloadConditionPatch(kube),
+    ...releaseEffects(parts, writeEvent),
   };
 }
 
@@ -46,6 +58,7 @@ export function runEffectWith(runners: EffectRunners) {
 
 /** Longest time that an effect may take, ms. A round of calls is bounded by its calls, three of them at a time. */
 export function effectTimeoutMs(effect: { readonly type: string }): number {
+  if (effect.type === 'release.round') return limits.releaseRoundMs;
   if (effect.type !== 'route.sample') return limits.effectTimeoutMs;
   const { calls, probe } = effect as RouteSample;
   return 4_000 + Math.ceil(calls / 3) * probe.timeoutMs;

@@ -20,3 +20,12 @@ export function parseAddress(text: string): Address | undefined {
     ? { ip: parsed.toIPv4Address().toString(), family: 'IPv4' }
     : { ip: parsed.toRFC5952String(), family: 'IPv6' };
 }
+
+/**
+ * Whether clients elsewhere can be sent to the address: not loopback, link-local, unspecified or multicast. The API server refuses most
+ * of these in EndpointSlices.
+ */
+export function isPublishable({ ip }: Address): boolean {
+  const range: string = ipaddr.parse(ip).range();
+  return !['loopback', 'linkLocal', 'unspecified', 'multicast', 'broadcast'].includes(range);
+}

@@ -12,7 +12,6 @@ import type {
   Digest,
   EndpointSliceDigest,
   GroupResourceDigest,
-  Labels,
   NodeDigest,
   PodDigest,
   ResourceName,
@@ -22,8 +21,10 @@ import type {
 } from '../digests.ts';
 import { OrreryError } from '../errors.ts';
 import { parseAddress } from './address.ts';
+import { type Fields, list, record, textMap, texts } from './fields.ts';
 import type { KubeObject } from './port.ts';
 import { readRouteGateSpec } from './route-gate.ts';
+import { managedSlice, selectingService, workloadDigest } from './workload-digest.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {
@@ -58,6 +59,7 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
 /** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
 const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {
   nodes: nodeDigest,
+  'externalworkloads.workload.linkerd.io': (object) => ({ ...base(object), ...workloadDigest(object) }),
 };
 
 /** Whether the world holds every object of the resource. */
@@ -91,6 +93,7 @@ export function serviceDigest(object: KubeObject): ServiceDigest {
     // "None" (headless) and "" are no addresses and fall out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+    ...selectingService(spec),
   };
 }
 
@@ -108,6 +111,7 @@ export function endpointSliceDigest(object: KubeObject): EndpointSliceDigest {
     service: typeof service === 'string' ? service : '',
     // Sorted: controllers reorder endpoints, and that is no news.
     readyAddresses: [...new Set(ready)].sort(),
+    ...managedSlice(object),
   };
 }
 
@@ -215,26 +219,6 @@ function servicePort(port: Fields): ServicePortDigest[] {
   if (typeof number !== 'number') return [];
   const protocol = port.protocol === 'UDP' || port.protocol === 'SCTP' ? port.protocol : 'TCP';
   return [{ name: typeof port.name === 'string' ? port.name : '', port: number, protocol }];
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function record(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function texts(values: readonly unknown[]): string[] {
-  return values.filter((value) => typeof value === 'string');
-}
-
-function textMap(value: unknown): Labels {
-  return Object.fromEntries(
-    Object.entries(record(value)).filter(([, entry]) => typeof entry === 'string'),
-  ) as Labels;
 }
 
 /** Own fields only: a path such as `constructor.name` leads nowhere. */

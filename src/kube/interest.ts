@@ -2,13 +2,15 @@
  * Which objects the world holds, as RouteGates ask for them (I10), and what their digests must tell.
  *
  * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a serviceSelector
- * in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate. RouteGates, and the kinds that other
+ * in their namespace selects, and those that EndpointSlices of ours are made of (workload-interest.ts). EndpointSlices: those of a
+ * Service, in namespaces with a gate, and all of ours. RouteGates, and the kinds that other
  * charts are made of (`isWhole`): all. Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster if they have none.
  * Absent: everything else. The version of a gate is that of `actors/groups.ts`: `<uid>/<generation>`.
  */
 import { type Digest, type ResourceName, type RouteGateSpec, selects, type WorldEntry } from '../digests.ts';
 import { type DigestInterest, type EnvPair, isWhole, pairText } from './digest.ts';
 import type { KubeResource } from './port.ts';
+import { createWorkloadInterest, workloadResources } from './workload-interest.ts';
 
 /** The name of a watched resource: `pods`, `services`, `endpointslices`, `routegates`, else `<plural>.<group>`. */
 export function resourceName({ group, plural }: KubeResource): ResourceName {
@@ -40,10 +42,13 @@ const ownNames: Readonly<Record<string, string>> = {
 };
 
 export interface Interest {
-  /** Takes news of a RouteGate. `digests`: what digests of its namespace must tell has changed; `wanted`: what is wanted may have. */
-  fold(entry: WorldEntry): 'digests' | 'wanted' | 'nothing';
+  /**
+   * Takes news of a RouteGate, of a workload, of a slice. `digests`: what digests of its namespace must tell has changed; `wanted`:
+   * what is wanted may have; names: the same, of those objects.
+   */
+  fold(entry: WorldEntry): 'digests' | 'wanted' | 'nothing' | readonly string[];
   /** Whether the world needs the object. */
-  wants(namespace: string, digest: Digest): boolean;
+  wants(namespace: string, name: string, digest: Digest): boolean;
   /** What a digest of an object of this namespace must tell. */
   digestsOf(namespace: string): DigestInterest;
   /** `<uid>/<generation>` of the RouteGates that are folded in, sorted. */
@@ -63,6 +68,7 @@ export function createInterest(resource: KubeResource): Interest {
   const name = resourceName(resource);
   const gates: Gates = new Map();
   const told = new Map<string, DigestInterest>();
+  const workloads = name === 'services' ? createWorkloadInterest() : null;
 
   const digestsOf = (namespace: string) => {
     const known = told.get(namespace);
@@ -74,6 +80,7 @@ export function createInterest(resource: KubeResource): Interest {
 
   return {
     fold(entry) {
+      if (isOneOf(workloadResources, entry.resource)) return workloads?.fold(entry) ?? 'nothing';
       if (entry.resource !== 'routegates') return 'nothing';
       const before = gates.get(entry.namespace)?.get(entry.name);
       const after = gateOf(entry.digest);
@@ -84,8 +91,9 @@ export function createInterest(resource: KubeResource): Interest {
       told.clear();
       return interestText(digestsOf(entry.namespace)) === toldBefore ? 'wanted' : 'digests';
     },
-    wants(namespace, digest) {
-      if (isWhole(name)) return true;
+    wants(namespace, objectName, digest) {
+      if (isWhole(name) || (digest.kind === 'endpointslices' && digest.managed !== undefined)) return true;
+      if (digest.kind === 'services' && workloads?.wants(namespace, objectName, digest)) return true;
       for (const { spec } of gatesFor(gates, resource, namespace))
         if (isWantedBy(spec, digest, resource)) return true;
       return false;
@@ -96,6 +104,13 @@ export function createInterest(resource: KubeResource): Interest {
         .flatMap((inNamespace) => [...inNamespace.values()].map(({ version }) => version))
         .sort(),
   };
+}
+
+/** The resources whose entries say what the world needs. */
+export const tellingResources = ['routegates', ...workloadResources] as const;
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  return names.includes(name);
 }
 
 function interestText({ envPairs, fieldPaths }: DigestInterest): string {

@@ -14,7 +14,7 @@ import type { Clock } from '../clock.ts';
 import type { SyncedDigest, WorldEntry } from '../digests.ts';
 import { asError, invariant, OrreryError } from '../errors.ts';
 import type { Random } from '../random.ts';
-import { createInterest, mirrorName, resourceName } from './interest.ts';
+import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
 import type { KubeLog } from './log.ts';
 import { createPicture } from './picture.ts';
 import type { KubePort, KubeResource } from './port.ts';
@@ -168,7 +168,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
     await world.ready(kind, fence);
     if (phase === 'ended') return;
     phase = 'running';
-    for (const entry of world.entries('routegates')) interest.fold(entry);
+    for (const telling of tellingResources) for (const entry of world.entries(telling)) interest.fold(entry);
     picture.adopt(world.entries(kind), statementIn(world, name));
     const parts = {
       ...options,
@@ -203,6 +203,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
       const change = interest.fold(entry);
       if (change === 'nothing') return;
       const namespace = resource.namespaced ? entry.namespace : null;
+      if (typeof change === 'object') return picture.reconsider(namespace, change);
       if (change === 'digests') for (const scope of scopes) if (covers(scope, namespace)) scope.relist();
       picture.reconsider(namespace);
       state.again();

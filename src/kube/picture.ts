@@ -43,8 +43,8 @@ export interface Picture {
   remove(seen: Seen): void;
   /** Takes the complete list of a namespace, or of all (null). */
   replace(namespace: string | null, objects: readonly Seen[]): void;
-  /** RouteGates of the namespace, or any (null), have changed. */
-  reconsider(namespace: string | null): void;
+  /** What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said which. */
+  reconsider(namespace: string | null, names?: readonly string[]): void;
   /** Offers everything that is known to the world alone. */
   offerKnown(): void;
   state(statement: SyncedDigest): void;
@@ -70,7 +70,7 @@ export function createPicture(options: PictureOptions): Picture {
     const digest = objects.get(namespace)?.get(objectName);
     const held = known.get(key);
     const subject = subjectOf(resource, namespace, objectName);
-    if (digest !== undefined && interest.wants(namespace, digest)) {
+    if (digest !== undefined && interest.wants(namespace, objectName, digest)) {
       if (held !== undefined && (isSame(held, digest) || isOlder(digest, held))) return null;
       return { subject, data: encode(digest), onStored: () => known.set(key, digest) };
     }
@@ -136,9 +136,10 @@ export function createPicture(options: PictureOptions): Picture {
       for (const seen of listed) put(seen);
       offerKnown(namespace);
     },
-    reconsider(namespace) {
+    reconsider(namespace, names) {
       for (const inside of namespace === null ? objects.keys() : [namespace]) {
-        for (const objectName of objects.get(inside)?.keys() ?? []) onDirty(keyOf(inside, objectName));
+        for (const objectName of names ?? objects.get(inside)?.keys() ?? [])
+          onDirty(keyOf(inside, objectName));
       }
     },
     offerKnown: () => offerKnown(null),

@@ -55,6 +55,13 @@ export const routeGates: KubeResource = {
   kind: 'RouteGate',
   namespaced: true,
 };
+export const releases: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'releases',
+  kind: 'Release',
+  namespaced: false,
+};
 export const tokenReviews: KubeResource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -68,4 +75,11 @@ export const subjectAccessReviews: KubeResource = {
   plural: 'subjectaccessreviews',
   kind: 'SubjectAccessReview',
   namespaced: false,
+};
+export const externalWorkloads: KubeResource = {
+  group: 'workload.linkerd.io',
+  version: 'v1beta1',
+  plural: 'externalworkloads',
+  kind: 'ExternalWorkload',
+  namespaced: true,
 };

@@ -1,7 +1,7 @@
 /**
  * What the API server says when it says no: HTTP status and metav1.Status to error codes.
  *
- * The message of the API server becomes part of ours, cut to `messageCharsMax`: it names objects and fields, never a value of
+ * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names objects and fields, never a value of
  * a Secret (I9).
  */
 import { type ErrorCode, OrreryError } from '../errors.ts';
@@ -25,10 +25,17 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
   const retryAfterMs =
     readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
   const code = codeOf(refusal.status, reason, retryAfterMs !== undefined);
-  const said = message === '' ? '' : `: ${message.slice(0, messageCharsMax)}`;
+  const said = message === '' ? '' : `: ${cut(message)}`;
   return new OrreryError(code, `${refusal.request} was answered with ${refusal.status} ${reason}${said}`, {
     facts: { status: refusal.status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
   });
+}
+
+/** A long message repeats the value that was refused; why it was, stands at its end. */
+function cut(message: string): string {
+  if (message.length <= messageCharsMax) return message;
+  const half = messageCharsMax / 2;
+  return `${message.slice(0, half)} … ${message.slice(-half)}`;
 }
 
 /** The error of an ERROR event within a watch, whose object is a metav1.Status. */

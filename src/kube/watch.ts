@@ -27,6 +27,8 @@ export interface WatchRunnerOptions<T> {
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
   readonly namespace?: string;
+  /** Absent: every object. */
+  readonly labelSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
   readonly log: KubeLog;
@@ -47,12 +49,13 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace } = options;
+    const { kube, resource, namespace, labelSelector } = options;
     const answer = await kube.list(
       resource,
       {
         limit: limits.kubePageObjects,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(page === '' ? {} : { continue: page }),
       },
       signal,
@@ -113,7 +116,7 @@ function follow<T>(
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, feed } = options;
+  const { clock, namespace, labelSelector, feed } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
@@ -121,6 +124,7 @@ function follow<T>(
       resourceVersion: from,
       timeoutSeconds,
       ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
       onOpen: () => {
         if (!signal.aborted) emit({ type: 'watch.opened', attempt });
       },

@@ -6,6 +6,9 @@
 import type { ActorId } from '../ids.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
+import type { SlicesReconcile } from './slices-effects.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {
@@ -63,7 +66,15 @@ export interface KubeEventWrite {
   readonly at: number;
 }
 
-export type Effect = MessageSend | PodConditionPatch | RouteSample | KubeEventWrite;
+export type Effect =
+  | MessageSend
+  | PodConditionPatch
+  | RouteSample
+  | KubeEventWrite
+  | SlicesReconcile
+  | WorkloadProbeRun
+  | WorkloadConditionPatch
+  | ReleaseEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -72,6 +83,10 @@ export const effectTypes = [
   'pod-condition.patch',
   'route.sample',
   'kube-event.write',
+  'endpoint-slices.reconcile',
+  'workload.probe',
+  'workload-condition.patch',
+  ...releaseEffectTypes,
 ] as const satisfies readonly EffectType[];
 
 /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
@@ -81,8 +96,18 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
       return { type: 'condition.refused', reason: 'error', message };
     case 'route.sample':
       return { type: 'sample.failed', round: effect.round, message };
+    case 'endpoint-slices.reconcile':
+      return { type: 'slices.failed', pass: effect.pass, message, retryAfterMs: 0, end: null };
+    case 'workload.probe':
+      return { type: 'workload.probed', round: effect.round, failures: [message] };
+    case 'workload-condition.patch':
+      return { type: 'workload.unmarked', isGone: false, message };
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    default:
+      return (
+        releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }
+      );
   }
 }

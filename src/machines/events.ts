@@ -8,6 +8,9 @@ import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 import type { ProxierEvent } from './proxier-events.ts';
+import type { ReleaseOwnEvent } from './release-events.ts';
+import type { SlicesEvent } from './slices-events.ts';
+import type { OwnWorkloadEvent } from './workload-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {
@@ -137,7 +140,11 @@ export type ServiceEvent =
   | SampleFinished
   | SampleFailed
   | ServiceRecheck
+  | SlicesEvent
   | EffectSettled;
+export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
+
+export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | ProxierEvent;
+export type ActorEvent = PodEvent | ServiceEvent | ProxierEvent | WorkloadEvent | ReleaseEvent;

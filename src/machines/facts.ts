@@ -54,3 +54,30 @@ export interface ServiceFacts {
   /** Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost: withdraw); else null. */
   readonly readyAddresses: readonly string[] | null;
 }
+
+/** What a Service is told about its EndpointSlices: tokens alone; a pass reads the rest when it runs. */
+export interface EndpointsFacts {
+  readonly uid: string;
+  /** false: type ExternalName, or no selector; slices that are left of it have to go. */
+  readonly selects: boolean;
+  /** Changes whenever what the slices must say changes. */
+  readonly wanted: string;
+  /** Changes whenever the slices themselves change. */
+  readonly standing: string;
+  /** There is no slice of ours. */
+  readonly empty: boolean;
+}
+
+/** A workload outside the cluster that is to be probed, or with which something is wrong. */
+export interface WorkloadFacts {
+  readonly uid: string;
+  readonly deleting: boolean;
+  /** Addresses to probe. */
+  readonly addresses: readonly Address[];
+  /** The annotation that asks for the probe, as it is written; null: the workload's status is not ours. */
+  readonly probe: string | null;
+  /** Its condition `Ready`; null if there is none. */
+  readonly ready: ConditionStatus | null;
+  /** What people should hear of, each a sentence. */
+  readonly problems: readonly string[];
+}

@@ -6,9 +6,12 @@
 import type { AnyStateMachine } from 'xstate';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { proxierDescription, proxierMachine, proxierVersion } from './proxier.ts';
+import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
+import { explainRelease } from './release-telling.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
 import { shardDescription, shardMachine, shardVersion } from './shard.ts';
 import { watchDescription, watchMachine, watchVersion } from './watch.ts';
+import { workloadDescription, workloadMachine, workloadVersion } from './workload.ts';
 
 export interface Chart {
   readonly name: string;
@@ -20,6 +23,8 @@ export interface Chart {
   readonly durable: boolean;
   /** Events that bring a durable actor into being. */
   readonly createdBy: readonly string[];
+  /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
+  readonly explain?: (context: unknown) => readonly string[];
 }
 
 export const machines: Readonly<Record<string, Chart>> = {
@@ -37,7 +42,16 @@ export const machines: Readonly<Record<string, Chart>> = {
     description: serviceDescription,
     machine: serviceMachine,
     durable: true,
-    createdBy: ['service.observed'],
+    createdBy: ['service.observed', 'service.endpoints.observed'],
+  },
+  release: {
+    name: 'release',
+    version: releaseVersion,
+    description: releaseDescription,
+    machine: releaseMachine,
+    durable: true,
+    createdBy: ['release.led'],
+    explain: explainRelease,
   },
   proxier: {
     name: 'proxier',
@@ -54,6 +68,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: shardMachine,
     durable: false,
     createdBy: [],
+  },
+  workload: {
+    name: 'workload',
+    version: workloadVersion,
+    description: workloadDescription,
+    machine: workloadMachine,
+    durable: true,
+    createdBy: ['workload.observed'],
   },
   watch: {
     name: 'watch',

@@ -6,6 +6,7 @@ import type { MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
 import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent, Stamp } from './events.ts';
 import type { RouteProbe, ServiceFacts } from './facts.ts';
+import type { SlicesContext } from './slices-context.ts';
 
 /** A Pod that wants to know whether the Service reaches it, or whether it stops to. */
 export interface Want {
@@ -43,6 +44,8 @@ export interface ServiceContext {
   readonly inquired: boolean;
   readonly lastRound: SampleSummary | null;
   readonly lastError: string | null;
+  /** Absent in records of version 1. */
+  readonly slices?: SlicesContext;
 }
 
 export type ServiceInput = ServiceEvent & Stamp;

@@ -1,7 +1,7 @@
 /**
  * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its group and tells
- * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (slices for workloads outside the
- * cluster) has its place here.
+ * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (slices-region.ts) keeps the EndpointSlices
+ * for workloads outside the cluster. The actor ends when neither is called for.
  *
  * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the sampling effect
  * (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`). What it promises:
@@ -13,7 +13,7 @@
  */
 import { assign, enqueueActions, setup } from 'xstate';
 import type { ActorInput } from './actor-input.ts';
-import type { MessageSend, RouteSample } from './effects.ts';
+import type { KubeEventWrite, MessageSend, RouteSample } from './effects.ts';
 import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
@@ -45,8 +45,11 @@ import {
   withWant,
   withWants,
 } from './service-context.ts';
+import { noSlices, slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
+import type { SlicesReconcile } from './slices-effects.ts';
+import { slicesRegion } from './slices-region.ts';
 
-export const serviceVersion = 1;
+export const serviceVersion = 2;
 export const serviceDescription =
   'Samples a Service for the Pods behind it and says which of them it reaches.';
 
@@ -60,6 +63,13 @@ export const serviceMachine = setup({
     tags: {} as 'settled' | 'wrong',
   },
   guards: {
+    ...slicesGuards,
+    /** The slices are called for no more, and nothing else was. */
+    isRouteless: ({ context, event }) =>
+      event.type === 'service.endpoints.observed' && event.facts === null && context.facts === null,
+    /** The first facts, or the first after there were none. */
+    isReturning: ({ context, event }) =>
+      event.type === 'service.observed' && event.facts !== null && context.facts === null,
     isGone: ({ event }) => event.type === 'service.observed' && event.facts === null,
     isNews: ({ context, event }) => event.type === 'service.observed' && !equal(event.facts, context.facts),
     /** Whatever was asked until now was asked of another Service, or of another place. */
@@ -110,6 +120,7 @@ export const serviceMachine = setup({
     answerPatience: 1_500,
     /** Watched routes are looked at every 10 s (± 25 %): with three misses, a lost one is told within the 30 s of the specification. */
     checkPause: ({ event }) => 10_000 * (0.75 + 0.5 * (event as Stamp).random),
+    ...slicesDelays,
   },
   actions: {
     remember: assign(({ context, event }) =>
@@ -166,8 +177,18 @@ export const serviceMachine = setup({
     noteInquiry: assign({ inquired: true }),
     settleInquiry: assign({ inquired: false }),
     forgetWants: assign({ wants: [] }),
+    forgetRoutes: assign({ facts: null, wants: [], watched: [], lastRound: null }),
     'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
     'route.sample': (_, _params: Omit<RouteSample, 'type'>) => {},
+    rememberSlices: assign((args) => slicesChanges.rememberSlices(args)),
+    forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
+    startPass: assign((args) => slicesChanges.startPass(args)),
+    planCompaction: assign((args) => slicesChanges.planCompaction(args)),
+    noteReconciled: assign((args) => slicesChanges.noteReconciled(args)),
+    noteSlicesFailure: assign((args) => slicesChanges.noteSlicesFailure(args)),
+    startAfresh: assign((args) => slicesChanges.startAfresh(args)),
+    'endpoint-slices.reconcile': (_, _params: Omit<SlicesReconcile, 'type'>) => {},
+    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
   },
 }).createMachine({
   id: 'service',
@@ -185,6 +206,7 @@ export const serviceMachine = setup({
     inquired: false,
     lastRound: null,
     lastError: null,
+    slices: noSlices,
   }),
   type: 'parallel',
   states: {
@@ -193,11 +215,13 @@ export const serviceMachine = setup({
       initial: 'idle',
       on: {
         'service.observed': [
-          { guard: 'isGone', target: '.gone' },
+          { guard: 'isGone', actions: 'forgetRoutes', target: '.gone' },
+          { guard: 'isReturning', actions: ['remember', 'hurry'], target: '.idle' },
           { guard: 'isRerouted', actions: ['remember', 'hurry', 'abandonRound'] },
           { guard: 'isRouteNews', actions: ['remember', 'hurry'] },
           { guard: 'isNews', actions: 'remember' },
         ],
+        'service.endpoints.observed': { guard: 'isRouteless', target: '.gone' },
         'route.wanted': [
           { guard: 'isNewWant', actions: 'keepWant' },
           { guard: 'isAgedWant', actions: 'renewWant' },
@@ -319,17 +343,6 @@ export const serviceMachine = setup({
         },
       },
     },
-    endpoints: {
-      description: 'EndpointSlices for workloads outside the cluster.',
-      initial: 'ignored',
-      on: { 'service.observed': { guard: 'isGone', target: '.gone' } },
-      states: {
-        ignored: {
-          description: 'The Service has no such workloads.',
-          tags: 'settled',
-        },
-        gone: { description: 'The Service does not exist any more.', type: 'final' },
-      },
-    },
+    endpoints: slicesRegion,
   },
 });

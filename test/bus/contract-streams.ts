@@ -208,3 +208,60 @@ export function readingAndRemoving(clients: Clients, s: Subjects): void {
     expect(await left()).toEqual([sequences[3], kept.sequence]);
   });
 }
+
+export function batches(clients: Clients, s: Subjects): void {
+  test('a batch is stored as a whole, its messages one right after the other (B7)', async () => {
+    const { a, b } = clients();
+    const { sequence } = await a.appendAll([
+      { subject: s.node('one'), data: bytes('1'), headers: { x: 'y' } },
+      { subject: s.nodesEpoch, data: bytes('2') },
+    ]);
+    expect(await b.last('state', s.nodesEpoch)).toMatchObject({ sequence, subject: s.nodesEpoch });
+    const first = await b.last('state', s.node('one'));
+    expect(first).toMatchObject({ sequence: sequence - 1, headers: { x: 'y' } });
+    expect(text(first?.data ?? bytes(''))).toBe('1');
+  });
+
+  test('each message of a batch has its own guard; if one does not hold, nothing of the batch is stored', async () => {
+    const { a, b } = clients();
+    const fence = (await a.append(s.fence(30), bytes('x'))).sequence;
+    const epoch = (await a.append(s.nodesEpoch, bytes('x'))).sequence;
+    const status = s.releaseStatus('guarded');
+    const write = (fenceSeen: number, epochSeen: number, text: string) =>
+      a.appendAll([
+        { subject: status, data: bytes(text), guard: { subject: s.fence(30), sequence: fenceSeen } },
+        { subject: s.nodesEpoch, data: bytes(text), guard: { subject: s.nodesEpoch, sequence: epochSeen } },
+      ]);
+    expect(await codeOf(write(fence - 1, epoch, 'no'))).toBe('BUS_CONFLICT');
+    expect(await codeOf(write(fence, epoch - 1, 'no'))).toBe('BUS_CONFLICT');
+    expect(await b.last('state', status)).toBeUndefined();
+    expect((await b.last('state', s.nodesEpoch))?.sequence).toBe(epoch);
+    const { sequence } = await write(fence, epoch, 'yes');
+    expect(text((await b.last('state', status))?.data ?? bytes(''))).toBe('yes');
+    expect(await codeOf(write(fence, epoch, 'again'))).toBe('BUS_CONFLICT');
+    expect((await b.last('state', s.nodesEpoch))?.sequence).toBe(sequence);
+  });
+
+  test('of two batches at the same time on one guard exactly one is stored', async () => {
+    const { a, b } = clients();
+    let epoch = (await a.append(s.nodesEpoch, bytes('x'))).sequence;
+    for (let round = 0; round < 20; round++) {
+      const writes = [a, b, a, b].map((bus) =>
+        bus.appendAll([
+          { subject: s.releaseStatus('race'), data: bytes('x') },
+          { subject: s.nodesEpoch, data: bytes('x'), guard: { subject: s.nodesEpoch, sequence: epoch } },
+        ]),
+      );
+      const won = (await Promise.allSettled(writes)).filter((one) => one.status === 'fulfilled');
+      expect(won).toHaveLength(1);
+      epoch = won[0]?.value.sequence ?? -1;
+    }
+  });
+
+  test('a stream that does not take batches refuses them', async () => {
+    const { a } = clients();
+    const batch = [1, 2].map((n) => ({ subject: s.event('pod/batch/one'), data: bytes(`${n}`) }));
+    expect(await codeOf(a.appendAll(batch))).toBe('BUS_REFUSED');
+    expect(await a.last('event', s.event('pod/batch/one'))).toBeUndefined();
+  });
+}

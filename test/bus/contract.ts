@@ -1,5 +1,5 @@
 /**
- * What every implementation of the port `Bus` promises (B1–B6), as tests. `memory.test.ts` and `nats.test.ts` run it.
+ * What every implementation of the port `Bus` promises (B1–B7), as tests. `memory.test.ts` and `nats.test.ts` run it.
  *
  * The tests of one run share a server; each keeps to actors and subjects of its own name.
  */
@@ -8,7 +8,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { subjects } from '../../src/bus/subjects.ts';
 import { closing, coreMessages, requests } from './contract-core.ts';
 import { following } from './contract-follow.ts';
-import { appending, guards, readingAndRemoving } from './contract-streams.ts';
+import { appending, batches, guards, readingAndRemoving } from './contract-streams.ts';
 
 export interface Backend {
   /** A client of its own. */
@@ -37,6 +37,7 @@ export function contract(makeBackend: (cluster: string) => Promise<Backend>): vo
   describe('requests', () => requests(clients, s));
   describe('appending', () => appending(clients, s));
   describe('guards', () => guards(clients, s));
+  describe('batches', () => batches(clients, s));
   describe('reading and removing', () => readingAndRemoving(clients, s));
   describe('following', () => following(clients, s));
   describe('closing', () => closing(() => backend.connect(), s));

@@ -31,6 +31,30 @@ describe('a bus on a cluster of three', () => {
   const append = (bus: Bus, ...args: Parameters<Bus['append']>) =>
     until(() => bus.append(...args), { what: 'an append to be taken', timeoutMs: 30_000 });
 
+  test('a batch is stored on all copies or not at all, each message under its own guard', {
+    timeout: 60_000,
+  }, async () => {
+    const bus = await newBus();
+    const fence = (await append(bus, s.fence(64), bytes('leader'))).sequence;
+    const epoch = (await append(bus, s.nodesEpoch, bytes('x'))).sequence;
+    const write = (fenceSeen: number, epochSeen: number) =>
+      bus.appendAll([
+        {
+          subject: s.releaseStatus('a'),
+          data: bytes('x'),
+          guard: { subject: s.fence(64), sequence: fenceSeen },
+        },
+        { subject: s.nodesEpoch, data: bytes('x'), guard: { subject: s.nodesEpoch, sequence: epochSeen } },
+      ]);
+    expect(await codeOf(write(fence, epoch - 1))).toBe('BUS_CONFLICT');
+    expect(await codeOf(write(fence - 1, epoch))).toBe('BUS_CONFLICT');
+    expect(await bus.last('state', s.releaseStatus('a'))).toBeUndefined();
+    let seen = epoch;
+    for (let round = 0; round < 50; round++) seen = (await write(fence, seen)).sequence;
+    expect(await codeOf(write(fence, epoch))).toBe('BUS_CONFLICT');
+    expect((await bus.last('state', s.releaseStatus('a')))?.sequence).toBe(seen - 1);
+  });
+
   test('keeps its promises of guards and following while the leader of the stream dies', {
     timeout: 60_000,
   }, async () => {

@@ -36,6 +36,7 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['run', '--http'], "option '--http <HOST:PORT>' argument missing"],
     [['run', 'now'], 'too many arguments'],
     [['run', '--inspector-auth', 'none'], 'none only with a loopback address'],
+    [['run', '--bundle', '/nowhere'], '--bundle: /nowhere/bundle.yaml: ENOENT'],
     [['gte'], "unknown command 'gte' (Did you mean get?)"],
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod, service'],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, json."],

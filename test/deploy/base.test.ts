@@ -124,19 +124,27 @@ describe('access', () => {
     );
 
   test('Orrery may do exactly this', () => {
-    expect(grants(roleOf('orrery'))).toEqual([
+    const allowed = [
       '/pods: get list watch',
       '/services: get list watch',
       'discovery.k8s.io/endpointslices: get list watch',
+      'workload.linkerd.io/externalworkloads: get list watch',
       'orrery.dev/routegates: get list watch',
       '/nodes: get list watch',
       '/pods/status: patch',
       'orrery.dev/routegates/status: patch',
+      'discovery.k8s.io/endpointslices: create patch delete',
+      '/services/finalizers: update',
+      'workload.linkerd.io/externalworkloads: patch',
+      'workload.linkerd.io/externalworkloads/status: patch',
+      'orrery.dev/releases/status: patch',
+      'orrery.dev/releases: get create',
       'events.k8s.io/events: create patch',
       'coordination.k8s.io/leases: get list watch create update patch',
       'authentication.k8s.io/tokenreviews: create',
       'authorization.k8s.io/subjectaccessreviews: create',
-    ]);
+    ];
+    expect(grants(roleOf('orrery')).sort()).toEqual(allowed.sort());
   });
 
   test('no role has a wildcard or reaches a Secret', () => {

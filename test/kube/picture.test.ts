@@ -29,7 +29,8 @@ function begin(held: readonly PodDigest[] = []) {
     encode: encodeJson,
     interest: {
       fold: () => 'nothing',
-      wants: (_: string, { labels }: { labels?: object }) => JSON.stringify(labels).includes('web'),
+      wants: (_: string, _name: string, { labels }: { labels?: object }) =>
+        JSON.stringify(labels).includes('web'),
       digestsOf: () => ({ envPairs: [], fieldPaths: [] }),
       versions: () => [],
     } as never,

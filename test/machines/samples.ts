@@ -1,8 +1,9 @@
 /** Sample events that lead a walk through every state of each chart. */
 import { effectTypes } from '../../src/machines/effects.ts';
-import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
+import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
+import { broken, bundle, clean, node, nothing, seen, status } from './release-script.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
@@ -55,10 +56,39 @@ const watchFailed = (attempt: number, code: string, retryAfterMs: number | null)
 });
 const summary = { healthy: [], unhealthy: [], anonymous: 0, unreachable: 0, lastError: null };
 
+const endpointsFacts: EndpointsFacts = {
+  uid: 'svc-uid1-rest',
+  selects: true,
+  wanted: 'a',
+  standing: '0',
+  empty: true,
+};
+const passEnd = { pass: 1, made: 'a', wanted: 'a', standing: 'b', empty: false, version: '7', writes: 1 };
+
+const workloadFacts: WorkloadFacts = {
+  uid: 'vm-uid-1',
+  deleting: false,
+  addresses: [{ ip: '10.9.0.1', family: 'IPv4' }],
+  probe: 'http://:8080/healthz failures=1',
+  ready: null,
+  problems: [],
+};
+const led = (local: ReturnType<typeof bundle>, written: typeof nothing, nodes = [node('b', '0.3.0')]) => ({
+  type: 'release.led',
+  fence: 7,
+  replica: 'b',
+  bundle: local,
+  seen: written,
+  nodes,
+  epoch: 5,
+});
+
 export interface Sample {
   readonly input: object;
   readonly effectTypes: readonly string[];
   readonly events: readonly SampleEvent[];
+  /** Bound on the walk, if it reaches every state sooner than most. */
+  readonly situationsMax?: number;
 }
 
 export const samples: Readonly<Record<string, Sample>> = {
@@ -124,6 +154,51 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'proxier.observed', facts: { timeoutMs: 30_000, node: 'absent' } },
     ],
   },
+  workload: {
+    input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
+    effectTypes,
+    events: [
+      { type: 'workload.observed', facts: workloadFacts },
+      { type: 'workload.observed', facts: { ...workloadFacts, ready: 'True' } },
+      { type: 'workload.observed', facts: { ...workloadFacts, probe: 'ftp://x' } },
+      {
+        type: 'workload.observed',
+        facts: { ...workloadFacts, probe: null, addresses: [], problems: ['bad'] },
+      },
+      { type: 'workload.observed', facts: null },
+      { type: 'workload.probed', round: 1, failures: [] },
+      { type: 'workload.probed', round: 1, failures: ['refused'] },
+      { type: 'workload.marked', status: 'True' },
+      { type: 'workload.unmarked', isGone: true, message: 'gone' },
+      { type: 'workload.recheck' },
+    ],
+  },
+  release: {
+    input: { id: 'release/_/platform', namespace: '_', name: 'platform' },
+    effectTypes,
+    events: [
+      { type: 'release.reconcile' },
+      led(bundle('0.3.0'), nothing),
+      led(bundle('0.3.0'), { ...nothing, unreadable: 'bad' }),
+      led(bundle('0.3.0'), seen(status('Done', '0.3.0', '0.1.0'))),
+      led(bundle('0.3.0'), seen(status('Working', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0'), seen(status('Done', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0', '0.3.0'), seen(status('Done', '0.2.0', '0.1.0'))),
+      led(bundle('0.3.0', '0.3.0'), seen(status('Done', '0.2.0', '0.1.0')), [node('a', '0.2.0')]),
+      { type: 'release.observed', fence: 7, seen: nothing, nodes: [node('b', '0.3.0')], epoch: 6 },
+      { type: 'status.written', fence: 7, status: status('Done', '0.3.0', '0.1.0'), sequence: 60 },
+      { type: 'status.written', fence: 7, status: status('Done', '0.3.0', '0.3.0'), sequence: 60 },
+      { type: 'status.refused', fence: 7, by: 'leadership' },
+      { type: 'status.refused', fence: 7, by: 'nodes' },
+      { type: 'status.unknown', fence: 7, message: 'no answer' },
+      { type: 'round.finished', fence: 7, round: 1, summary: clean },
+      { type: 'round.finished', fence: 7, round: 1, summary: broken },
+      { type: 'round.failed', fence: 7, round: 1, message: 'no' },
+      { type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' },
+      { type: 'release.retired' },
+      { type: 'effect.settled', effect: 'release-resource.write', error: null },
+    ],
+  },
   watch: {
     input: { resource: 'pods', namespace: null },
     effectTypes: watchEffectTypes,
@@ -158,4 +233,33 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.failed', message: 'no', fence: 0 },
     ],
   },
+};
+
+const service = {
+  input: { id: 'service/shop/web', namespace: 'shop', name: 'web' },
+  effectTypes,
+  situationsMax: 300,
+};
+
+/** More walks through charts whose regions have little to do with each other: all at once would be too many situations. */
+export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
+  service: [
+    {
+      ...service,
+      events: [
+        { type: 'service.endpoints.observed', facts: endpointsFacts },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, wanted: 'b' } },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, selects: false } },
+        { type: 'service.endpoints.observed', facts: null },
+        { type: 'service.observed', facts: serviceFacts },
+        { type: 'service.observed', facts: null },
+        { type: 'slices.reconciled', compactable: false, ...passEnd },
+        { type: 'slices.reconciled', compactable: true, ...passEnd },
+        { type: 'slices.failed', pass: 1, message: 'no', retryAfterMs: 0, end: null },
+        { type: 'service.recheck' },
+      ],
+    },
+    // With every outcome lost: deadlines alone lead through all retries.
+    { ...service, events: [{ type: 'service.endpoints.observed', facts: endpointsFacts }] },
+  ],
 };

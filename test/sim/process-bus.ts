@@ -38,6 +38,8 @@ export function processBus(options: ProcessBusOptions): Bus {
     requestMany: (subject, data, more) => process.gate(bus.requestMany(subject, data, more)),
     append: (subject, data, more) =>
       process.state === 'dead' ? new Promise(() => {}) : process.gate(bus.append(subject, data, more)),
+    appendAll: (messages, more) =>
+      process.state === 'dead' ? new Promise(() => {}) : process.gate(bus.appendAll(messages, more)),
     follow: (stream, more) => follow(options, stream, more),
     last: (stream, subject) => process.gate(bus.last(stream, subject)),
     lastOfMany: (stream, subjects) => process.gate(bus.lastOfMany(stream, subjects)),

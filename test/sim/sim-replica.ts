@@ -142,6 +142,8 @@ export class SimReplica {
           return kubeEventWrite(kube, { replica: this.name })(effect, context) as Promise<PlainEvent>;
         case 'route.sample':
           return sample(effect, run);
+        default:
+          return Promise.reject(new Error(`the simulated world has nothing that asks for ${effect.type}`));
       }
     };
   }

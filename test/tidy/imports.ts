@@ -14,12 +14,21 @@ const compositionFiles: readonly string[] = [
   'src/control.ts',
   'src/watches.ts',
   'src/own-health.ts',
+  'src/release.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate', 'type:ids.ts', 'type:digests.ts'],
+  machines: ['machines', 'xstate', 'semantic-version.ts', 'type:ids.ts', 'type:digests.ts'],
   bus: ['bus', 'root'],
-  kube: ['kube', 'root', 'type:machines/events.ts', 'type:machines/facts.ts', 'type:machines/watch.ts'],
+  kube: [
+    'kube',
+    'root',
+    'type:machines/events.ts',
+    'type:machines/facts.ts',
+    'type:machines/release-events.ts',
+    'type:machines/release-table.ts',
+    'type:machines/watch.ts',
+  ],
   acme: ['acme', 'root', 'type:machines/events.ts'],
   probe: ['probe', 'root', 'type:machines/events.ts', 'type:machines/facts.ts'],
   effects: [
@@ -30,13 +39,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'kube',
     'acme',
     'probe',
+    'endpoints',
     // The port, and how a message is addressed and written: both without I/O.
     'bus/bus.ts',
     'bus/subjects.ts',
     'bus/envelope.ts',
     'root',
   ],
-  actors: ['actors', 'machines', 'bus', 'root'],
+  actors: ['actors', 'machines', 'bus', 'endpoints', 'root'],
+  endpoints: ['endpoints', 'root'],
   inspector: ['inspector', 'machines', 'bus', 'root', 'health/health-body.ts'],
   // A proxier's chart outside of an engine: for a node agent, and for programs that use the library.
   health: ['health', 'machines', 'bus', 'root', 'actors/local.ts'],
@@ -48,6 +59,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'acme',
     'bus',
     'effects',
+    'endpoints',
     'health',
     'inspector',
     'kube',

@@ -1,0 +1,18 @@
+/** Effect `workload.probe`: asks each address of a workload once, all at the same time (probe/reach.ts). */
+import type { Clock } from '../clock.ts';
+import type { EffectRunner } from '../effect-runner.ts';
+import type { WorkloadProbeRun } from '../machines/workload-effects.ts';
+import { reach } from '../probe/reach.ts';
+
+/** Outcome workload.probed. */
+export function workloadProbe(clock: Clock): EffectRunner<WorkloadProbeRun> {
+  return async ({ round, addresses, probe }, { signal }) => {
+    const problems = await Promise.all(
+      addresses.map(async (address) => {
+        const problem = await reach({ ...probe, address }, clock, signal);
+        return problem === null ? [] : [`${address} port ${probe.port}: ${problem}`.slice(0, 500)];
+      }),
+    );
+    return { type: 'workload.probed', round, failures: problems.flat() };
+  };
+}

@@ -1,0 +1,21 @@
+/** Reading fields of objects from outside: what is of a wrong type counts as absent, so that one broken object hurts nobody else (I8). */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function record(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function texts(values: readonly unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string');
+}
+
+export function textMap(value: unknown): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(record(value)).filter(([, entry]) => typeof entry === 'string'),
+  ) as Readonly<Record<string, string>>;
+}

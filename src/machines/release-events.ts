@@ -1,0 +1,86 @@
+/** The events of the release chart. */
+import type { BundleFacts, NodeFacts, ReleaseStatus, SeenStatus } from './release-table.ts';
+
+/** What is known of the other replicas and of the written state. */
+export type ReleasePicture = {
+  readonly seen: SeenStatus;
+  readonly nodes: readonly NodeFacts[];
+  /** Sequence of the nodes' epoch under which they were seen. */
+  readonly epoch: number;
+};
+
+/** A replica became the leader: everything begins anew, with its bundle. `fence` is the proof of its leadership. */
+export type ReleaseLed = ReleasePicture & {
+  readonly type: 'release.led';
+  readonly fence: number;
+  readonly replica: string;
+  readonly bundle: BundleFacts;
+};
+/** Nodes came, changed or went, or the status was written. */
+export type ReleaseObserved = ReleasePicture & {
+  readonly type: 'release.observed';
+  readonly fence: number;
+};
+/** The leader has a bundle of another name: nobody works on this one any more. */
+export type ReleaseRetired = { readonly type: 'release.retired' };
+/** A person asks for a round of reconciliation now. */
+export type ReleaseReconcile = { readonly type: 'release.reconcile' };
+/** The watch saw one of the bundle's objects as the bundle does not have it. */
+export type DriftSeen = { readonly type: 'drift.seen'; readonly fence: number; readonly object: string };
+
+export type StatusWritten = {
+  readonly type: 'status.written';
+  readonly fence: number;
+  readonly status: ReleaseStatus;
+  readonly sequence: number;
+};
+export type StatusRefused = {
+  readonly type: 'status.refused';
+  readonly fence: number;
+  /** leadership: another replica leads; nodes: one was added or changed since we looked. */
+  readonly by: 'leadership' | 'nodes';
+};
+/** It is not known whether the status was written. */
+export type StatusUnknown = {
+  readonly type: 'status.unknown';
+  readonly fence: number;
+  readonly message: string;
+};
+
+/** What a round of reconciliation did. */
+export interface RoundSummary {
+  /** Objects that stand as the bundle has them. */
+  readonly applied: number;
+  /** Objects deleted because no bundle has them any more. */
+  readonly pruned: number;
+  /** Objects deleted and made anew because of a field that cannot be changed. */
+  readonly replaced: number;
+  /** `Kind namespace/name: what went wrong`, cut to a few. */
+  readonly errors: readonly string[];
+  /** How many errors there were. */
+  readonly failed: number;
+}
+export type RoundFinished = {
+  readonly type: 'round.finished';
+  readonly fence: number;
+  readonly round: number;
+  readonly summary: RoundSummary;
+};
+export type RoundFailed = {
+  readonly type: 'round.failed';
+  readonly fence: number;
+  readonly round: number;
+  readonly message: string;
+};
+
+export type ReleaseOwnEvent =
+  | ReleaseLed
+  | ReleaseObserved
+  | ReleaseRetired
+  | ReleaseReconcile
+  | DriftSeen
+  | StatusWritten
+  | StatusRefused
+  | StatusUnknown
+  | RoundFinished
+  | RoundFailed;

@@ -1,0 +1,123 @@
+/** What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of `orrery explain`. Pure. */
+import { type Args, errorOf, hindrances, type ReleaseContext, type ReleaseInput } from './release-context.ts';
+import type { ReleaseReport, ReleaseResourceWrite } from './release-effects.ts';
+import { rowOf, unsuitedFor } from './release-table.ts';
+
+/** An Event tells of the round that made the state Done, not of each one that finds it so. */
+export function rested({ context, event }: Args) {
+  const { bundle } = context;
+  const text = `release ${bundle.release} is applied: ${bundle.objects} objects`;
+  const isNews = event.type === 'status.written';
+  return resource(
+    { context, event },
+    isNews ? { eventType: 'Normal', reason: 'ReleaseApplied', text } : null,
+  );
+}
+
+/** An Event tells of each new reason to wait. */
+export function blocked({ context, event }: Args) {
+  const waitingFor = hindrances(context);
+  const isNews = waitingFor.join() !== context.waitingFor.join();
+  const text = `release ${context.bundle.release} waits: ${waitingFor.join('; ')}`;
+  return resource(
+    { context: { ...context, waitingFor }, event },
+    isNews ? { eventType: 'Warning', reason: 'ReleaseBlocked', text } : null,
+  );
+}
+
+export function failing(
+  args: { readonly context: ReleaseContext; readonly event: unknown },
+  level: 'warn' | 'error',
+) {
+  const message = 'a round of reconciliation failed';
+  return report(args.context, level, message, errorOf(args.event as ReleaseInput));
+}
+
+export function report(
+  { name }: ReleaseContext,
+  level: ReleaseReport['level'],
+  message: string,
+  error: string,
+): Omit<ReleaseReport, 'type'> {
+  return { bundle: name, level, message, error };
+}
+
+/** The Release resource as it should stand now. */
+export function resource(
+  { context, event }: { readonly context: ReleaseContext; readonly event: ReleaseInput },
+  note: ReleaseResourceWrite['note'] = null,
+): Omit<ReleaseResourceWrite, 'type'> {
+  const { name, seen, leader, waitingFor, lastApplied, lastError } = context;
+  const { status } = seen;
+  return {
+    bundle: name,
+    status: {
+      state: status?.state ?? null,
+      release: status?.release ?? null,
+      minimumCompatibleRelease: status?.minimumCompatible ?? null,
+      leader,
+      waitingFor: waitingFor.length === 0 ? null : waitingFor.join('; '),
+      lastApplied,
+      lastError,
+    },
+    conditions: conditions(context),
+    note,
+    at: event.at,
+  };
+}
+
+function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions'] {
+  const { seen, bundle, waitingFor, lastError, lastRound } = context;
+  const isApplied = lastError === null && lastRound !== null && rowOf(seen.status, bundle) === 'done';
+  const blocked = blockedReplicas(context);
+  const reason = waitingFor.length > 0 ? 'Waiting' : lastError !== null ? 'Failing' : 'Working';
+  return [
+    {
+      type: 'Applied',
+      status: isApplied ? 'True' : 'False',
+      reason: isApplied ? 'Done' : reason,
+      message: isApplied
+        ? `${bundle.objects} objects stand as release ${bundle.release} has them`
+        : (lastError ?? (waitingFor.join('; ') || `release ${bundle.release} is being applied`)),
+    },
+    {
+      type: 'AllReplicasServe',
+      status: blocked.length === 0 ? 'True' : 'False',
+      reason: blocked.length === 0 ? 'Suited' : 'Blocked',
+      message: blocked.length === 0 ? 'the written state suits every replica' : blocked.join('; '),
+    },
+  ];
+}
+
+/** Replicas that must not serve with the written state, and why. */
+export function blockedReplicas({ nodes, seen, name }: ReleaseContext): readonly string[] {
+  return nodes.flatMap((node) => {
+    if (node.bundle !== null && node.bundle.name !== name) return [];
+    const reason = unsuitedFor(seen, node);
+    return reason === null ? [] : [`${node.replica}: ${reason}`];
+  });
+}
+
+/** What `orrery explain` says of a release beside its state. */
+export function explainRelease(context: unknown): readonly string[] {
+  const release = context as ReleaseContext;
+  const { bundle, seen, nodes, leader, waitingFor, lastRound, drift } = release;
+  const { status, unreadable } = seen;
+  const written =
+    status === null
+      ? (unreadable ?? 'nothing yet')
+      : `${status.state}, release ${status.release}, minimum compatible ${status.minimumCompatible}`;
+  return [
+    `bundle ${bundle.name}: release ${bundle.release}, minServingRelease ${bundle.minServing}, minReconcilerRelease ${bundle.minReconciler}, ${bundle.objects} objects`,
+    `written: ${written}`,
+    `replicas: ${nodes.map((node) => `${node.replica} ${node.release}${node.bundle === null ? ' (no bundle)' : ''}${node.replica === leader ? ' (leads)' : ''}`).join(', ')}`,
+    ...waitingFor.map((text) => `waits: ${text}`),
+    ...blockedReplicas(release).map((text) => `must not serve: ${text}`),
+    ...(lastRound === null
+      ? []
+      : [
+          `last round: ${lastRound.applied} applied, ${lastRound.pruned} pruned, ${lastRound.replaced} replaced, ${lastRound.failed} failed`,
+        ]),
+    ...(drift.length === 0 ? [] : [`drifted: ${drift.join(', ')}`]),
+  ];
+}

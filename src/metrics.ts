@@ -2,8 +2,8 @@
  * The metrics of one replica, in a registry of its own (several replicas may live in one process).
  *
  * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are those of the
- * contract and in base units; label values come from closed sets (kinds, states, codes, resources), never from names of
- * objects, so their number is bounded (I6). docs/operating.md lists them from `metricTable`.
+ * contract and in base units; label values come from closed sets (kinds, states, codes, resources), so their number is bounded (I6);
+ * only elections are counted by name, which there are few of. docs/operating.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { shardCount } from './limits.ts';
@@ -44,6 +44,11 @@ export const metricTable = {
     ['subject', 'endpoint', 'code'],
     'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
   ],
+  orrery_election_term: [
+    'gauge',
+    ['election'],
+    'Highest known term of each election that this replica serves.',
+  ],
   orrery_endpointslice_writes_total: [
     'counter',
     ['operation'],
@@ -82,6 +87,8 @@ export interface GaugeSource {
   isConnected(): boolean;
   /** Since the process began. */
   disconnects(): number;
+  /** Elections of the shards owned here, as `<namespace>/<name>`. */
+  elections(): Iterable<{ readonly election: string; readonly term: number }>;
   /** Whether this replica must not serve. */
   isBlocked?(): boolean;
 }
@@ -195,6 +202,14 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       this.inc(source()?.disconnects() ?? 0);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_election_term'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { election, term } of source()?.elections() ?? []) this.set({ election }, term);
     },
   });
   new Gauge({

@@ -17,6 +17,7 @@ import type { Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createElectionJoin } from './election-join.ts';
 import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
@@ -88,7 +89,8 @@ export class Engine {
     this.endpoints = createEndpointsJoin({ world: this.world, clock });
     const timeoutMs = options.proxierHealthTimeoutMs ?? defaultTimeoutMs;
     const proxiers = createProxierJoin({ world: this.world, timeoutMs });
-    this.router = createRouter(this.world, [this.routes, this.endpoints, proxiers]);
+    const elections = createElectionJoin(this.world);
+    this.router = createRouter(this.world, [this.routes, this.endpoints, proxiers, elections]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,

@@ -6,6 +6,7 @@
 
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
+import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 import type { ReleaseOwnEvent } from './release-events.ts';
@@ -147,4 +148,10 @@ export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | ProxierEvent | WorkloadEvent | ReleaseEvent;
+export type ActorEvent =
+  | PodEvent
+  | ServiceEvent
+  | ProxierEvent
+  | WorkloadEvent
+  | ReleaseEvent
+  | ElectionEvent;

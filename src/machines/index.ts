@@ -4,6 +4,7 @@
  * A changed state name or context field means a new version here and a step in `migrations.ts`.
  */
 import type { AnyStateMachine } from 'xstate';
+import { electionDescription, electionMachine, electionVersion } from './election.ts';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { proxierDescription, proxierMachine, proxierVersion } from './proxier.ts';
 import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
@@ -60,6 +61,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     machine: proxierMachine,
     durable: true,
     createdBy: ['proxier.queued', 'proxier.updated'],
+  },
+  election: {
+    name: 'election',
+    version: electionVersion,
+    description: electionDescription,
+    machine: electionMachine,
+    durable: true,
+    createdBy: ['election.observed'],
   },
   shard: {
     name: 'shard',

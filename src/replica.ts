@@ -20,27 +20,33 @@ import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
+import { asError } from './errors.ts';
+import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';
+import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { type SourceWarning, SourceWarnings } from './kube/source-warnings.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
+import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
 import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
 import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
+import { isTracingWanted, type Tracing } from './tracing.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -61,7 +67,9 @@ const handOverMs = 4_000;
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const bundle = readBundle(config.bundle);
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
+  changeLevelOnSignal(log, stop);
   const metrics = createMetrics({ processMetrics: true });
+  const tracing = await startTracing(config);
   const kube = connectKube({
     ...basics,
     log,
@@ -69,29 +77,20 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const { engine, release } = createParts(config, { bus, subjects, kube, log, metrics }, bundle);
-  const watchParts: WatchParts = {
-    ...basics,
+  const mirrors: Mirror[] = [];
+  const health: Pipelines = startOwnHealth({
+    engine: () => engine,
+    mirrors,
     bus,
-    subjects,
-    kube,
-    log,
-    world: engine.world,
-    namespaces: config.namespaces,
-    gateStatus: new GateStatusKeeper({
-      kube,
-      log,
-      clock: systemClock,
-      world: engine.world,
-      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
-      warn: warnAboutGate(kube, config.replica),
-    }),
-    sourceWarnings: sourceWarnings(config, { engine, kube, log }),
-    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-  };
-  metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
+    clock: systemClock,
+    node: config.node,
+  });
+  const connections = { bus, subjects, kube, log, metrics, health, tracing };
+  const { engine, release } = createParts(config, connections, bundle);
+  const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
+  metrics.observe({ ...gauges(engine, bus, health), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics });
+  const http = await startHttpOf(config, { engine, release, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const challenges = startChallenges(config, { engine, bus, subjects, log });
   const watches = constantWatches(watchParts, () => engine.ownership);
@@ -113,7 +112,36 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, release, control, http, challenges, bus, kube, log }),
+    ended: end(stop, { engine, release, control, http, challenges, ...connections }),
+  };
+}
+
+/** What the watches are made of; `mirrors` is told of each. */
+function watchPartsOf(
+  { namespaces, replica }: RunConfig,
+  parts: Connections & { readonly engine: Engine; readonly mirrors: Mirror[] },
+): WatchParts {
+  const { bus, subjects, kube, log, engine, metrics, tracing, mirrors } = parts;
+  return {
+    ...basics,
+    bus,
+    subjects,
+    kube,
+    log,
+    world: engine.world,
+    namespaces,
+    gateStatus: new GateStatusKeeper({
+      kube,
+      log,
+      clock: systemClock,
+      world: engine.world,
+      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
+      warn: warnAboutGate(kube, replica),
+    }),
+    sourceWarnings: sourceWarnings(replica, { engine, kube, log }),
+    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+    tracing,
+    onMirror: (mirror) => void mirrors.push(mirror),
   };
 }
 
@@ -142,7 +170,7 @@ function startChallenges(
 }
 
 function sourceWarnings(
-  { replica }: RunConfig,
+  replica: string,
   { engine, kube, log }: Pick<Connections, 'kube' | 'log'> & { readonly engine: Engine },
 ): SourceWarnings {
   const warn = warnAboutSource(kube, replica);
@@ -157,6 +185,16 @@ interface Connections {
   readonly kube: KubeConnection;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly health: Pipelines;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** The SDK is loaded only where somebody wants traces. */
+async function startTracing({ replica, cluster, release }: RunConfig): Promise<Tracing | undefined> {
+  if (!isTracingWanted(process.env)) return undefined;
+  const { startOtlp } = await import('./tracing-otlp.ts');
+  const resource = { 'service.version': release, 'service.instance.id': replica, 'orrery.cluster': cluster };
+  return startOtlp({ env: process.env, resource });
 }
 
 function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
@@ -171,7 +209,7 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 
 function createEngine(
   config: RunConfig,
-  { bus, subjects, kube, log, metrics }: Connections,
+  { bus, subjects, kube, log, metrics, health, tracing }: Connections,
   release: ReplicaRelease,
   incarnation: string,
 ): Engine {
@@ -205,6 +243,9 @@ function createEngine(
     release: release.release,
     isServing: () => release.desk.blocked === null,
     clusterDomain: () => domain.current(),
+    proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
+    isFit: () => health.isFit(),
+    tracing,
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
@@ -237,12 +278,18 @@ function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, con
   if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
 }
 
-function gauges(engine: Engine) {
+function gauges(engine: Engine, bus: Bus, health: Pipelines) {
   return {
+    lateFamilies: () => health.complaints().length,
+    isConnected: () => bus.status === 'connected',
+    disconnects: () => bus.counters.disconnects,
     *actors() {
       const counts = new Map<string, { kind: string; state: string; count: number }>();
       for (const run of engine.shards.open()) {
-        for (const { id, state } of run.cells.values()) {
+        for (const cell of run.cells.values()) {
+          const { id, hot } = cell;
+          const isParked = cell.unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
+          const state = isParked ? 'parked' : cell.state;
           if (state === '') continue;
           const kind = id.slice(0, id.indexOf('/'));
           const key = `${kind} ${state}`;
@@ -287,6 +334,7 @@ function startHttpOf(
     subjects,
     kube,
     metrics,
+    health,
   }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
 ): Promise<HttpServer> {
   const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
@@ -294,8 +342,10 @@ function startHttpOf(
     host: config.http.host,
     port: config.http.port,
     control: createControl({ bus, subjects }),
-    readiness: () => readinessOf(bus, engine, release),
-    health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
+    readiness: () => readinessOf(bus, engine, release, health),
+    health: () => health.picture(),
+    proxierTimeoutMs: config.proxierHealthTimeoutMs,
+    countHealth: metrics.healthAnswer,
     machines,
     metrics,
     clock: systemClock,
@@ -332,8 +382,8 @@ function warnAboutSource(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease): Readiness {
-  const reasons: string[] = [];
+function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease, health: Pipelines): Readiness {
+  const reasons: string[] = health.complaints();
   if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
@@ -362,6 +412,8 @@ async function end(
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;
+    readonly health: Pipelines;
+    readonly tracing: Tracing | undefined;
   },
 ): Promise<void> {
   await abortOf(stop);
@@ -370,8 +422,12 @@ async function end(
   await parts.release.desk.stop();
   parts.control.stop();
   await parts.challenges.close();
+  parts.health.stop();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();
+  await parts.tracing
+    ?.stop()
+    .catch((error) => parts.log.warn({ error: asError(error).message }, 'spans are lost'));
   parts.log.info({ ms: Math.round(systemClock.monotonic() - started) }, 'replica ended');
 }

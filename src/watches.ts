@@ -19,10 +19,11 @@ import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
 import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
-import { endpointSlices, pods, routeGates, secrets, services } from './kube/resources.ts';
+import { endpointSlices, nodes, pods, routeGates, secrets, services } from './kube/resources.ts';
 import type { SourceWarnings } from './kube/source-warnings.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Random } from './random.ts';
+import { type Tracing, traceHeader } from './tracing.ts';
 
 export interface WatchParts {
   readonly bus: Bus;
@@ -36,6 +37,10 @@ export interface WatchParts {
   readonly namespaces: readonly string[] | null;
   readonly gateStatus: GateStatusKeeper;
   readonly sourceWarnings: SourceWarnings;
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
+  /** Told of every mirror, whether it runs here or not. */
+  readonly onMirror?: (mirror: Mirror) => void;
 }
 
 /** A kind as a manifest names it. */
@@ -45,7 +50,7 @@ interface NamedKind {
 }
 
 /** Kinds that every cluster has, and our own that nothing works without. */
-const constantKinds = [routeGates, pods, services, endpointSlices];
+const constantKinds = [routeGates, pods, services, endpointSlices, nodes];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
 const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer' },
@@ -108,6 +113,7 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
   const { world } = parts;
   return {
     ...parts,
+    bus: parts.tracing ? tracedStore(parts.bus, parts.tracing) : parts.bus,
     encode,
     startLocal,
     chart: watchChart,
@@ -120,12 +126,32 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
   };
 }
 
+/** A change's trace begins where it goes into the world. */
+function tracedStore(bus: Bus, tracing: Tracing): Pick<Bus, 'append' | 'onStatus'> {
+  return {
+    onStatus: (callback) => bus.onStatus(callback),
+    async append(subject, data, options = {}) {
+      const span = tracing.start('watch', { attributes: { 'messaging.destination.name': subject } });
+      const headers = { ...options.headers, [traceHeader]: span.context };
+      try {
+        const appended = await bus.append(subject, data, { ...options, headers });
+        span.end();
+        return appended;
+      } catch (error) {
+        span.end(asError(error).message);
+        throw error;
+      }
+    },
+  };
+}
+
 function holding(
   parts: WatchParts,
   ownership: () => Ownership,
   create: (onLost: () => void) => Mirror,
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
+  parts.onMirror?.(mirror);
   const keepers = keepersOf(parts, mirror.name);
   let current = 0;
   // The end of an old reign must not end the new one.

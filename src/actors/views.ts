@@ -50,7 +50,7 @@ export async function viewOf(
   },
   cell: Cell,
   record: ActorRecord | null,
-  owner: string,
+  { owner, history }: { readonly owner: string; readonly history: boolean },
 ): Promise<ActorView> {
   const { chart } = parts.stepper ?? {};
   return {
@@ -63,7 +63,7 @@ export async function viewOf(
     context: record?.snapshot.context ?? null,
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
-    recent: await recentTransitions(parts, cell),
+    recent: history ? await recentTransitions(parts, cell) : [],
     accepts: chart ? admittedEvents(chart.name) : [],
   };
 }

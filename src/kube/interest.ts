@@ -39,6 +39,7 @@ const ownNames: Readonly<Record<string, string>> = {
   services: '',
   endpointslices: 'discovery.k8s.io',
   routegates: 'orrery.dev',
+  nodes: '',
 };
 
 export interface Interest {

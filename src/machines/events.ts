@@ -10,6 +10,7 @@ import type { DomainEvent } from './domain-events.ts';
 import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 import type { IssuerEvent } from './issuer-events.ts';
+import type { ProxierEvent } from './proxier-events.ts';
 import type { ReleaseOwnEvent } from './release-events.ts';
 import type { SlicesEvent } from './slices-events.ts';
 import type { OwnWorkloadEvent } from './workload-events.ts';
@@ -152,6 +153,7 @@ export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 export type ActorEvent =
   | PodEvent
   | ServiceEvent
+  | ProxierEvent
   | WorkloadEvent
   | ReleaseEvent
   | ElectionEvent

@@ -1,4 +1,5 @@
 /** What certificates need of a replica, put together: Issuers as the world knows them, the board of challenges, HTTP to authorities. */
+import { type ChallengeServer, type ServerLog, startChallengeServer } from './acme/challenge-server.ts';
 import { createHttpClient } from './acme/http.ts';
 import type { Engine } from './actors/engine.ts';
 import type { World } from './actors/world.ts';
@@ -7,16 +8,12 @@ import { shardOf } from './bus/shard.ts';
 import type { Subjects } from './bus/subjects.ts';
 import { createChallengeBoard } from './challenges.ts';
 import type { Clock } from './clock.ts';
+import type { HostPort } from './config-values.ts';
 import type { CertificateParts } from './effects/index.ts';
 import type { CertificateOutcome, Metrics } from './metrics.ts';
 import type { Transition } from './views.ts';
 
-export function certificateParts(parts: {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly world: () => World;
-  readonly clock: Clock;
-}): CertificateParts {
+export function certificateParts(parts: BoardParts): CertificateParts {
   const world: Pick<World, 'get'> = { get: (...place) => parts.world().get(...place) };
   return {
     http: createHttpClient(),
@@ -62,4 +59,20 @@ export function countAttempt(metrics: Metrics, { id, from, to, event }: Transiti
   const isCopy = (context as { storeFrom?: unknown }).storeFrom === 'stored';
   if (outcome === undefined || isCopy) return;
   metrics.certificateAttempt(outcome === 'refused' && event.outcome !== 'refused' ? 'cluster' : outcome);
+}
+
+interface BoardParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly world: () => World;
+  readonly clock: Clock;
+}
+
+/** Answers to HTTP-01 challenges, whichever replica asked for the certificate. */
+export function startChallenges(
+  listen: HostPort,
+  { log, ...parts }: BoardParts & { readonly log: ServerLog },
+): ChallengeServer {
+  const { board } = certificateParts(parts);
+  return startChallengeServer({ listen, board, clock: parts.clock, log });
 }

@@ -4,7 +4,7 @@
  */
 
 import { everybodyMay } from './access.ts';
-import { type ChallengeServer, startChallengeServer } from './acme/challenge-server.ts';
+import type { ChallengeServer } from './acme/challenge-server.ts';
 import { kindOf } from './actors/cell.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
@@ -14,23 +14,21 @@ import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
-import { certificateExpiries, certificateParts, countAttempt } from './certificate-parts.ts';
+import { certificateExpiries, certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
-import { kubeEventWrite } from './effects/kube-event.ts';
 import { asError } from './errors.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
-import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import { GateStatusKeeper } from './kube/gate-status.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
-import { type SourceWarning, SourceWarnings } from './kube/source-warnings.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
@@ -48,6 +46,7 @@ import { systemRandom } from './random.ts';
 import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
 import { isTracingWanted, type Tracing } from './tracing.ts';
 import type { Readiness, Transition } from './views.ts';
+import { sourceWarnings, warnAboutGate } from './warnings.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
 export interface Replica {
@@ -92,7 +91,13 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const http = await startHttpOf(config, { engine, release, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const challenges = startChallenges(config, { engine, bus, subjects, log });
+  const challenges = startChallenges(config.acmeHttp, {
+    bus,
+    subjects,
+    log,
+    clock: systemClock,
+    world: () => engine.world,
+  });
   const watches = constantWatches(watchParts, () => engine.ownership);
   const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
@@ -138,7 +143,7 @@ function watchPartsOf(
       podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
       warn: warnAboutGate(kube, replica),
     }),
-    sourceWarnings: sourceWarnings(replica, { engine, kube, log }),
+    sourceWarnings: sourceWarnings(replica, { world: engine.world, kube, log, clock: systemClock }),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
     tracing,
     onMirror: (mirror) => void mirrors.push(mirror),
@@ -158,23 +163,6 @@ function createParts(config: RunConfig, connections: Connections, bundle: Bundle
   });
   const engine: Engine = createEngine(config, connections, release, incarnation);
   return { engine, release };
-}
-
-/** Answers to HTTP-01 challenges, whichever replica asked for the certificate. */
-function startChallenges(
-  config: RunConfig,
-  { engine, bus, subjects, log }: Pick<Connections, 'bus' | 'subjects' | 'log'> & { readonly engine: Engine },
-): ChallengeServer {
-  const { board } = certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock });
-  return startChallengeServer({ listen: config.acmeHttp, board, clock: systemClock, log });
-}
-
-function sourceWarnings(
-  replica: string,
-  { engine, kube, log }: Pick<Connections, 'kube' | 'log'> & { readonly engine: Engine },
-): SourceWarnings {
-  const warn = warnAboutSource(kube, replica);
-  return new SourceWarnings({ kube, log, clock: systemClock, world: engine.world, warn });
 }
 
 const basics = { clock: systemClock, random: systemRandom } as const;
@@ -351,32 +339,6 @@ function startHttpOf(
     clock: systemClock,
     authorize,
   });
-}
-
-/** The Event is written by the same code as those of actors, under a key of the RouteGate's own. */
-function warnAboutGate(kube: KubePort, replica: string) {
-  const write = kubeEventWrite(kube, { replica });
-  return ({ namespace, name, uid, reason, note, key }: GateWarning, signal: AbortSignal) => {
-    const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'RouteGate', namespace, name, uid };
-    const event = {
-      type: 'kube-event.write',
-      regarding,
-      eventType: 'Warning',
-      reason,
-      note,
-      at: systemClock.now(),
-    } as const;
-    return write(event, { key, actor: 'pod/_/_', signal, emit: () => {} });
-  };
-}
-
-function warnAboutSource(kube: KubePort, replica: string) {
-  const write = kubeEventWrite(kube, { replica });
-  return ({ regarding, reason, note, key }: SourceWarning, signal: AbortSignal) => {
-    const event = { type: 'kube-event.write', regarding, eventType: 'Warning', reason, note } as const;
-    const context = { key, actor: 'domain/_/_', signal, emit: () => {} } as const;
-    return write({ ...event, at: systemClock.now() }, context);
-  };
 }
 
 /** Kinds whose first list makes the world complete. */

@@ -15,6 +15,7 @@ const compositionFiles: readonly string[] = [
   'src/watches.ts',
   'src/challenges.ts',
   'src/certificate-parts.ts',
+  'src/warnings.ts',
   'src/own-health.ts',
   'src/release.ts',
   'src/campaign.ts',

@@ -26,13 +26,13 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host.ts',
-        find: 'const sequence = await this.#store(cell, next.record, bytes);',
+        find: 'const sequence = await traced(span, this.#store(cell, next.record, bytes));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await this.#store(cell, next.record, bytes);',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await traced(span, this.#store(cell, next.record, bytes));',
       },
       {
         file: 'src/actors/host.ts',
-        find: "if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);",
+        find: "if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);",
         replace: '',
       },
     ],

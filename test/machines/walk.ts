@@ -29,7 +29,7 @@ export function walk(
   effectTypes: readonly string[],
   input: object,
   events: readonly SampleEvent[],
-  situationsMax = 3_000,
+  situationsMax = 2_000,
 ): Walk {
   const stepper = createStepper(chart, new Set(effectTypes));
   const seen = new Map<string, Situation>();
@@ -42,11 +42,13 @@ export function walk(
     seen.set(key, situation);
     if (situation.snapshot.status === 'active') queue.push(situation);
   };
+  const missing = new Set(declaredStates(chart));
   for (const event of events) visit(after(stepper, null, event, input));
   for (let next = queue.shift(); next; next = queue.shift()) {
     for (const event of [...events, ...timerEvents(next)]) {
       visit(after(stepper, next, event, input));
-      for (const path of passedStates(chart, next, event)) states.add(path);
+      for (const path of states) missing.delete(path);
+      if (missing.size > 0) for (const path of passedStates(chart, next, event)) states.add(path);
     }
   }
   return { situations: [...seen.values()], states, stepper };

@@ -7,6 +7,7 @@
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureChromium } from './setup/chromium.mjs';
 import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
 import { ensurePackages } from './setup/packages.mjs';
@@ -18,6 +19,7 @@ try {
   ensurePackages(root);
   ensureNode(root);
   ensureNatsServer(root, process.env);
+  if (process.argv.includes('--browser')) ensureChromium(root, process.env);
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   process.stderr.write(`setup: ${error.message}\n`);

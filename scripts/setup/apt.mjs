@@ -1,0 +1,133 @@
+/**
+ * Fetches Debian packages with the machine's own apt in a configuration of its own: mirror, keyring, proxies and certificates are
+ * those that the machine already trusts, and nothing outside the working copy changes (no root, no dpkg database).
+ */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { archiveOf, renderSource } from './apt-sources.mjs';
+import { run, SetupError, say } from './run.mjs';
+
+/**
+ * @typedef {object} Wanted
+ * @property {string} tools the folder `.tools`
+ * @property {string} name the folder in it that is made anew
+ * @property {string} suite empty: the release that the machine itself is
+ * @property {string} pkg
+ * @property {boolean} withDependencies those too that the machine does not have
+ * @property {string} byHand what a person can do instead
+ */
+
+/** @param {Wanted} wanted */
+export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand }) {
+  const release = readIfThere('/etc/os-release');
+  const archive = archiveOf(aptSources(), release);
+  const own = /^VERSION_CODENAME="?([^"\n]*)"?$/m.exec(release)?.[1] ?? '';
+  if (!archive) throw new SetupError(`there is no apt with a Debian mirror here. ${byHand}`);
+  mkdirSync(tools, { recursive: true });
+  for (const left of readdirSync(tools).filter((entry) => entry.startsWith(`apt-${name}-`))) {
+    rmSync(join(tools, left), { recursive: true, force: true });
+  }
+  const work = mkdtempSync(join(tools, `apt-${name}-`));
+  try {
+    say(`fetching ${pkg} with apt (${archive.uri}, ${suite || own}) into ${join(tools, name)} …`);
+    prepare(work, renderSource(archive, suite || own), withDependencies);
+    download(work, pkg, withDependencies);
+    unpack(work, join(tools, name));
+  } catch (error) {
+    throw error instanceof SetupError ? new SetupError(`${error.message}\nsetup: ${byHand}`) : error;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param {string} work
+ * @param {string} source
+ * @param {boolean} knowsMachine whether apt is to know what is installed
+ */
+function prepare(work, source, knowsMachine) {
+  for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources']) {
+    mkdirSync(join(work, folder), { recursive: true });
+  }
+  writeFileSync(join(work, 'state', 'status'), knowsMachine ? readIfThere('/var/lib/dpkg/status') : '');
+  writeFileSync(join(work, 'sources', 'debian.sources'), source);
+  writeFileSync(join(work, 'apt.conf'), aptConfiguration(work));
+}
+
+/**
+ * @param {string} work
+ * @param {string} pkg
+ * @param {boolean} withDependencies
+ */
+function download(work, pkg, withDependencies) {
+  const apt = (/** @type {string[]} */ ...args) =>
+    run('apt-get', ['-c', join(work, 'apt.conf'), '-qq', ...args], { cwd: work, what: 'apt' });
+  apt('update');
+  if (withDependencies) apt('install', '--download-only', '--no-install-recommends', '-y', pkg);
+  else apt('download', pkg);
+}
+
+/**
+ * Read after the machine's own configuration, so proxies and certificates of the machine stay.
+ *
+ * @param {string} work
+ */
+function aptConfiguration(work) {
+  return `Dir::State "${work}/state";
+Dir::State::lists "${work}/lists";
+Dir::State::status "${work}/state/status";
+Dir::Cache "${work}/cache";
+Dir::Etc::sourcelist "${work}/none";
+Dir::Etc::sourceparts "${work}/sources";
+Dir::Etc::preferences "${work}/none";
+Dir::Etc::preferencesparts "${work}/none.d";
+APT::Sandbox::User "root";
+Debug::NoLocking "true";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Post-Invoke;
+#clear APT::Install::Post-Invoke;
+`;
+}
+
+/**
+ * @param {string} work
+ * @param {string} target
+ */
+function unpack(work, target) {
+  const cache = join(work, 'cache', 'archives');
+  const debs = [work, cache].flatMap((folder) =>
+    readdirSync(folder).flatMap((name) => (name.endsWith('.deb') ? [join(folder, name)] : [])),
+  );
+  if (debs.length === 0) throw new SetupError('apt fetched no package');
+  for (const deb of debs) run('dpkg-deb', ['-x', deb, join(work, 'root')], { what: 'dpkg-deb' });
+  rmSync(target, { recursive: true, force: true });
+  renameSync(join(work, 'root'), target);
+}
+
+/** The machine's lists of package sources: name of the file → its text. */
+function aptSources() {
+  const parts = '/etc/apt/sources.list.d';
+  const names = existsSync(parts) ? readdirSync(parts).sort() : [];
+  const files = ['/etc/apt/sources.list', ...names.map((name) => join(parts, name))];
+  return new Map(files.map((file) => [file, readIfThere(file)]));
+}
+
+/** @param {string} file */
+function readIfThere(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}

@@ -6,15 +6,16 @@
 import { everybodyMay } from './access.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import { startInspection } from './actors/inspection.ts';
 import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
-import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
+import { createInspector, type Inspector } from './inspector-parts.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
@@ -80,7 +81,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   };
   metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics });
+  const inspector = createInspector(config, { bus, subjects });
+  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics, inspector });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const watches = constantWatches(watchParts, () => engine.ownership);
   const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
@@ -91,6 +93,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     followGroupKinds(watchParts, engine.ownership);
     release.desk.started();
   }
+  const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
   const control = serveControl({
     engine,
     bus,
@@ -99,7 +102,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, release, control, http, bus, kube, log }) };
+  return { http: http.address, ended: end(stop, { engine, release, control, inspection, inspector, http, bus, kube, log }) };
 }
 
 /** The engine, and its part in releases: each asks the other. */
@@ -231,19 +234,20 @@ function startHttpOf(
     subjects,
     kube,
     metrics,
-  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
+    inspector,
+  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease; readonly inspector: Inspector },
 ): Promise<HttpServer> {
-  const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
+  const isOpen = config.inspectorAuth === 'none';
   return startHttp({
     host: config.http.host,
     port: config.http.port,
-    control: createControl({ bus, subjects }),
+    ...inspector.http,
     readiness: () => readinessOf(bus, engine, release),
     health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
     machines,
     metrics,
     clock: systemClock,
-    authorize,
+    authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
   });
 }
 
@@ -292,6 +296,8 @@ async function end(
     readonly engine: Engine;
     readonly release: ReplicaRelease;
     readonly control: { stop(): void };
+    readonly inspection: { stop(): void };
+    readonly inspector: Inspector;
     readonly http: HttpServer;
     readonly bus: Bus;
     readonly kube: KubeConnection;
@@ -303,6 +309,8 @@ async function end(
   await parts.engine.stop(handOverMs);
   await parts.release.desk.stop();
   parts.control.stop();
+  parts.inspection.stop();
+  parts.inspector.stop();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();

@@ -63,10 +63,10 @@ export function flagTable(): string {
 
 export function pathTable(): string {
   // Only the table is read; no path is asked, so nothing of the parts is needed.
-  const rows = routes({} as HttpParts).map(({ path, about, open }) => [
-    code(path),
+  const rows = routes({} as HttpParts).map(({ path, about, open, method }) => [
+    code(method === undefined ? path : `${method} ${path}`),
     about,
-    open ? 'no' : 'yes',
+    open === true ? 'no' : 'yes',
   ]);
   return markdownTable(['path', 'answer', 'token needed'], rows);
 }

@@ -68,11 +68,13 @@ export class Engine {
   /** Until it claims, nothing is to be left to it. */
   #isClaiming = false;
   #pending: Set<string> | null = null;
+  #stepWatcher: ((transition: Transition, context: unknown) => void) | null = null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     const { bus, subjects, clock, random, log } = options;
-    this.ports = hostPorts(options);
+    const onStep = this.#onStep.bind(this);
+    this.ports = hostPorts({ ...options, onStep });
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
     this.endpoints = createEndpointsJoin({ world: this.world, clock });
@@ -166,6 +168,16 @@ export class Engine {
     this.host.stop();
     this.world.stop();
     void this.ownership.stop(0);
+  }
+
+  /** Tells one listener of every saved step and the context it led to; null: nobody watches, and nothing is done. */
+  watchSteps(watcher: ((transition: Transition, context: unknown) => void) | null): void {
+    this.#stepWatcher = watcher;
+  }
+
+  #onStep(transition: Transition, context: unknown): void {
+    this.#options.onStep?.(transition, context);
+    this.#stepWatcher?.(transition, context);
   }
 
   /** Many changes of the world come in one packet: each actor is told once, after all of them are known. */

@@ -14,6 +14,7 @@ const compositionFiles: readonly string[] = [
   'src/control.ts',
   'src/watches.ts',
   'src/release.ts',
+  'src/inspector-parts.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {

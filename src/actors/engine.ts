@@ -200,7 +200,7 @@ export class Engine {
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
       if (run.shard !== releaseShard) shards.push(run.shard);
-      actors += run.cells.size - run.ended.length;
+      for (const { state } of run.cells.values()) if (state !== '') actors++;
     }
     const { release } = this.#options;
     return {

@@ -16,7 +16,7 @@ import { TimeLine } from './time-line.ts';
 import { html, useEffect, useMemo, useState, type VNode } from './vendor.ts';
 
 export function ActorPage({ store, id, at }: { store: Store; id: ActorId; at: number | null }): VNode {
-  useTick(250);
+  useTick(200);
   const [isSending, setSending] = useState(false);
   const watched = store.watched?.id === id ? store.watched : null;
   const steps = watched?.steps ?? [];
@@ -82,9 +82,10 @@ function Body({
   const watched = store.watched;
   const context = isLive ? (actor?.context ?? step?.context) : step?.context;
   return html`<div class="actor-body">
-    <section class="chart-section" aria-label="Statechart">
+    <div class="main-column"><section class="chart-section" aria-label="Statechart">
       ${layout && moment ? html`<${ChartPanel} layout=${layout} moment=${moment} />` : html`<div class="chart-panel loading">${layout ? '' : 'reading the chart …'}</div>`}
     </section>
+    <${TimeLine} id=${id} kind=${kind} steps=${steps} left=${watched?.left ?? 0} index=${index} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} /></div>
     <aside class="side" aria-label="About this actor">
       <${Explained} actor=${actor} step=${step} layout=${layout} isLive=${isLive} now=${now} id=${id} />
       ${isLive && actor && html`<${Timers} actor=${actor} steps=${steps} now=${now} />`}
@@ -93,7 +94,6 @@ function Body({
       ${actor && html`<${Ownership} actor=${actor} store=${store} step=${isLive ? null : step} />`}
       <${ContextTree} context=${context} before=${steps[index - 1]?.context} rows=${store.rows} isKnown=${context !== undefined} />
     </aside>
-    <${TimeLine} id=${id} kind=${kind} steps=${steps} left=${watched?.left ?? 0} index=${index} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />
   </div>`;
 }
 

@@ -41,7 +41,7 @@ export function followView(
   const near = boxesNear(layout, active, leaves, taken);
   const own = layout.states.filter(({ path }) => leaves.has(path));
   const wanted = viewOf(around([...own, ...near]), width, height, 1);
-  if (wanted.scale >= scales.readable) return wanted;
+  if (wanted.scale >= scales.readable) return clamped(wanted, layout, width, height);
   return clamped(centredOn(around(own), width, height, scales.readable), layout, width, height);
 }
 

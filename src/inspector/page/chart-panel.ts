@@ -7,6 +7,9 @@ import { isDialogOpen, isTyping } from './keys.ts';
 import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from './vendor.ts';
 
 const flightMs = 420;
+/** What the small map covers; narrow panels have no room to spare. */
+const mapWidth = 165;
+const usable = (width: number) => (width > 700 ? width - mapWidth : width);
 
 export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: ChartMoment }): VNode {
   const box = useRef<HTMLDivElement>(null);
@@ -30,7 +33,7 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
     const wanted =
       mode === 'whole'
         ? wholeView(layout, width, height)
-        : followView(layout, moment.state, moment.taken, width, height);
+        : followView(layout, moment.state, moment.taken, usable(width), height);
     if (isPlaced.current) moveTo(wanted);
     else set(wanted);
     isPlaced.current = true;

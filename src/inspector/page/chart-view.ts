@@ -4,9 +4,9 @@
  * Draws what the layout says; decides nothing about places. The camera (camera.ts) moves over it.
  */
 import type { ActorView } from '../../views.ts';
-import { until } from '../../words.ts';
 import type { ChartLayout, DrawnEdge, DrawnState, DrawnText, Point } from '../chart-layout.ts';
 import { activePaths } from './charts.ts';
+import { countdown } from './pieces.ts';
 import { isDelay, possibleFrom, type RefKey, refKey } from './taken.ts';
 import { html, useMemo, type VNode } from './vendor.ts';
 
@@ -32,7 +32,7 @@ export function ChartDrawing({ layout, moment }: { layout: ChartLayout; moment: 
   const edges = layout.edges.map((edge, index) => ({
     edge,
     index,
-    tone: toneOf(edge, taken, possible, active),
+    tone: toneOf(edge, taken, possible),
   }));
   // What matters lies on top.
   const order = { idle: 0, next: 1, taken: 2 };
@@ -66,16 +66,7 @@ export function ChartDefinitions(): VNode {
 
 type Tone = 'idle' | 'next' | 'taken';
 
-function toneOf(
-  edge: DrawnEdge,
-  taken: ReadonlySet<RefKey>,
-  possible: ReadonlySet<RefKey>,
-  active: ReadonlySet<string>,
-): Tone {
-  if (edge.transitions.length === 0) {
-    // The way in: seen as taken with the arrows that led to it would be too much.
-    return active.has(edge.from.slice(0, -1)) && active.has(edge.to) ? 'next' : 'idle';
-  }
+function toneOf(edge: DrawnEdge, taken: ReadonlySet<RefKey>, possible: ReadonlySet<RefKey>): Tone {
   const keys = edge.transitions.map(refKey);
   if (keys.some((key) => taken.has(key))) return 'taken';
   return keys.some((key) => possible.has(key)) ? 'next' : 'idle';
@@ -174,7 +165,7 @@ function Countdown({
   const trigger = delay?.of && triggerOf(layout, delay.of.source, delay.of.index);
   const timer = trigger && moment.timers.find(({ event }) => isDelay(trigger, event));
   if (!timer) return null;
-  const text = until(timer.at, moment.now);
+  const text = countdown(timer.at, moment.now);
   const width = text.length * 6.4 + 14;
   return html`<g class="countdown" transform="translate(${at.x - 4} ${at.y - 10})"><rect width=${width} height="18" rx="9" /><text x=${width / 2} y="12.5">${text}</text></g>`;
 }

@@ -43,16 +43,13 @@ export function Overview({ store }: { store: Store }): VNode {
   return html`<div class="overview">
     <h1 class="sr-only">Overview</h1>
     <${Troubles} store=${store} summary=${summary} now=${now} />
+    <div class="column">
     <section class="card shards" aria-labelledby="h-shards">
       <h2 id="h-shards">Replicas and shards</h2>
       ${cluster ? html`<${ShardMap} shards=${cluster.shards} replicas=${replicas} />` : html`<div class="loading map-space">reading …</div>`}
       <${Replicas} store=${store} now=${now} />
     </section>
-    <section class="card" aria-labelledby="h-kinds">
-      <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${cluster && !cluster.isWhole ? ' so far' : ''}</span></h2>
-      ${[...summary.kinds].map(([kind, states]) => html`<${KindBar} key=${kind} kind=${kind} states=${states} />`)}
-      ${summary.total === 0 && html`<p class="quiet">no actors ${cluster?.isWhole ? 'here' : 'yet'}</p>`}
-    </section>
+    <div class="pair">
     <section class="card" aria-labelledby="h-rates">
       <h2 id="h-rates">Steps a second <span class="quiet">last minute</span></h2>
       <${RatesList} store=${store} kinds=${[...summary.kinds.keys()]} />
@@ -61,10 +58,19 @@ export function Overview({ store }: { store: Store }): VNode {
       <h2 id="h-waits">Waiting longest</h2>
       <${Waits} rows=${summary.waits} now=${now} />
     </section>
+    </div>
+    </div>
+    <div class="column">
+    <section class="card" aria-labelledby="h-kinds">
+      <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${cluster && !cluster.isWhole ? ' so far' : ''}</span></h2>
+      ${[...summary.kinds].map(([kind, states]) => html`<${KindBar} key=${kind} kind=${kind} states=${states} />`)}
+      ${summary.total === 0 && html`<p class="quiet">no actors ${cluster?.isWhole ? 'here' : 'yet'}</p>`}
+    </section>
     <section class="card news" aria-labelledby="h-news">
       <h2 id="h-news">Just now</h2>
       <${News} store=${store} now=${now} />
     </section>
+    </div>
   </div>`;
 }
 

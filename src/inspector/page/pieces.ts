@@ -1,7 +1,7 @@
 /** The small pieces that every view is made of: marks of state, names, ages, owners. */
 import { systemClock } from '../../clock.ts';
 import type { ActorId } from '../../ids.ts';
-import { age, until } from '../../words.ts';
+import { age } from '../../words.ts';
 import { type Tone, toneWords } from './charts.ts';
 import { actorHref } from './route.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
@@ -75,7 +75,14 @@ export function Age({ since, now }: { since: number; now: number }): VNode {
 }
 
 export function Until({ at, now }: { at: number; now: number }): VNode {
-  return html`<time class="until" title=${new Date(at).toISOString()}>${until(at, now)}</time>`;
+  return html`<time class="until" title=${new Date(at).toISOString()}>${countdown(at, now)}</time>`;
+}
+
+/** Tenths of a second while they matter. */
+export function countdown(at: number, now: number): string {
+  const left = at - now;
+  if (left <= 0) return 'due';
+  return left < 9_950 ? `in ${(left / 1000).toFixed(1)}s` : `in ${age(left + 999)}`;
 }
 
 /** Owners have a colour and a letter, in the order of their names. */

@@ -21,7 +21,9 @@ const orbits = [
   [82, 20],
   [104, 26],
 ] as const;
-const systemSize = 236;
+/** Between two systems, and room for a name below. */
+const gap = 22;
+const nameHeight = 8;
 const planet = { min: 3.5, max: 8.5 } as const;
 
 export function ShardMap({
@@ -34,28 +36,27 @@ export function ShardMap({
   const names = [...replicas].sort();
   const lost = shards.filter(({ owner }) => owner === null || !names.includes(owner));
   const systems = lost.length > 0 ? [...names, null] : names;
+  const ownOf = (name: string | null) =>
+    name === null ? lost : shards.filter(({ owner }) => owner === name);
+  const rings = Math.max(2, ...systems.map((name) => ringsFor(ownOf(name).length)));
+  const size = 2 * ((orbits[rings - 1]?.[0] ?? 104) + planet.max) + gap;
   const most = Math.max(1, ...shards.map(({ actors }) => actors));
   const planets = systems
-    .flatMap((name, at) => {
-      const own = name === null ? lost : shards.filter(({ owner }) => owner === name);
-      return own.map((shard, index) => place(shard, index, at, most, ownerIndex(name, names)));
-    })
-    .sort((a, b) => a.shard.shard - b.shard.shard);
-  const label = systems
-    .map(
-      (name) =>
-        `${name ?? 'nobody'} owns ${shards.filter(({ owner }) => (name === null ? lost : [name]).includes(owner as never)).length}`,
+    .flatMap((name, at) =>
+      ownOf(name).map((shard, index) => place(shard, index, at, size, most, ownerIndex(name, names))),
     )
-    .join(', ');
-  return html`<svg class="shard-map" viewBox="0 0 ${Math.max(1, systems.length) * systemSize} ${systemSize}" role="img" aria-label="${shards.length} shards: ${label}">
+    .sort((a, b) => a.shard.shard - b.shard.shard);
+  const label = systems.map((name) => `${name ?? 'nobody'} owns ${ownOf(name).length}`).join(', ');
+  return html`<svg class="shard-map" viewBox="0 0 ${Math.max(1, systems.length) * size} ${size + nameHeight}" role="img" aria-label="${shards.length} shards: ${label}">
     ${systems.map(
       (
         name,
         at,
       ) => html`<g key=${name ?? '-'} class="system owner-${name === null ? 'none' : ownerIndex(name, names) % 8}"
-        transform="translate(${(at + 0.5) * systemSize} ${systemSize / 2})">
-      ${orbits.map(([radius]) => html`<circle r=${radius} class="orbit" />`)}
+        transform="translate(${(at + 0.5) * size} ${size / 2})">
+      ${orbits.slice(0, rings).map(([radius]) => html`<circle r=${radius} class="orbit" />`)}
       <circle r="19" class="sun" /><text class="sun-letter" y="5.5">${name === null ? '!' : ownerLetter(ownerIndex(name, names))}</text>
+      <text class="system-name" y=${size / 2 + 2}>${name ?? 'no owner'}<tspan class="quiet"> · ${ownOf(name).length}</tspan></text>
     </g>`,
     )}
     ${planets.map(
@@ -73,7 +74,21 @@ export function ShardMap({
   </svg>`;
 }
 
-function place(shard: ShardView, index: number, system: number, most: number, owner: number): Planet {
+/** How many orbits so many planets need. */
+function ringsFor(count: number): number {
+  let [left, rings] = [count, 0];
+  while (left > 0 && rings < orbits.length) left -= orbits[rings++]?.[1] ?? 0;
+  return rings;
+}
+
+function place(
+  shard: ShardView,
+  index: number,
+  system: number,
+  size: number,
+  most: number,
+  owner: number,
+): Planet {
   let [left, ring] = [index, 0];
   while (ring < orbits.length - 1 && left >= (orbits[ring]?.[1] ?? 0)) left -= orbits[ring++]?.[1] ?? 0;
   const [radius, room] = orbits[ring] ?? [104, 26];
@@ -82,8 +97,8 @@ function place(shard: ShardView, index: number, system: number, most: number, ow
   return {
     shard,
     owner,
-    x: Math.round(((system + 0.5) * systemSize + radius * Math.cos(angle)) * 10) / 10,
-    y: Math.round((systemSize / 2 + radius * Math.sin(angle)) * 10) / 10,
+    x: Math.round(((system + 0.5) * size + radius * Math.cos(angle)) * 10) / 10,
+    y: Math.round((size / 2 + radius * Math.sin(angle)) * 10) / 10,
     radius: planet.min + (planet.max - planet.min) * Math.sqrt(shard.actors / most),
   };
 }

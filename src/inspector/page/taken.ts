@@ -22,12 +22,13 @@ export function takenBy(layout: ChartLayout, step: Pick<HistoryStep, 'event' | '
   const states = new Map(statesOf(layout.chart).map((state) => [state.path, state]));
   const before = step.from === null ? new Set(['']) : activePaths(step.from);
   const entered = step.to.split(',').filter((leaf) => !before.has(leaf));
+  const left = (step.from ?? '').split(',').filter((leaf) => leaf !== '');
   const begins = [...states.values()].filter(({ path }) => before.has(path)).reverse();
   const first = begins.flatMap((state) => matching(state, step.event.type));
   const taken = new Set<RefKey>();
   for (const leaf of entered) {
     const initial = step.from === null ? [{ way: [] as RefKey[], at: leafOf(layout.chart, states) }] : [];
-    const way = wayTo(leaf, [...initial, ...first.flatMap((ref) => follow(ref, states, []))], states);
+    const way = wayTo(leaf, [...initial, ...first.flatMap((ref) => begin(ref, left, states))], states);
     for (const key of way ?? []) taken.add(key);
   }
   if (entered.length === 0) for (const ref of first) if (isStay(ref, states)) taken.add(refKey(ref));
@@ -48,6 +49,12 @@ interface Place {
   readonly way: readonly RefKey[];
   /** Path of the leaf that was reached. */
   readonly at: string;
+}
+
+/** A transition that stays may be what lets one without an event through, from where the chart is. */
+function begin(ref: TransitionRef, left: readonly string[], states: States): Place[] {
+  if (transitionOf(ref, states)?.targets !== null) return follow(ref, states, []);
+  return left.map((leaf) => ({ way: [refKey(ref)], at: leaf }));
 }
 
 type States = ReadonlyMap<string, ChartState>;

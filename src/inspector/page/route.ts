@@ -1,6 +1,5 @@
 /**
- * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to. Pure, but for the two
- * functions at the end.
+ * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to. Pure.
  *
  * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12).
  */
@@ -57,15 +56,6 @@ export function actorHref(id: ActorId, at: number | null = null): string {
 
 export function listHref(kind: string, filter: Partial<ListFilter> = {}): string {
   return hrefOf({ view: 'list', kind, filter: { ...noFilter, ...filter } });
-}
-
-/** Goes there; a filter that is being typed leaves no trail in the history. */
-export function go(href: string, { replace = false } = {}): void {
-  if (!replace) location.hash = href;
-  else {
-    history.replaceState(null, '', href);
-    dispatchEvent(new HashChangeEvent('hashchange'));
-  }
 }
 
 function readFilter(parameters: URLSearchParams): ListFilter {

@@ -2,8 +2,9 @@
 import type { ActorId } from '../../ids.ts';
 import { toneOf } from './charts.ts';
 import { isTyping } from './keys.ts';
+import { go } from './navigation.ts';
 import { Mark, StateName } from './pieces.ts';
-import { actorHref, go } from './route.ts';
+import { actorHref } from './route.ts';
 import type { Store } from './store.ts';
 import { html, useEffect, useRef, useState, type VNode } from './vendor.ts';
 

@@ -3,6 +3,7 @@ import type { ActorId } from '../../ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../views.ts';
 import { change, effectList, eventName } from '../../words.ts';
 import type { ChartLayout } from '../chart-layout.ts';
+import { senderOf } from './cause.ts';
 import { activePaths, toneOf } from './charts.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from './pieces.ts';
 import type { Store } from './store.ts';
@@ -137,12 +138,6 @@ function talksOf(id: ActorId, steps: readonly HistoryStep[]): Map<ActorId, Talk>
       if (Array.isArray(to)) for (const other of to) note(String(other) as ActorId, 'said');
   }
   return talks;
-}
-
-/** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
-export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
-  const [, id, rev] = /^([a-z]+\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
-  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
 }
 
 export function Ownership({

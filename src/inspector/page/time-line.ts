@@ -3,10 +3,11 @@ import type { ActorId } from '../../ids.ts';
 import type { HistoryStep } from '../../views.ts';
 import { change, clockTime, effectList, eventName } from '../../words.ts';
 import { goTo } from './actor.ts';
+import { senderOf } from './cause.ts';
 import { toneOf } from './charts.ts';
+import { go } from './navigation.ts';
 import { ActorLink, Mark } from './pieces.ts';
-import { actorHref, go } from './route.ts';
-import { senderOf } from './side.ts';
+import { actorHref } from './route.ts';
 import { html, type VNode } from './vendor.ts';
 import { VirtualList } from './virtual-list.ts';
 

@@ -103,7 +103,7 @@ describe('while nobody watches', () => {
 
 describe('rows', () => {
   test('are those of the whole cluster, whichever replica owns them, and stay right', async () => {
-    await cluster.shop(4, 2);
+    await cluster.shop(12, 4);
     await cluster.clock.advance(3_000);
     const { messages, session } = listen();
     session.take(JSON.stringify({ rows: true, actor: null }));

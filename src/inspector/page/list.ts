@@ -37,6 +37,11 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
   useListKeys(ids, selected, setSelected);
   useEffect(() => setSelected(-1), [filter]);
+  // The keyboard goes along with the choice: Enter then opens the link that is focused, and a screen reader says which it is.
+  useEffect(() => {
+    if (selected < 0) return;
+    document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
+  }, [selected]);
   const ofKind = rowsOf(store, kind);
   return html`<div class="list-page">
     <h1>${kind} <span class="quiet">${countText(ids.length, ofKind.length)}</span></h1>
@@ -168,10 +173,8 @@ function useListKeys(ids: readonly ActorId[], selected: number, setSelected: (in
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || isDialogOpen()) return;
-      const id = ids[selected];
       if (event.key === 'ArrowDown') setSelected(Math.min(selected + 1, ids.length - 1));
       else if (event.key === 'ArrowUp') setSelected(Math.max(selected - 1, 0));
-      else if (event.key === 'Enter' && id && !(event.target instanceof HTMLAnchorElement)) go(actorHref(id));
       else return;
       event.preventDefault();
     };

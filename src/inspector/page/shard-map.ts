@@ -1,6 +1,7 @@
 /**
- * Replicas and their shards as an orrery: each replica a sun, its shards on orbits around it, larger with more actors. A shard that moves
- * flies to its new sun. Where a planet is says who owns it; the colour says it again.
+ * Replicas and their shards as an orrery: each replica a sun, its shards on orbits around it, larger with more actors. A shard has the same
+ * place about every sun, so that the one that moves is seen to fly to its new sun while all others stay. Where a planet is says who owns
+ * it; the colour says it again.
  */
 import type { ShardView } from '../../views.ts';
 import { ownerIndex, ownerLetter } from './pieces.ts';
@@ -21,10 +22,11 @@ const orbits = [
   [82, 20],
   [104, 26],
 ] as const;
+const planet = { min: 4, max: 9 } as const;
 /** Between two systems, and room for a name below. */
 const gap = 22;
-const nameHeight = 8;
-const planet = { min: 3.5, max: 8.5 } as const;
+const nameHeight = 12;
+const size = 2 * (104 + planet.max) + gap;
 
 export function ShardMap({
   shards,
@@ -38,13 +40,9 @@ export function ShardMap({
   const systems = lost.length > 0 ? [...names, null] : names;
   const ownOf = (name: string | null) =>
     name === null ? lost : shards.filter(({ owner }) => owner === name);
-  const rings = Math.max(2, ...systems.map((name) => ringsFor(ownOf(name).length)));
-  const size = 2 * ((orbits[rings - 1]?.[0] ?? 104) + planet.max) + gap;
   const most = Math.max(1, ...shards.map(({ actors }) => actors));
   const planets = systems
-    .flatMap((name, at) =>
-      ownOf(name).map((shard, index) => place(shard, index, at, size, most, ownerIndex(name, names))),
-    )
+    .flatMap((name, at) => ownOf(name).map((shard) => place(shard, at, most, ownerIndex(name, names))))
     .sort((a, b) => a.shard.shard - b.shard.shard);
   const label = systems.map((name) => `${name ?? 'nobody'} owns ${ownOf(name).length}`).join(', ');
   return html`<svg class="shard-map" viewBox="0 0 ${Math.max(1, systems.length) * size} ${size + nameHeight}" role="img" aria-label="${shards.length} shards: ${label}">
@@ -54,7 +52,7 @@ export function ShardMap({
         at,
       ) => html`<g key=${name ?? '-'} class="system owner-${name === null ? 'none' : ownerIndex(name, names) % 8}"
         transform="translate(${(at + 0.5) * size} ${size / 2})">
-      ${orbits.slice(0, rings).map(([radius]) => html`<circle r=${radius} class="orbit" />`)}
+      ${orbits.map(([radius]) => html`<circle r=${radius} class="orbit" />`)}
       <circle r="19" class="sun" /><text class="sun-letter" y="5.5">${name === null ? '!' : ownerLetter(ownerIndex(name, names))}</text>
       <text class="system-name" y=${size / 2 + 2}>${name ?? 'no owner'}<tspan class="quiet"> · ${ownOf(name).length}</tspan></text>
     </g>`,
@@ -74,22 +72,8 @@ export function ShardMap({
   </svg>`;
 }
 
-/** How many orbits so many planets need. */
-function ringsFor(count: number): number {
-  let [left, rings] = [count, 0];
-  while (left > 0 && rings < orbits.length) left -= orbits[rings++]?.[1] ?? 0;
-  return rings;
-}
-
-function place(
-  shard: ShardView,
-  index: number,
-  system: number,
-  size: number,
-  most: number,
-  owner: number,
-): Planet {
-  let [left, ring] = [index, 0];
+function place(shard: ShardView, system: number, most: number, owner: number): Planet {
+  let [left, ring] = [shard.shard, 0];
   while (ring < orbits.length - 1 && left >= (orbits[ring]?.[1] ?? 0)) left -= orbits[ring++]?.[1] ?? 0;
   const [radius, room] = orbits[ring] ?? [104, 26];
   // Each ring begins elsewhere, so that planets do not stand in rows.

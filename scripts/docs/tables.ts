@@ -68,7 +68,8 @@ export function pathTable(): string {
     about,
     open === true ? 'no' : 'yes',
   ]);
-  return markdownTable(['path', 'answer', 'token needed'], rows);
+  const live = [code('/api/v1/inspect'), 'WebSocket: the live feed ([inspector.md](inspector.md))', 'yes'];
+  return markdownTable(['path', 'answer', 'token needed'], [...rows, live]);
 }
 
 export function metricRows(): string {

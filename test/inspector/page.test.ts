@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { encodeJson } from '../../src/bus/codec.ts';
+import { connectNats } from '../../src/bus/nats.ts';
+import { subjects } from '../../src/bus/subjects.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
@@ -269,6 +272,18 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       if (width < 2_000) await picture(page, `${name}-${width}`);
     }
     expect(await accessibilityFaults(page)).toEqual([]);
+  });
+
+  test('shows what is wrong first: a message that nobody could take', async () => {
+    const page = await signedIn();
+    await page.locator('.planet').nth(63).waitFor();
+    const bus = await connectNats({ ...basics, servers: [cluster.natsUrl], name: 'test', cluster: 'dev' });
+    await bus.append(subjects('dev').send('pod/shop/web-0'), encodeJson({ type: 'pod.explode' }));
+    await bus.close();
+    await page.getByRole('heading', { name: 'Needs a look' }).waitFor();
+    await page.locator('.trouble-rows').getByText('MESSAGE_UNKNOWN_EVENT').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await picture(page, 'trouble-light');
   });
 
   test('shows shards that move when a replica dies, and what it owned is owned again', async () => {

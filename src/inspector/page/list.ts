@@ -21,7 +21,13 @@ interface Order {
   readonly filter: ListFilter;
   readonly size: number;
   readonly ids: readonly ActorId[];
+  /** How many actors of the kind there are, and how they are spread. */
+  readonly total: number;
+  readonly states: Tally;
+  readonly namespaces: Tally;
 }
+
+type Tally = ReadonlyMap<string, number>;
 
 export function ListPage({ store, kind, filter }: { store: Store; kind: string; filter: ListFilter }): VNode {
   useTick(1_000);
@@ -31,7 +37,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const known = made.current;
   const isOld =
     !known || known.filter !== filter || known.size !== store.rows.size || at - known.at > orderMs;
-  if (isOld) made.current = { at, filter, size: store.rows.size, ids: ordered(store, kind, filter) };
+  if (isOld) made.current = order(store, kind, filter, at);
   const ids = (made.current?.ids ?? []).filter((id) => store.rows.has(id));
   const now = store.now();
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
@@ -42,10 +48,9 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
     if (selected < 0) return;
     document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
   }, [selected]);
-  const ofKind = rowsOf(store, kind);
   return html`<div class="list-page">
-    <h1>${kind} <span class="quiet">${countText(ids.length, ofKind.length)}</span></h1>
-    <${Filters} rows=${ofKind} owners=${ownersOf(store)} filter=${filter} change=${change} />
+    <h1>${kind} <span class="quiet">${countText(ids.length, made.current?.total ?? 0)}</span></h1>
+    <${Filters} order=${made.current} owners=${ownersOf(store)} filter=${filter} change=${change} />
     <div class="list-head" aria-hidden="true"><span></span><span>Name</span><span>State</span><span>For</span><span>Next deadline</span><span>Last event</span><span>Owner</span></div>
     <${VirtualList} items=${ids} rowHeight=${rowHeight} keyOf=${(id: ActorId) => id} label="${kind} actors" selected=${selected}
       row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} store=${store} now=${now} isSelected=${index === selected} />`} />
@@ -74,10 +79,27 @@ function ownersOf({ cluster }: Store): ReadonlyMap<number, string | null> {
   return new Map(cluster?.shards.map(({ shard, owner }) => [shard, owner]));
 }
 
-function ordered(store: Store, kind: string, filter: ListFilter): ActorId[] {
-  const owners = ownersOf(store);
+function order(store: Store, kind: string, filter: ListFilter, at: number): Order {
+  const rows = rowsOf(store, kind);
+  return {
+    at,
+    filter,
+    size: store.rows.size,
+    ids: ordered(rows, ownersOf(store), kind, filter),
+    total: rows.length,
+    states: tally(rows.map(({ state }) => state)),
+    namespaces: tally(rows.map(({ id }) => id.split('/', 2)[1] ?? '')),
+  };
+}
+
+function ordered(
+  rows: readonly LiveRow[],
+  owners: ReadonlyMap<number, string | null>,
+  kind: string,
+  filter: ListFilter,
+): ActorId[] {
   const text = filter.q.toLowerCase();
-  const ranked = rowsOf(store, kind)
+  const ranked = rows
     .filter((row) => isWanted(row, filter, text, owners))
     .map((row) => ({ row, rank: rankOf(kind, row) }));
   const byName = (a: LiveRow, b: LiveRow) => (a.id < b.id ? -1 : 1);
@@ -106,18 +128,17 @@ function isWanted(
 }
 
 function Filters({
-  rows,
+  order,
   owners,
   filter,
   change,
 }: {
-  rows: readonly LiveRow[];
+  order: Order | null;
   owners: ReadonlyMap<number, string | null>;
   filter: ListFilter;
   change: (part: Partial<ListFilter>) => void;
 }): VNode {
-  const states = tally(rows.map(({ state }) => state));
-  const namespaces = tally(rows.map(({ id }) => id.split('/', 2)[1] ?? ''));
+  const { states, namespaces } = order ?? { states: tally([]), namespaces: tally([]) };
   const replicas = tally([...owners.values()].flatMap((owner) => owner ?? []));
   const choice = (
     name: 'ns' | 'state' | 'owner',

@@ -53,7 +53,7 @@ export function pageRoutes(parts: PageParts): Route[] {
       open: false,
       answer: async ({ token, user }) => {
         const access = await ask(authorize, token, 'update');
-        return jsonAnswer(200, { user, maySend: access.granted });
+        return jsonAnswer(200, { user, maySend: access.granted, signedIn: token !== null });
       },
     },
     {

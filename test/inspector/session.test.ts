@@ -90,7 +90,7 @@ describe('signing in', () => {
     expect(answer.body).not.toContain('good');
     const headers = { cookie: cookie.split(';', 1)[0] ?? '' };
     const session = await call('GET', '/api/v1/session', { authorize: byToken, headers });
-    expect(session.json()).toEqual({ user: 'ann', maySend: true });
+    expect(session.json()).toEqual({ user: 'ann', maySend: true, signedIn: true });
   });
 
   test.each([

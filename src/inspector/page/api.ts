@@ -5,6 +5,8 @@ import type { HistoryView, SendAnswer } from '../../views.ts';
 export interface Session {
   readonly user: string;
   readonly maySend: boolean;
+  /** By a token; without authentication there is nobody to sign out. */
+  readonly signedIn: boolean;
 }
 
 export interface Refused {

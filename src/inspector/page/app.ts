@@ -105,9 +105,7 @@ function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: 
 }
 
 function isSignedIn({ session }: Store): string | false {
-  if (!session || !('ok' in session)) return false;
-  // Without authentication there is nobody to sign out.
-  return session.ok.user.includes(':') ? session.ok.user : false;
+  return session !== null && 'ok' in session && session.ok.signedIn ? session.ok.user : false;
 }
 
 const liveWords = {

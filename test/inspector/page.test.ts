@@ -266,7 +266,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     const views = { overview: '#/', list: '#/pod', actor: '#/pod/shop/web-0' };
     for (const [name, path] of Object.entries(views)) {
       await page.goto(`${base}/${path}`);
-      await page.locator('.planet, .list-row, .state.leaf.active').first().waitFor();
+      await page.locator('.kind-bar, .list-row, .state.leaf.active').first().waitFor();
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect([name, overflow]).toEqual([name, 0]);
       if (width < 2_000) await picture(page, `${name}-${width}`);

@@ -37,12 +37,23 @@ export function followView(
   const whole = wholeView(layout, width, height);
   if (whole.scale >= scales.readable) return whole;
   const active = activePaths(state);
-  const leaves = new Set(state.split(','));
+  const leaves = new Set(mainLeaves(layout, state));
   const near = boxesNear(layout, active, leaves, taken);
   const own = layout.states.filter(({ path }) => leaves.has(path));
   const wanted = viewOf(around([...own, ...near]), width, height, 1);
   if (wanted.scale >= scales.readable) return clamped(wanted, layout, width, height);
   return clamped(centredOn(around(own), width, height, scales.readable), layout, width, height);
+}
+
+/** Of regions too far apart to be read together the largest is followed: it is where most happens. */
+function mainLeaves(layout: ChartLayout, state: string): string[] {
+  const leaves = state.split(',');
+  const sizeOf = (leaf: string) => {
+    const region = layout.states.find(({ path }) => path === leaf.split('.', 1)[0]);
+    return region ? region.width * region.height : 0;
+  };
+  const most = Math.max(...leaves.map(sizeOf));
+  return leaves.filter((leaf) => sizeOf(leaf) === most);
 }
 
 function boxesNear(

@@ -9,6 +9,8 @@ import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '
 const flightMs = 420;
 /** What the small map covers; narrow panels have no room to spare. */
 const mapWidth = 165;
+/** What legend and buttons cover. */
+const barHeight = 46;
 const usable = (width: number) => (width > 700 ? width - mapWidth : width);
 
 export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: ChartMoment }): VNode {
@@ -33,7 +35,7 @@ export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: Ch
     const wanted =
       mode === 'whole'
         ? wholeView(layout, width, height)
-        : followView(layout, moment.state, moment.taken, usable(width), height);
+        : followView(layout, moment.state, moment.taken, usable(width), height - barHeight);
     if (isPlaced.current) moveTo(wanted);
     else set(wanted);
     isPlaced.current = true;

@@ -56,7 +56,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
       row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} store=${store} now=${now} isSelected=${index === selected} />`} />
     ${
       ids.length === 0 &&
-      html`<p class="empty">${store.cluster?.isWhole ? 'no actor is so' : 'reading …'}
+      html`<p class="empty">${store.isWhole ? 'no actor is so' : 'reading …'}
       ${filter !== noFilter && html` <button onClick=${() => go(listHref(kind), { replace: true })}>show all</button>`}</p>`
     }
     ${store.cluster && store.cluster.missingShards.length > 0 && html`<p class="note">${store.cluster.missingShards.length} shards do not answer: their actors are shown as they were.</p>`}

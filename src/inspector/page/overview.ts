@@ -62,9 +62,9 @@ export function Overview({ store }: { store: Store }): VNode {
     </div>
     <div class="column">
     <section class="card" aria-labelledby="h-kinds">
-      <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${cluster && !cluster.isWhole ? ' so far' : ''}</span></h2>
+      <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${store.isWhole ? '' : ' so far'}</span></h2>
       ${[...summary.kinds].map(([kind, states]) => html`<${KindBar} key=${kind} kind=${kind} states=${states} />`)}
-      ${summary.total === 0 && html`<p class="quiet">no actors ${cluster?.isWhole ? 'here' : 'yet'}</p>`}
+      ${summary.total === 0 && html`<p class="quiet">no actors ${store.isWhole ? 'here' : 'yet'}</p>`}
     </section>
     <section class="card news" aria-labelledby="h-news">
       <h2 id="h-news">Just now</h2>
@@ -116,7 +116,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
   const unowned =
     cluster?.shards.filter(({ owner, state }) => owner === null || state !== 'active').length ?? 0;
   const isWell = summary.wrongCount === 0 && letters.count === 0 && unowned === 0;
-  if (!cluster)
+  if (!cluster || !store.isWhole)
     return html`<section class="card troubles" aria-label="What is wrong"><p class="quiet">reading the cluster …</p></section>`;
   if (isWell) {
     return html`<section class="card troubles well" aria-labelledby="h-troubles">

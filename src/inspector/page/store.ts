@@ -40,6 +40,8 @@ export interface News {
 export interface Store {
   readonly rows: ReadonlyMap<ActorId, LiveRow>;
   readonly cluster: ClusterNow | null;
+  /** Whether what is not in `rows` is not there, rather than not told yet. */
+  readonly isWhole: boolean;
   readonly watched: Watched | null;
   readonly connection: ConnectionState;
   readonly replica: string;
@@ -172,6 +174,10 @@ export function createStore(clock: Clock): Store {
     rates,
     get cluster() {
       return state.cluster;
+    },
+    get isWhole() {
+      const isTold = rows.size > 0 || clock.monotonic() - staleSince > stalePatienceMs;
+      return state.cluster?.isWhole === true && isTold;
     },
     get watched() {
       return state.watched;

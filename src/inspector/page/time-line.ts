@@ -67,6 +67,13 @@ function Strip({
   )}</div>`;
 }
 
+/** `routes › sampling → pausing`: where both lie in the same state, that is said once. */
+function led(step: HistoryStep): string {
+  const text = change(step);
+  const [, outer, from, to] = /^([^,]+)\.([^.,]+) → \1\.([^.,]+)$/.exec(text) ?? [];
+  return outer === undefined ? text : `${outer} › ${from} → ${to}`;
+}
+
 function StepRow({
   id,
   kind,
@@ -89,7 +96,7 @@ function StepRow({
     <time class="clock" title=${new Date(step.at).toISOString()}>${clockTime(step.at)}</time>
     <${Mark} tone=${toneOf(kind, step.to)} />
     <span class="event">${eventName(step.event.type)}</span>
-    <span class="led">${step.from === step.to ? html`<span class="quiet">stays</span>` : change(step)}</span>
+    <span class="led">${step.from === step.to ? html`<span class="quiet">stays</span>` : led(step)}</span>
     <span class="cause">${sender ? html`<${ActorLink} id=${sender.id} at=${sender.rev} />` : step.cause ? html`<span class="quiet">${step.cause}</span>` : ''}</span>
     <span class="asked">${effectList(step.effects)}</span>
   </div>`;

@@ -48,7 +48,14 @@ process.exit(0);
 async function cost(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const server = await startNatsServer({ dir, clock, log: silentLog });
-  const bus = await connectNats({ servers: [server.url], name: 'bench', cluster: 'bench', clock, random });
+  const bus = await connectNats({
+    servers: [server.url],
+    name: 'bench',
+    cluster: 'bench',
+    streamReplicas: 1,
+    clock,
+    random,
+  });
   // A watcher listens on a connection of its own, as a replica with an open page does.
   const watcher = await connectNats({
     servers: [server.url],
@@ -187,6 +194,8 @@ async function rate(deliver: Deliver, ids: readonly ActorId[], steps: number): P
 async function page(): Promise<void> {
   sizes();
   const crowd = await startCrowd(actors);
+  // Until its replica has put all actors to rest.
+  await sleep(clock, 10_000);
   const browser = await launch();
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const shown = await context.newPage();

@@ -104,18 +104,22 @@ class Session {
     if (this.#changed.size > 0) this.#bundleSoon();
   }
 
-  #bundleSoon(): void {
-    this.#bundle ??= this.#parts.clock.after(limits.inspectBundleMs, () => {
+  #bundleSoon(pauseMs: number = limits.inspectBundleMs): void {
+    this.#bundle ??= this.#parts.clock.after(pauseMs, () => {
       this.#bundle = null;
       this.#sendRows();
-      if (this.#changed.size > 0) this.#bundleSoon();
+      if (this.#changed.size > 0) this.#bundleSoon(this.#isCrowded() ? limits.inspectBundleMs : 1);
     });
+  }
+
+  #isCrowded(): boolean {
+    return this.#line.unread() > limits.inspectUnreadBytes;
   }
 
   #sendRows(): void {
     const rows: LiveRow[] = [];
     const ended: ActorId[] = [];
-    if (this.#line.unread() > limits.inspectUnreadBytes) return;
+    if (this.#isCrowded()) return;
     for (const id of this.#changed) {
       const row = this.#parts.feed.rows.get(id);
       if (row) rows.push(row);
@@ -133,7 +137,7 @@ class Session {
     this.#actor = id;
     if (id === null) return;
     this.#steps = this.#parts.feed.watchSteps(id, (told) => {
-      if (this.#line.unread() <= limits.inspectUnreadBytes) this.#send({ type: 'step', ...told });
+      if (!this.#isCrowded()) this.#send({ type: 'step', ...told });
     });
     void this.#readActor(id);
   }

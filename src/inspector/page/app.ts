@@ -1,5 +1,4 @@
 /** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
-import type { ActorId } from '../../ids.ts';
 import { ActorPage } from './actor.ts';
 import { signOut } from './api.ts';
 import { layoutOf } from './charts.ts';
@@ -64,19 +63,9 @@ function titleOf(route: Route): string {
   return route.view === 'list' ? `${route.kind} – Orrery` : 'Orrery';
 }
 
-/** Kinds that there are actors of, with their number. */
-export function kindsOf(ids: Iterable<ActorId>): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const id of ids) {
-    const kind = id.slice(0, id.indexOf('/'));
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
 function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: () => void }): VNode {
   const [shown, setShown] = useState(theme());
-  const kinds = kindsOf(store.rows.keys());
+  const kinds = new Map([...store.kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
   for (const kind of kinds.keys()) layoutOf(kind, () => {});
   const here = route.view === 'list' ? route.kind : route.view === 'actor' ? route.id.split('/', 1)[0] : '';
   return html`<header class="top">

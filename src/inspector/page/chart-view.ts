@@ -29,6 +29,22 @@ export function ChartDrawing({ layout, moment }: { layout: ChartLayout; moment: 
   const active = useMemo(() => activePaths(state), [state]);
   const possible = useMemo(() => possibleFrom(layout, state), [layout, state]);
   const tags = useMemo(() => tagsOf(layout), [layout]);
+  // A drawing that is the same is not gone through again: only deadlines count down between two steps.
+  const drawing = useMemo(
+    () => drawingOf(layout, active, possible, tags, taken, turn),
+    [layout, active, possible, tags, taken, turn],
+  );
+  return html`${drawing}<${Countdowns} layout=${layout} moment=${moment} active=${active} />`;
+}
+
+function drawingOf(
+  layout: ChartLayout,
+  active: ReadonlySet<string>,
+  possible: ReadonlySet<RefKey>,
+  tags: ReadonlyMap<string, readonly string[]>,
+  taken: ReadonlySet<RefKey>,
+  turn: number,
+): VNode {
   const edges = layout.edges.map((edge, index) => ({
     edge,
     index,
@@ -52,7 +68,7 @@ export function ChartDrawing({ layout, moment }: { layout: ChartLayout; moment: 
     )}
     ${sorted.map(({ edge, index, tone }) => html`<path key="e${index}" class="arrow ${tone}" d=${roundedPath(edge.points)} marker-end="url(#head-${tone})" />`)}
     ${sorted.map(({ edge, index, tone }) => tone === 'taken' && html`<path key="p${index}-${turn}" class="pulse" d=${roundedPath(edge.points)} pathLength="100" />`)}
-    ${sorted.map(({ edge, index, tone }) => edge.label && html`<${Label} key="l${index}" label=${edge.label} tone=${tone} moment=${moment} active=${active} taken=${taken} possible=${possible} layout=${layout} />`)}
+    ${sorted.map(({ edge, index, tone }) => edge.label && html`<${Label} key="l${index}" label=${edge.label} tone=${tone} taken=${taken} possible=${possible} />`)}
   </g>`;
 }
 
@@ -118,19 +134,13 @@ function toneOfLine({ of }: DrawnText, taken: ReadonlySet<RefKey>, possible: Rea
 function Label({
   label,
   tone,
-  moment,
-  active,
   taken,
   possible,
-  layout,
 }: {
   label: NonNullable<DrawnEdge['label']>;
   tone: Tone;
-  moment: ChartMoment;
-  active: ReadonlySet<string>;
   taken: ReadonlySet<RefKey>;
   possible: ReadonlySet<RefKey>;
-  layout: ChartLayout;
 }): VNode {
   const { x, y, width, height, lines } = label;
   return html`<g class="label ${tone}">
@@ -143,31 +153,42 @@ function Label({
       ${line.text}${line.guard && html`<tspan class="guard">${line.text === '' ? '' : ' '}${line.guard}</tspan>`}
     </text>`,
     )}
-    <${Countdown} lines=${lines} at=${{ x: x + width, y }} moment=${moment} active=${active} layout=${layout} />
   </g>`;
 }
 
-/** A deadline that runs is told at its arrow. */
-function Countdown({
-  lines,
-  at,
+/** Deadlines that run are told at their arrows, and at the lines of those that stay. */
+function Countdowns({
+  layout,
   moment,
   active,
-  layout,
 }: {
-  lines: readonly DrawnText[];
-  at: Point;
+  layout: ChartLayout;
   moment: ChartMoment;
   active: ReadonlySet<string>;
-  layout: ChartLayout;
-}): VNode | null {
-  const delay = lines.find(({ tone, of }) => tone === 'delay' && of && active.has(of.source));
-  const trigger = delay?.of && triggerOf(layout, delay.of.source, delay.of.index);
-  const timer = trigger && moment.timers.find(({ event }) => isDelay(trigger, event));
-  if (!timer) return null;
-  const text = countdown(timer.at, moment.now);
-  const width = text.length * 6.4 + 14;
-  return html`<g class="countdown" transform="translate(${at.x - 4} ${at.y - 10})"><rect width=${width} height="18" rx="9" /><text x=${width / 2} y="12.5">${text}</text></g>`;
+}): VNode[] {
+  const { timers, now } = moment;
+  if (timers.length === 0) return [];
+  const places = [
+    ...layout.edges.flatMap(({ label }) =>
+      label ? label.lines.map((line) => ({ line, x: label.x + label.width - 4, y: label.y - 10 })) : [],
+    ),
+    ...layout.states.flatMap((state) =>
+      state.lines.map((line) => ({
+        line,
+        x: state.x + state.width - 16,
+        y: state.y + state.headHeight - 22,
+      })),
+    ),
+  ];
+  return places.flatMap(({ line: { tone, of }, x, y }) => {
+    if (tone !== 'delay' || !of || !active.has(of.source)) return [];
+    const trigger = triggerOf(layout, of.source, of.index);
+    const timer = trigger && timers.find(({ event }) => isDelay(trigger, event));
+    if (!timer) return [];
+    const text = countdown(timer.at, now);
+    const width = text.length * 6.4 + 14;
+    return html`<g class="countdown" transform="translate(${x} ${y})"><rect width=${width} height="18" rx="9" /><text x=${width / 2} y="12.5">${text}</text></g>`;
+  });
 }
 
 function triggerOf(layout: ChartLayout, path: string, index: number): string | undefined {

@@ -40,12 +40,13 @@ export function activePaths(state: string): Set<string> {
   return paths;
 }
 
-const tones = new Map<string, Tone>();
+/** Kind → state → tone: asked for each row of every list. */
+const tones = new Map<string, Map<string, Tone>>();
 
 /** Charts tag their states: `wrong` where somebody should look, `settled` where nothing is left to do. */
 export function toneOf(kind: string, state: string, parked = false): Tone {
   if (parked) return 'wrong';
-  const known = tones.get(`${kind} ${state}`);
+  const known = tones.get(kind)?.get(state);
   if (known) return known;
   const ofKind = tags.get(kind);
   if (!ofKind) return 'working';
@@ -54,7 +55,7 @@ export function toneOf(kind: string, state: string, parked = false): Tone {
   const isWrong = regions.flat().some((path) => has(path, 'wrong'));
   const isSettled = regions.every((paths) => paths.some((path) => has(path, 'settled')));
   const tone: Tone = isWrong ? 'wrong' : isSettled ? 'settled' : 'working';
-  tones.set(`${kind} ${state}`, tone);
+  tones.set(kind, (tones.get(kind) ?? new Map<string, Tone>()).set(state, tone));
   return tone;
 }
 

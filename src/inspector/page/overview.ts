@@ -28,7 +28,7 @@ interface Summary {
 
 const shownMax = 8;
 /** Going through all actors at each frame would be felt; nobody reads faster than this. */
-const summaryMs = 250;
+const summaryMs = 500;
 
 export function Overview({ store }: { store: Store }): VNode {
   useTick(1_000);

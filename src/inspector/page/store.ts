@@ -39,6 +39,8 @@ export interface News {
 
 export interface Store {
   readonly rows: ReadonlyMap<ActorId, LiveRow>;
+  /** Kinds that there are actors of, with their number. */
+  readonly kinds: ReadonlyMap<string, number>;
   readonly cluster: ClusterNow | null;
   /** Whether what is not in `rows` is not there, rather than not told yet. */
   readonly isWhole: boolean;
@@ -77,6 +79,7 @@ export function createStore(clock: Clock): Store {
     });
   };
   const rows = new Map<ActorId, LiveRow>();
+  const kinds = new Map<string, number>();
   const state = {
     cluster: null as ClusterNow | null,
     watched: null as Watched | null,
@@ -93,16 +96,27 @@ export function createStore(clock: Clock): Store {
   let stale = new Set<ActorId>();
   let staleSince = 0;
 
+  const count = (id: ActorId, more: 1 | -1) => {
+    const kind = id.slice(0, id.indexOf('/'));
+    const now = (kinds.get(kind) ?? 0) + more;
+    if (now > 0) kinds.set(kind, now);
+    else kinds.delete(kind);
+  };
+  const drop = (id: ActorId) => {
+    if (rows.delete(id)) count(id, -1);
+  };
+
   const takeRows = (message: Extract<LiveMessage, { type: 'rows' }>) => {
     const steps: News[] = [];
     for (const row of message.rows) {
       const known = rows.get(row.id);
       if (known && row.rev > known.rev) rates.add(row.id.slice(0, row.id.indexOf('/')), row.rev - known.rev);
       if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: clock.now() });
+      if (!known) count(row.id, 1);
       rows.set(row.id, row);
       stale.delete(row.id);
     }
-    for (const id of message.ended) rows.delete(id);
+    for (const id of message.ended) drop(id);
     if (steps.length > 0) state.news = [...steps.reverse(), ...state.news].slice(0, newsMax);
   };
   const takeCluster = (cluster: ClusterNow) => {
@@ -115,7 +129,7 @@ export function createStore(clock: Clock): Store {
     state.offset = cluster.now - clock.now();
     state.cluster = cluster;
     if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
-    for (const id of stale) rows.delete(id);
+    for (const id of stale) drop(id);
     stale.clear();
   };
   const takeStep = ({ step, actor }: Extract<LiveMessage, { type: 'step' }>) => {
@@ -171,6 +185,7 @@ export function createStore(clock: Clock): Store {
 
   return {
     rows,
+    kinds,
     rates,
     get cluster() {
       return state.cluster;

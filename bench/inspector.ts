@@ -38,6 +38,8 @@ const { values } = parseArgs({
 });
 const actors = Number(values.actors);
 const subjects = subjectsOf('bench');
+/** Differs from step to step. */
+let token = 0;
 const row = (what: string, value: string) => console.log(`${what.padEnd(72)} ${value}`);
 
 if (values.only !== 'page') await cost();
@@ -174,8 +176,6 @@ function facts(token: number) {
     readyAddresses: null,
   };
 }
-
-let token = 0;
 
 /** With 256 actors stepping at the same time. */
 async function rate(deliver: Deliver, ids: readonly ActorId[], steps: number): Promise<number> {

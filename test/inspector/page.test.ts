@@ -167,6 +167,11 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await page.locator('.arrow.taken').first().waitFor();
     await page.locator('.tree li.new').first().waitFor();
     await picture(page, 'time-travel-light');
+    await page.keyboard.press('f');
+    await page.setViewportSize({ width: 1600, height: 1100 });
+    await until(() => page.evaluate('document.getAnimations().length === 0'), { what: 'the camera to rest' });
+    await picture(page, 'whole-chart-light');
+    await page.keyboard.press('f');
     const address = page.url();
     expect(address).toMatch(/at=\d+$/);
     await page.keyboard.press('ArrowLeft');

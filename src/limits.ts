@@ -142,8 +142,8 @@ export const limits = {
   inspectUnreadBytes: 4 * 1024 * 1024,
   /** One message from a live feed's client, bytes: it says what it watches. */
   inspectMessageBytes: 16 * 1024,
-  /** All rows are read anew so often while somebody watches, ms: mends what was lost on the way. */
-  inspectReadAgainMs: 10_000,
+  /** All rows are read anew so often while somebody watches, ms: mends what was lost on the way, and finds who was parked without a step. */
+  inspectReadAgainMs: 20_000,
   /** Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says that it does not show all. */
   inspectRows: 50_000,
   /** Dead letters shown. */

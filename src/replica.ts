@@ -15,8 +15,8 @@ import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
-import { createInspector, type Inspector } from './inspector-parts.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
+import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
@@ -82,7 +82,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
-  const http = await startHttpOf(config, { engine, release, bus, subjects, kube, metrics, inspector });
+  const http = await startHttpOf(config, { engine, release, bus, kube, metrics, inspector });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const watches = constantWatches(watchParts, () => engine.ownership);
   const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
@@ -102,7 +102,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     replica: config.replica,
     release: config.release,
   });
-  return { http: http.address, ended: end(stop, { engine, release, control, inspection, inspector, http, bus, kube, log }) };
+  return {
+    http: http.address,
+    ended: end(stop, { engine, release, control, inspection, inspector, http, bus, kube, log }),
+  };
 }
 
 /** The engine, and its part in releases: each asks the other. */
@@ -231,11 +234,14 @@ function startHttpOf(
     engine,
     release,
     bus,
-    subjects,
     kube,
     metrics,
     inspector,
-  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease; readonly inspector: Inspector },
+  }: Omit<Connections, 'log' | 'subjects'> & {
+    readonly engine: Engine;
+    readonly release: ReplicaRelease;
+    readonly inspector: Inspector;
+  },
 ): Promise<HttpServer> {
   const isOpen = config.inspectorAuth === 'none';
   return startHttp({

@@ -30,6 +30,8 @@ const padding = 12;
 /** Between a composite state and what is inside. */
 const sidePadding = 16;
 const startSize = 10;
+/** Begins the ids of edges that are not drawn. */
+const stacking = 'stacking ';
 
 /** Of what a drawing depends on: the chart alone. */
 export function fingerprintOf(chart: Chart): string {
@@ -42,7 +44,9 @@ export async function layoutOf(chart: Chart): Promise<ChartLayout> {
   const root = chartOf(chart);
   const drawn = drawnTransitions(root, new Set(effectTypes));
   let best: Geometry | undefined;
+  const isParallel = [...statesOf(root)].some(({ type }) => type === 'parallel');
   for (const way of ways) {
+    if (way.isStacked && !isParallel) continue;
     const geometry = await laidOut(root, drawn, way);
     if (best === undefined || strain(geometry) < strain(best)) best = geometry;
   }
@@ -51,7 +55,7 @@ export async function layoutOf(chart: Chart): Promise<ChartLayout> {
   return { machine: name, version, description, fingerprint: fingerprintOf(chart), ...best, chart: root };
 }
 
-async function laidOut(root: ChartState, drawn: Drawn, way: ElkOptions): Promise<Geometry> {
+async function laidOut(root: ChartState, drawn: Drawn, way: Way): Promise<Geometry> {
   const first = await new elk.default().layout(graphOf(root, drawn, way, new Map()));
   const graph = await new elk.default().layout(graphOf(root, drawn, way, tooNarrow(root, drawn, first)));
   return {
@@ -78,19 +82,33 @@ function tooNarrow(root: ChartState, drawn: Drawn, graph: ElkNode): Map<string, 
 }
 
 type ElkOptions = Readonly<Record<string, string>>;
+/** Whether regions lie below each other, and what ELK is told. */
+interface Way {
+  readonly isStacked: boolean;
+  readonly elk: ElkOptions;
+}
 type Geometry = Pick<ChartLayout, 'width' | 'height' | 'states' | 'marks' | 'edges'>;
 
 /** No strategy is the best for every chart. */
-const ways: readonly ElkOptions[] = ['BFS_NODE_ORDER', 'DFS_NODE_ORDER', 'DEPTH_FIRST', 'GREEDY'].flatMap(
-  (cycles) =>
-    ['NONE', 'NODES_AND_EDGES'].flatMap((order) =>
-      ['NETWORK_SIMPLEX', 'LONGEST_PATH_SOURCE'].map((layers) => ({
-        'elk.layered.cycleBreaking.strategy': cycles,
-        'elk.layered.considerModelOrder.strategy': order,
-        'elk.layered.layering.strategy': layers,
-      })),
-    ),
+const strategies: readonly ElkOptions[] = [
+  'BFS_NODE_ORDER',
+  'DFS_NODE_ORDER',
+  'DEPTH_FIRST',
+  'GREEDY',
+].flatMap((cycles) =>
+  ['NONE', 'NODES_AND_EDGES'].flatMap((order) =>
+    ['NETWORK_SIMPLEX', 'LONGEST_PATH_SOURCE'].map((layers) => ({
+      'elk.layered.cycleBreaking.strategy': cycles,
+      'elk.layered.considerModelOrder.strategy': order,
+      'elk.layered.layering.strategy': layers,
+    })),
+  ),
 );
+
+const ways: readonly Way[] = strategies.flatMap((elk) => [
+  { isStacked: false, elk },
+  { isStacked: true, elk },
+]);
 
 const options: ElkOptions = {
   'elk.algorithm': 'layered',
@@ -113,12 +131,7 @@ const options: ElkOptions = {
   'elk.json.shapeCoords': 'ROOT',
 };
 
-function graphOf(
-  root: ChartState,
-  drawn: Drawn,
-  way: ElkOptions,
-  widths: ReadonlyMap<string, number>,
-): ElkNode {
+function graphOf(root: ChartState, drawn: Drawn, way: Way, widths: ReadonlyMap<string, number>): ElkNode {
   const marked = new Set(drawn.arrows.flatMap(({ from }) => (from.endsWith('*') ? [from] : [])));
   const inner = nodeOf(root, drawn, marked, widths);
   const starts = [...statesOf(root)].flatMap(({ path, initial, type }) =>
@@ -128,9 +141,22 @@ function graphOf(
   );
   return {
     ...inner,
-    layoutOptions: { ...inner.layoutOptions, ...options, ...way },
-    edges: [...starts, ...drawn.arrows].map(edgeOf),
+    layoutOptions: { ...inner.layoutOptions, ...options, ...way.elk },
+    edges: [...[...starts, ...drawn.arrows].map(edgeOf), ...(way.isStacked ? stackingEdges(root) : [])],
   };
+}
+
+/** Edges that nobody sees put each region a layer below the one before. */
+function stackingEdges(root: ChartState): ElkExtendedEdge[] {
+  return [...statesOf(root)].flatMap(({ type, children }) =>
+    type === 'parallel'
+      ? children.slice(1).map((region, index) => ({
+          id: `${stacking}${region.path}`,
+          sources: [idOf(children[index]?.path ?? '')],
+          targets: [idOf(region.path)],
+        }))
+      : [],
+  );
 }
 
 function nodeOf(
@@ -203,7 +229,9 @@ function readGraph(graph: ElkNode, drawn: Drawn): Pick<ChartLayout, 'states' | '
     node.children?.forEach(visit);
   };
   visit(graph);
-  const edges = (graph.edges ?? []).map((edge) => readEdge(edge, drawn));
+  const edges = (graph.edges ?? []).flatMap((edge) =>
+    edge.id.startsWith(stacking) ? [] : readEdge(edge, drawn),
+  );
   return { states, marks, edges };
 }
 

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
         replicas: 3,
         http: { host: '127.0.0.1', port: 0 },
         restarts: true,
-        replicaFlags: ['--inspector-auth', 'kubernetes'],
+        replicaFlags: () => ['--inspector-auth', 'kubernetes'],
         print: () => {},
       },
       signal,

@@ -61,14 +61,6 @@ async function cost(): Promise<void> {
     clock,
     random,
   });
-  // A watcher listens on a connection of its own, as a replica with an open page does.
-  const watcher = await connectNats({
-    servers: [server.url],
-    name: 'watcher',
-    cluster: 'bench',
-    clock,
-    random,
-  });
   const bench = await hostOn(bus);
   const ids = Array.from({ length: actors }, (_, n) => actorId('service', 'bench', `service-${n}`));
   await stepCost(bench, ids, ids.length);

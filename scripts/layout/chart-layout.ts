@@ -5,6 +5,8 @@
  * common systems have, so that labels fit everywhere.
  */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import elk, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
 import type { ChartState } from '../../src/inspector/chart.ts';
 import { statesOf } from '../../src/inspector/chart.ts';
@@ -33,9 +35,14 @@ const startSize = 10;
 /** Begins the ids of edges that are not drawn. */
 const stacking = 'stacking ';
 
-/** Of what a drawing depends on: the chart alone. */
+/** The rules by which charts are laid out: these files. */
+const rules = ['chart-layout.ts', 'drawn-transitions.ts', 'strain.ts'].map((name) =>
+  readFileSync(join(import.meta.dirname, name), 'utf8'),
+);
+
+/** Of what a drawing depends on: the chart, and the rules by which it is laid out. */
 export function fingerprintOf(chart: Chart): string {
-  const drawn = { chart: chartOf(chart), version: chart.version, description: chart.description };
+  const drawn = { chart: chartOf(chart), version: chart.version, description: chart.description, rules };
   return createHash('sha256').update(JSON.stringify(drawn)).digest('hex').slice(0, 16);
 }
 

@@ -122,7 +122,7 @@ function isWanted(
 ): boolean {
   if (filter.state !== '' && row.state !== filter.state) return false;
   if (filter.ns !== '' && row.id.split('/', 2)[1] !== filter.ns) return false;
-  if (filter.owner !== '' && owners.get(row.shard) !== filter.owner) return false;
+  if (filter.owner !== '' && (owners.get(row.shard) ?? row.owner) !== filter.owner) return false;
   if (text === '') return true;
   return [row.id, row.event ?? '', row.lastError ?? ''].some((one) => one.toLowerCase().includes(text));
 }
@@ -177,7 +177,8 @@ function Row({
   isSelected: boolean;
 }): VNode | null {
   if (!row) return null;
-  const owner = store.cluster?.shards[row.shard]?.owner ?? null;
+  // A shard that moved is known before its actors step again; some actors are in none of the numbered ones.
+  const owner = store.cluster?.shards.find(({ shard }) => shard === row.shard)?.owner ?? row.owner;
   const replicas = store.cluster?.replicas.map(({ replica }) => replica) ?? [];
   return html`<div class="list-row ${isSelected ? 'selected' : ''}" onClick=${() => go(actorHref(row.id))}>
     <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />

@@ -150,7 +150,9 @@ export function Ownership({
   step: HistoryStep | null | undefined;
 }): VNode {
   const replicas = store.cluster?.replicas.map(({ replica }) => replica) ?? [];
-  const owner = step ? step.replica : (store.cluster?.shards[actor.shard]?.owner ?? actor.owner);
+  const owner = step
+    ? step.replica
+    : (store.cluster?.shards.find(({ shard }) => shard === actor.shard)?.owner ?? actor.owner);
   const facts: Array<[string, unknown]> = [
     ['Owner', html`<${Owner} owner=${owner} replicas=${replicas} />`],
     ['Shard', actor.shard],

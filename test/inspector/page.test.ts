@@ -169,7 +169,9 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await picture(page, 'time-travel-light');
     await page.keyboard.press('f');
     await page.setViewportSize({ width: 1600, height: 1100 });
-    await until(() => page.evaluate('document.getAnimations().length === 0'), { what: 'the camera to rest' });
+    const view = () => page.locator('.chart-svg').getAttribute('viewBox');
+    let before = '';
+    await until(async () => before === (before = (await view()) ?? ''), { what: 'the camera to rest' });
     await picture(page, 'whole-chart-light');
     await page.keyboard.press('f');
     const address = page.url();

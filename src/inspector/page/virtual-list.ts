@@ -34,9 +34,9 @@ export function VirtualList<T>({
   useEffect(() => {
     const element = box.current;
     if (!element || selected < 0) return;
-    const [from, to] = [selected * rowHeight, (selected + 1) * rowHeight];
-    if (from < element.scrollTop) element.scrollTop = from;
-    else if (to > element.scrollTop + element.clientHeight) element.scrollTop = to - element.clientHeight;
+    const from = selected * rowHeight;
+    const isSeen = from >= element.scrollTop && from + rowHeight <= element.scrollTop + element.clientHeight;
+    if (!isSeen) element.scrollTop = from - (element.clientHeight - rowHeight) / 2;
   }, [selected, rowHeight]);
   const first = Math.max(0, Math.floor(top / rowHeight) - margin);
   const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + margin);

@@ -170,8 +170,14 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await page.keyboard.press('f');
     await page.setViewportSize({ width: 1600, height: 1100 });
     const view = () => page.locator('.chart-svg').getAttribute('viewBox');
-    let before = '';
-    await until(async () => before === (before = (await view()) ?? ''), { what: 'the camera to rest' });
+    const isAtRest = async () => {
+      const before = await view();
+      await page.evaluate(
+        'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
+      );
+      return before === (await view());
+    };
+    await until(isAtRest, { what: 'the camera to rest' });
     await picture(page, 'whole-chart-light');
     await page.keyboard.press('f');
     const address = page.url();

@@ -5,6 +5,8 @@
  * a new object under an old name is told apart. No Secret and no environment value is ever part of one (I9).
  */
 
+import type { ElectionTiming, LeasePlace } from './lease-record.ts';
+
 export type IpFamily = 'IPv4' | 'IPv6';
 
 /** An address in canonical form (RFC 5952 for IPv6, dotted decimal for IPv4). */
@@ -165,6 +167,20 @@ export interface RouteGateDigest extends DigestBase {
   readonly spec: RouteGateSpec | { readonly invalid: string };
 }
 
+export interface ElectionDigest extends DigestBase {
+  readonly kind: 'elections';
+  readonly generation: number;
+  readonly spec: ElectionSpec;
+}
+
+/** How an election is to be held; where it cannot be, `invalid` says why. */
+export interface ElectionSpec {
+  readonly place: LeasePlace;
+  readonly timing: ElectionTiming;
+  readonly releaseOnCancel: boolean;
+  readonly invalid: string | null;
+}
+
 /** The object that owns a group; its kind is named by RouteGates and known only at run time. */
 export interface GroupResourceDigest extends DigestBase {
   readonly kind: 'groupresource';
@@ -191,6 +207,7 @@ export type Digest =
   | ServiceDigest
   | EndpointSliceDigest
   | RouteGateDigest
+  | ElectionDigest
   | GroupResourceDigest
   | WorkloadDigest
   | SyncedDigest;

@@ -34,6 +34,7 @@ export const errorCodes = {
   KUBE_EXPIRED: ['transient', 'The resource version is too old; list again (410).'],
   KUBE_NOT_FOUND: ['terminal', 'The object does not exist (404).'],
   KUBE_REFUSED: ['terminal', 'The Kubernetes API refused the request (4xx).'],
+  LEASE_LATE: ['fenced', 'A Lease was to be written after the time for which it was held.'],
   EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],
   USAGE: ['terminal', 'A flag, an argument or a value is wrong.'],
   INVARIANT: ['invariant', 'Something that must never be was seen; this is a bug.'],

@@ -66,6 +66,12 @@ export const limits = {
   kubeSilenceSlackMs: 15_000,
   /** First probe of an idle connection by TCP, ms; a vanished peer is noticed about ten seconds later. */
   kubeTcpKeepAliveMs: 10_000,
+  /** Leases that one replica follows at the same time, one for each election that it serves; each is a few closures. */
+  leasesFollowed: 16_384,
+  /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
+  electionCandidates: 512,
+  /** Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1 KiB each. */
+  leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */
   worldPublishesInFlight: 128,
   /** A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the stream anew. */

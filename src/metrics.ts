@@ -2,8 +2,8 @@
  * The metrics of one replica, in a registry of its own (several replicas may live in one process).
  *
  * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are those of the
- * contract and in base units; label values come from closed sets (kinds, states, codes, resources), never from names of
- * objects, so their number is bounded (I6). docs/operating.md lists them from `metricTable`.
+ * contract and in base units; label values come from closed sets (kinds, states, codes, resources), so their number is bounded (I6);
+ * only elections are counted by name, which there are few of. docs/operating.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { shardCount } from './limits.ts';
@@ -31,6 +31,11 @@ export const metricTable = {
     'counter',
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
+  ],
+  orrery_election_term: [
+    'gauge',
+    ['election'],
+    'Highest known term of each election that this replica serves.',
   ],
   orrery_endpointslice_writes_total: [
     'counter',
@@ -66,6 +71,8 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  /** Elections of the shards owned here, as `<namespace>/<name>`. */
+  elections(): Iterable<{ readonly election: string; readonly term: number }>;
   /** Whether this replica must not serve. */
   isBlocked?(): boolean;
 }
@@ -154,6 +161,14 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_election_term'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { election, term } of source()?.elections() ?? []) this.set({ election }, term);
     },
   });
   new Gauge({

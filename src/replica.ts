@@ -4,29 +4,36 @@
  */
 
 import { everybodyMay } from './access.ts';
+import { kindOf } from './actors/cell.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
 import { startInspection } from './actors/inspection.ts';
+import { startLocal } from './actors/local.ts';
+import { shownRecordOf } from './actors/views.ts';
 import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
-import { effectRunners, effectTimeoutMs, runEffectWith } from './effects/index.ts';
+import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import { createLeaseStore } from './kube/lease.ts';
+import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
 import { failureOf } from './machines/effects.ts';
+import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
+import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
@@ -151,6 +158,7 @@ function createEngine(
 ): Engine {
   const domain = createClusterDomain({ clock: systemClock, log });
   const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+  const leases = leaseParts(kube, log);
   const slices = {
     scene: () => engine.endpoints.index,
     endpointsPerSlice: config.endpointsPerSlice,
@@ -159,6 +167,7 @@ function createEngine(
   const runners = effectRunners({
     ...basics,
     ...{ bus, subjects, kube, limiter, log },
+    leases,
     replica: config.replica,
     slices,
     releaseWork: release.workUnder,
@@ -192,6 +201,14 @@ function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
   if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
 }
 
+/** Leases are followed by namespace: one replica may serve a thousand elections. */
+function leaseParts(kube: KubePort, log: Log): LeaseParts {
+  const store = createLeaseStore({ kube, clock: systemClock });
+  const watching = { startLocal, watchChart, kube, store, log };
+  const follower = createLeaseFollower({ ...basics, ...watching, breadth: 'namespace' });
+  return { store, follower, clock: systemClock };
+}
+
 /** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
 function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, context: unknown): void {
   if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
@@ -220,6 +237,17 @@ function gauges(engine: Engine) {
         let depth = 0;
         for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
         yield { shard: run.shard, depth };
+      }
+    },
+    *elections() {
+      for (const run of engine.shards.open()) {
+        for (const cell of run.cells.values()) {
+          if (kindOf(cell) !== 'election') continue;
+          const record = shownRecordOf(cell);
+          if (record === null) continue;
+          const { term } = record.snapshot.context as ElectionContext;
+          yield { election: cell.id.slice('election/'.length), term };
+        }
       }
     },
     *ownedShards() {

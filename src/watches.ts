@@ -46,6 +46,7 @@ const constantKinds = [routeGates, pods, services, endpointSlices];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
 const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' },
+  { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' },
 ];
 
 /** Holdings of the kinds that are always watched. */

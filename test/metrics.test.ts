@@ -41,6 +41,7 @@ test('gauges show what is so now: an actor that left a state is not counted ther
     ],
     mailboxes: () => [{ shard: 3, depth: 7 }],
     ownedShards: () => [3],
+    elections: () => [{ election: 'shop/worker', term: 7 }],
   });
   const before = await body(metrics);
   expect(before).toContain('orrery_actors{kind="pod",state="proving"} 3');

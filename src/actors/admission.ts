@@ -7,6 +7,7 @@
 import * as v from 'valibot';
 import { OrreryError } from '../errors.ts';
 import type { ActorKind } from '../ids.ts';
+import { admittedToElections } from './admission-election.ts';
 import type { PlainEvent } from './host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
@@ -31,6 +32,7 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
     }),
   },
+  election: admittedToElections,
   service: {
     'service.recheck': v.object({ type: v.literal('service.recheck') }),
     'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),

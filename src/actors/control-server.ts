@@ -16,8 +16,10 @@ import { limits, releaseShard, shardCount } from '../limits.ts';
 import type { ActorSummary, ListAnswer, ListRequest, SendAnswer, ShardsView, ShardView } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
+import { electionEndpoint } from './election-requests.ts';
 import type { Engine } from './engine.ts';
-import { holdingName, homeOf, releaseHolding } from './shard-run.ts';
+import { leaveToOwner } from './owner-elsewhere.ts';
+import { releaseHolding } from './shard-run.ts';
 import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
@@ -60,6 +62,7 @@ export function serveControl(options: {
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
+      electionEndpoint(options),
     ],
   });
   const peers: Subscription[] = [
@@ -98,7 +101,7 @@ class Control {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'get') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
     const run = this.#engine.shards.runOf(call.id);
-    if (run?.phase !== 'active') return this.#unlessUnowned(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
@@ -111,7 +114,7 @@ class Control {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'send') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
     const run = this.#engine.shards.runOf(call.id);
-    if (run?.phase !== 'active') return this.#unlessUnowned(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
@@ -211,22 +214,6 @@ class Control {
   #ownedMax(): number {
     const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
     return releases?.owner == null ? shardCount : shardCount + 1;
-  }
-
-  /** Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in vain. */
-  #unlessUnowned(id: ActorId): undefined {
-    const shard = homeOf(id);
-    const view = this.#engine.ownership.views().find(({ name }) => name === holdingName(shard));
-    const live = this.#engine.directory.live();
-    const isOwned = view?.owner != null && (live === null || live.has(view.owner));
-    if (isOwned) return undefined;
-    if (shard === releaseShard) {
-      throw new OrreryError(
-        'NOT_OWNER',
-        `no replica leads ${id}: only one of the newest release may, with a bundle`,
-      );
-    }
-    throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
   }
 }
 

@@ -48,7 +48,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
     [...lanes.values()].reduce((all, one) => all + count(one), 0);
 
   const next = (lane: Lane) => {
-    while (lane.running < limits.effectsInFlight && ports.bus.status === 'connected') {
+    while (lane.running < lane.bound && ports.bus.status === 'connected') {
       const job = lane.queue.shift();
       if (!job) return;
       if (job.run.signal.aborted) continue;
@@ -64,7 +64,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
   });
   return {
     start(effect, run, onOutcome, prove) {
-      const lane = lanes.get(effect.type) ?? { queue: [], running: 0 };
+      const lane = lanes.get(effect.type) ?? { queue: [], running: 0, bound: boundOf(effect.type) };
       lanes.set(effect.type, lane);
       const since = { wall: ports.clock.now(), monotonic: ports.clock.monotonic() };
       lane.queue.push({ effect, run, onOutcome, prove, since, isHeld: ports.bus.status !== 'connected' });
@@ -82,8 +82,12 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
 /** The effects of one type. */
 interface Lane {
   readonly queue: Job[];
+  readonly bound: number;
   running: number;
 }
+
+/** Following is waiting: it holds neither a connection nor the processor. */
+const boundOf = (type: string) => (type === 'lease.follow' ? limits.leasesFollowed : limits.effectsInFlight);
 
 async function begin(ports: PoolPorts, job: Job): Promise<void> {
   const { clock } = ports;

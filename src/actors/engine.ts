@@ -15,6 +15,7 @@ import type { Random } from '../random.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
+import { createElectionJoin } from './election-join.ts';
 import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
@@ -78,7 +79,7 @@ export class Engine {
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
     this.endpoints = createEndpointsJoin({ world: this.world, clock });
-    this.router = createRouter(this.world, [this.routes, this.endpoints]);
+    this.router = createRouter(this.world, [this.routes, this.endpoints, createElectionJoin(this.world)]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,

@@ -98,7 +98,9 @@ class Local implements LocalActor {
       for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
         if (this.#snapshot.status !== 'active') return;
         const result = this.#stepper.step(this.#snapshot, this.#stamp(event));
-        if (result.changed || result.effects.length > 0) this.#apply(event, this.#state, result);
+        // A state that is entered anew may change nothing but its deadline.
+        const isNews = result.changed || result.effects.length > 0 || result.timers.length > 0;
+        if (isNews) this.#apply(event, this.#state, result);
       }
     } finally {
       this.#busy = false;

@@ -68,6 +68,7 @@ export class ReleaseDesk {
       ...options,
       node: this.#self,
       nodes: () => this.#picture.nodes(),
+      forget: (replica) => this.#picture.forget(replica),
       directory: () => (this.#isStarted ? options.engine().directory : null),
     });
     this.#candidacy = createCandidacy({

@@ -27,6 +27,8 @@ export interface ReleaseNodeOptions {
   readonly incarnation: string;
   /** The nodes as they are known. */
   readonly nodes: () => readonly StoredNode[];
+  /** A node that is known is not stored any more. */
+  readonly forget: (replica: string) => void;
   /** null: the engine is not started. */
   readonly directory: () => Directory | null;
 }
@@ -140,15 +142,21 @@ export class ReleaseNode {
   }
 
   async #takeAway({ replica, sequence }: StoredNode): Promise<void> {
-    const { bus, subjects, log } = this.#options;
+    const { bus, subjects, log, forget } = this.#options;
     const subject = subjects.node(replica);
     try {
       const guard = { subject, sequence };
-      await bus.append(subject, encodeJson({ gone: true }), { guard, ttlSeconds: goneSeconds });
+      await bus
+        .append(subject, encodeJson({ gone: true }), { guard, ttlSeconds: goneSeconds })
+        .catch(async (error) => {
+          if (!hasCode(error, 'BUS_CONFLICT')) throw error;
+          // Another replica was first, or the node has come back: that is still to be heard. Or this replica was away for longer than
+          // the mark of its end is kept.
+          if ((await bus.last('state', subject)) === undefined) forget(replica);
+        });
     } catch (error) {
-      // Another replica was first, or the node has come back; else it is tried again at the next look.
-      if (!hasCode(error, 'BUS_CONFLICT'))
-        log.debug({ node: replica, error: asError(error).message }, 'a node could not be taken away');
+      // It is tried again at the next look.
+      log.debug({ node: replica, error: asError(error).message }, 'a node could not be taken away');
     }
   }
 }

@@ -28,6 +28,8 @@ export interface ReleasePictureKeeper {
   readonly isRead: boolean;
   picture(): ReleasePicture;
   nodes(): readonly StoredNode[];
+  /** A node is not stored any more, and its end was missed. */
+  forget(replica: string): void;
   /** Resolves once everything stored up to this fence of the leadership is known. */
   reached(fence: number, signal: AbortSignal): Promise<void>;
   stop(): void;
@@ -98,6 +100,11 @@ export function createReleasePicture(options: {
         subjects: statusSubject === null ? subject : [...subject, statusSubject],
         from: { kind: 'lastPerSubject' },
         onMessage: fold,
+        onAnother() {
+          nodes.clear();
+          [seen, epoch, sequence] = [nothing, 0, 0];
+          if (isRead) onChange();
+        },
       });
       await following.caughtUp;
       isRead = true;
@@ -112,6 +119,9 @@ export function createReleasePicture(options: {
       nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),
     }),
     nodes: () => [...nodes.values()],
+    forget(replica) {
+      if (nodes.delete(replica)) onChange();
+    },
     reached: (fence, signal) =>
       sequence >= fence
         ? Promise.resolve()

@@ -1,9 +1,13 @@
 /** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
 import { relative } from 'node:path';
+import { connectNats } from '../bus/nats.ts';
+import { subjects } from '../bus/subjects.ts';
 import { systemClock } from '../clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
+import { startElectionScenario } from '../dev/election-scenario.ts';
 import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
+import type { DevPart } from '../dev/parts.ts';
 import { untilReady } from '../dev/replicas.ts';
 import { type Scenario, startScenario } from '../dev/scenario.ts';
 import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
@@ -79,6 +83,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   let forgetAddresses = () => {};
   let cluster: DevCluster | undefined;
   let scenario: Scenario | undefined;
+  let tills: DevPart | undefined;
   let outside: OutsideScenario | undefined;
   let release: { stop(): Promise<void> } | undefined;
   try {
@@ -88,6 +93,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     await announce(cluster, terminal, signal);
     if (flags.scenario && options.replicas > 0) {
       scenario = play(cluster, parts, print);
+      tills = await playElection(cluster, parts, print);
       const { kube, dir, outsideAddress: address } = cluster;
       outside = startOutsideScenario({ ...parts, kube, dir, address, print });
       release = startReleaseScenario({ cluster, clock: systemClock, print });
@@ -98,6 +104,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   } finally {
     if (cluster !== undefined) print('stopping');
     forgetAddresses();
+    await tills?.stop();
     await outside?.stop();
     await release?.stop();
     await scenario?.stop();
@@ -130,6 +137,28 @@ function play(
   const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
   scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
   return scenario;
+}
+
+/** The candidates are programs like any other: they have a connection to NATS of their own. */
+async function playElection(
+  cluster: DevCluster,
+  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
+  print: (line: string) => void,
+): Promise<DevPart> {
+  const bus = await connectNats({
+    ...parts,
+    servers: [cluster.natsUrl],
+    name: 'orrery dev candidates',
+    cluster: clusterName,
+  });
+  const { kube } = cluster;
+  const scenario = startElectionScenario({ ...parts, kube, bus, subjects: subjects(clusterName), print });
+  return {
+    async stop() {
+      await scenario.stop();
+      await bus.close();
+    },
+  };
 }
 
 function interrupted(signal: AbortSignal): Promise<void> {

@@ -25,8 +25,19 @@ export function createParser(terminal: Terminal, version: string): Program {
 /** A command could not do what it was asked and has said why: exit code 1, nothing more to print. */
 export class CommandFailed extends Error {}
 
+/** The command ended as another program did, whose exit code is handed on. */
+export class CommandEnded extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`ended with ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
 /** The exit code of an end about which nothing is left to say; undefined for any other. */
-export function endOf(thrown: unknown): 0 | 1 | 2 | undefined {
+export function endOf(thrown: unknown): number | undefined {
+  if (thrown instanceof CommandEnded) return thrown.exitCode;
   if (thrown instanceof CommandFailed) return 1;
   if (!(thrown instanceof CommanderError)) return undefined;
   return thrown.exitCode === 0 ? 0 : 2;

@@ -7,6 +7,7 @@
 import { readRelease } from '../config.ts';
 import { asError, hasCode } from '../errors.ts';
 import { chartCommand } from './chart.ts';
+import { electCommand } from './elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
@@ -42,6 +43,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     eventsCommand,
     replayCommand,
     sendCommand,
+    electCommand,
     shardsCommand,
     chartCommand,
     tokenCommand,

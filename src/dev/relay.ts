@@ -4,7 +4,7 @@
  * Promises: each side's end of data reaches the other (half-close); an error of one side resets the other; a connection keeps
  * its backend, whatever happens to the list of backends; no backend, or one that refuses → the client sees a reset.
  */
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { limits } from '../limits.ts';
 
@@ -16,6 +16,10 @@ export interface RelayOptions {
 }
 
 export interface Relay {
+  /** The real one. */
+  readonly port: number;
+  /** Breaks every connection; new ones are taken. */
+  reset(): void;
   /** Takes no new connection; the ones that stand go on. Resolves at once. */
   close(): void;
   /** Ends everything. */
@@ -53,7 +57,11 @@ export function startRelay(options: RelayOptions): Promise<Relay> {
     server.listen({ host: options.host, port: options.port, exclusive: true }, () => {
       server.off('error', reject);
       resolve({
+        port: (server.address() as AddressInfo).port,
         ended: end.promise,
+        reset() {
+          for (const socket of sockets) socket.destroy();
+        },
         close: () => void server.close(),
         async kill() {
           if (server.listening) server.close();

@@ -20,6 +20,7 @@ import type {
 } from '../digests.ts';
 import { OrreryError } from '../errors.ts';
 import { parseAddress } from './address.ts';
+import { readElectionSpec } from './election.ts';
 import { type Fields, list, record, textMap, texts } from './fields.ts';
 import type { KubeObject } from './port.ts';
 import { readRouteGateSpec } from './route-gate.ts';
@@ -57,12 +58,18 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
 
 /** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
 const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {
+  'elections.orrery.dev': electionDigest,
   'externalworkloads.workload.linkerd.io': (object) => ({ ...base(object), ...workloadDigest(object) }),
 };
 
 /** Whether the world holds every object of the resource. */
 export function isWhole(resource: ResourceName): boolean {
   return resource === 'routegates' || Object.hasOwn(wholeDigests, resource);
+}
+
+function electionDigest(object: KubeObject): Digest {
+  const { generation = 0 } = object.metadata;
+  return { kind: 'elections', ...base(object), generation, spec: readElectionSpec(object) };
 }
 
 export function podDigest(object: KubeObject, envPairs: readonly EnvPair[]): PodDigest {

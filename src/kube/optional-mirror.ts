@@ -20,6 +20,8 @@ export interface OptionalMirrorOptions<M> extends Omit<MirrorOptions<M>, 'resour
 
 /** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for what comes of it. */
 const lookAgainMs = 10_000;
+/** Whether it is there could not be told: that is asked again soon, for everything that is made of the kind waits. */
+const askAgainMs = 1_000;
 
 export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirror {
   const { apiVersion, kind, kube, clock, random, log } = options;
@@ -67,7 +69,7 @@ export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirr
         onBegun();
       }
       if (resource !== undefined && resource.plural !== '') return;
-      await sleep(clock, jittered(lookAgainMs, 0.2, random), signal);
+      await sleep(clock, jittered(resource === undefined ? askAgainMs : lookAgainMs, 0.2, random), signal);
     }
   };
   const stop = () => {

@@ -77,6 +77,20 @@ export const subjectAccessReviews: KubeResource = {
   kind: 'SubjectAccessReview',
   namespaced: false,
 };
+export const leases: KubeResource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+export const elections: KubeResource = {
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural: 'elections',
+  kind: 'Election',
+  namespaced: true,
+};
 export const externalWorkloads: KubeResource = {
   group: 'workload.linkerd.io',
   version: 'v1beta1',

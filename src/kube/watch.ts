@@ -27,7 +27,8 @@ export interface WatchRunnerOptions<T> {
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
   readonly namespace?: string;
-  /** Absent: every object. */
+  /** Absent: all objects. */
+  readonly fieldSelector?: string;
   readonly labelSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
@@ -49,12 +50,13 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace, labelSelector } = options;
+    const { kube, resource, namespace, fieldSelector, labelSelector } = options;
     const answer = await kube.list(
       resource,
       {
         limit: limits.kubePageObjects,
         ...(namespace === undefined ? {} : { namespace }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(page === '' ? {} : { continue: page }),
       },
@@ -116,7 +118,7 @@ function follow<T>(
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, labelSelector, feed } = options;
+  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
@@ -124,6 +126,7 @@ function follow<T>(
       resourceVersion: from,
       timeoutSeconds,
       ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
     },
     get resourceVersion() {

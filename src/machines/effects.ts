@@ -4,6 +4,7 @@
  * The effect's outcome comes back as an event (I4); an effect may run again after a crash and must then change nothing (I5).
  */
 import type { ActorId } from '../ids.ts';
+import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
 import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
@@ -74,7 +75,8 @@ export type Effect =
   | SlicesReconcile
   | WorkloadProbeRun
   | WorkloadConditionPatch
-  | ReleaseEffect;
+  | ReleaseEffect
+  | ElectionEffect;
 export type EffectType = Effect['type'];
 
 /** The names of all effects, by which `actors/step.ts` tells an effect from any other action of a chart. */
@@ -83,6 +85,7 @@ export const effectTypes = [
   'pod-condition.patch',
   'route.sample',
   'kube-event.write',
+  ...electionEffectTypes,
   'endpoint-slices.reconcile',
   'workload.probe',
   'workload-condition.patch',
@@ -105,6 +108,12 @@ export function failureOf(effect: Effect, message: string): ActorEvent {
     case 'message.send':
     case 'kube-event.write':
       return { type: 'effect.settled', effect: effect.type, error: message };
+    case 'lease.look':
+    case 'lease.write':
+    case 'lease.release':
+    case 'lease.follow':
+    case 'election-status.patch':
+      return electionFailureOf(effect, message);
     default:
       return (
         releaseFailureOf(effect, message) ?? { type: 'effect.settled', effect: effect.type, error: message }

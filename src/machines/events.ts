@@ -6,6 +6,7 @@
 
 import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
+import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
 import type { ReleaseOwnEvent } from './release-events.ts';
 import type { SlicesEvent } from './slices-events.ts';
@@ -146,4 +147,4 @@ export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent | ReleaseEvent;
+export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent | ReleaseEvent | ElectionEvent;

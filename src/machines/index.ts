@@ -4,6 +4,7 @@
  * A changed state name or context field means a new version here and a step in `migrations.ts`.
  */
 import type { AnyStateMachine } from 'xstate';
+import { electionDescription, electionMachine, electionVersion } from './election.ts';
 import { podDescription, podMachine, podVersion } from './pod.ts';
 import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
 import { explainRelease } from './release-telling.ts';
@@ -51,6 +52,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     durable: true,
     createdBy: ['release.led'],
     explain: explainRelease,
+  },
+  election: {
+    name: 'election',
+    version: electionVersion,
+    description: electionDescription,
+    machine: electionMachine,
+    durable: true,
+    createdBy: ['election.observed'],
   },
   shard: {
     name: 'shard',

@@ -102,6 +102,7 @@ export const slicesGuards = {
     const { facts } = slicesOf(context);
     return facts === null || isIgnorable(facts);
   },
+  hasSlices: ({ context }: { context: Holder }) => slicesOf(context).facts !== null,
   isCompactable: ({ context }: { context: Holder }) => slicesOf(context).compactable,
   isThisPass: ({ context, event }: Args) => 'pass' in event && event.pass === slicesOf(context).pass,
   isLastRetry: ({ context, event }: Args) =>

@@ -1,6 +1,9 @@
 /** The endpoints region of the Service chart: EndpointSlices for workloads outside the cluster. Its words are in slices-context.ts. */
 import { reconcile, stuckWarning } from './slices-context.ts';
 
+/** A person asks to look again. */
+const recheck = { 'service.recheck': { guard: 'hasSlices', target: 'reconciling' } } as const;
+
 const startPass = ['startPass', { type: 'endpoint-slices.reconcile', params: reconcile }] as const;
 
 export const slicesRegion = {
@@ -23,6 +26,7 @@ export const slicesRegion = {
     current: {
       description: 'The slices say what they must.',
       tags: 'settled',
+      on: recheck,
       always: [
         { guard: 'isPassDue', target: 'reconciling' },
         { guard: 'isSliceless', target: 'ignored' },

@@ -188,10 +188,15 @@ export class ReleaseScene {
   }
 
   nodes(): readonly string[] {
+    return this.storedNodes().map(({ replica }) => replica);
+  }
+
+  storedNodes(): ReadonlyArray<{ readonly replica: string; readonly release: string }> {
     return this.hub.stored('state').flatMap(({ subject, data }) => {
       const replica = this.subjects.parseNode(subject);
-      const { gone } = decode(data) as { gone?: boolean };
-      return replica === undefined || gone === true ? [] : [replica];
+      if (replica === undefined) return [];
+      const { gone, release = '' } = decode(data) as { gone?: boolean; release?: string };
+      return gone === true ? [] : [{ replica, release }];
     });
   }
 }

@@ -256,6 +256,40 @@ describe('who may serve', () => {
   });
 });
 
+describe('what is known of the others', () => {
+  test('a replica that was away for longer than the mark of a node’s end is kept does not wait for the dead', async () => {
+    const scene = new ReleaseScene();
+    const one = await scene.replica('one', old);
+    const two = await scene.replica('two', compatible);
+    await ready(scene);
+    one.bus.faults.setLink('down');
+    await scene.clock.advance(5_000);
+    two.kill();
+    await scene.replica('three', null, '0.1.0');
+    await scene.clock.advance(2 * 3_600_000);
+    expect(scene.nodes()).toEqual(['three']);
+    one.bus.faults.setLink('up');
+    await scene.clock.advance(20_000);
+    expect(scene.leader()).toBe('one');
+    expect(scene.state()).toBe('resting');
+  });
+
+  test('a state stream made anew is filled anew: nodes enter, the status is written, all serve', async () => {
+    const scene = new ReleaseScene();
+    const replicas = [await scene.replica('one', old), await scene.replica('two', old)];
+    await ready(scene);
+    for (const { bus } of replicas) bus.faults.setLink('down');
+    scene.hub.makeAnew('state');
+    await scene.clock.advance(1_000);
+    for (const { bus } of replicas) bus.faults.setLink('up');
+    await scene.clock.advance(15_000);
+    expect([...scene.nodes()].sort()).toEqual(['one', 'two']);
+    expect(written(scene).at(-1)).toBe('Done 0.1.0 0.1.0');
+    expect(replicas.map(({ desk }) => desk.blocked)).toEqual([null, null]);
+    expect(scene.owners()).toEqual(['one', 'two']);
+  });
+});
+
 describe('the shard of releases', () => {
   test('a bundle of another name retires the release of the one before', async () => {
     const scene = new ReleaseScene();

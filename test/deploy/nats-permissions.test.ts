@@ -109,3 +109,23 @@ test('a producer can send to actors and cannot write a state', async () => {
   await producer.close();
   expect((await replica.last('state', subjects.fence(1)))?.data).toEqual(encodeJson({ owner: 'r1' }));
 });
+
+test('a candidate can campaign and hear of changes, and cannot read or write anything else', async () => {
+  const endpoints = [
+    { name: 'election', subject: subjects.rpcElectionAll, handler: async () => encodeJson({}) },
+  ];
+  const basics = { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints };
+  const service = serve(replica, basics);
+  const candidate = await connect('candidate', 'change-me-4');
+  const heard: string[] = [];
+  candidate.subscribe(subjects.event('election/shop/worker'), ({ subject }) => void heard.push(subject));
+  const campaign = subjects.rpcElection('shop', 'worker', 'campaign');
+  const ask = () => candidate.request(campaign, encodeJson({ candidate: 'a' }), { timeoutMs: 1_000 });
+  expect(new TextDecoder().decode((await ask()).data)).toBe('{}');
+  await replica.append(subjects.event('election/shop/worker'), encodeJson({ id: 'election/shop/worker' }));
+  await until(() => heard.length > 0, { what: 'the candidate hears of a change' });
+  const forged = candidate.append(subjects.fence(1), encodeJson({ owner: 'me' }), { timeoutMs: 500 });
+  await expect(forged).rejects.toThrow();
+  await candidate.close();
+  await service.stop();
+});

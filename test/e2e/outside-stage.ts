@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
+import { untilReady } from '../../src/dev/replicas.ts';
 import { events } from '../../src/kube/resources.ts';
 import { silentLog } from '../../src/log.ts';
 import { systemRandom } from '../../src/random.ts';
@@ -42,7 +43,8 @@ export function stage(): Stage {
       { ...options, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
       signal,
     );
-  }, 60_000);
+    for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
+  }, 90_000);
   afterAll(async () => {
     await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });

@@ -118,7 +118,7 @@ export class Outside {
     service: string,
     what: string,
     check: (slices: readonly SliceObject[]) => boolean,
-    timeoutMs = 15_000,
+    timeoutMs = 30_000,
   ): Promise<SliceObject[]> {
     let last: SliceObject[] = [];
     try {

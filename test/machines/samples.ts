@@ -3,6 +3,7 @@ import { effectTypes } from '../../src/machines/effects.ts';
 import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch.ts';
+import { electionSample } from './election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release-script.ts';
 import type { SampleEvent } from './walk.ts';
 
@@ -141,6 +142,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'message.send', error: null },
     ],
   },
+  election: electionSample,
   workload: {
     input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
     effectTypes,

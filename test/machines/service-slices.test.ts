@@ -79,6 +79,10 @@ describe('triggers', () => {
     expect(passes(service)).toEqual([]);
   });
 
+  test('a person may ask for a pass', () => {
+    expect(passes(settled().take({ type: 'service.recheck' }))).toHaveLength(1);
+  });
+
   test('news that the pass has seen already is no further pass', () => {
     const service = begin(seen()).take(seen({ wanted: 'B' }), ended(1, 'B', 'S'));
     expect(passes(service)).toHaveLength(1);

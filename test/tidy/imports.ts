@@ -15,10 +15,18 @@ const compositionFiles: readonly string[] = [
   'src/watches.ts',
   'src/release.ts',
   'src/inspector-parts.ts',
+  'src/campaign.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  machines: ['machines', 'xstate', 'semantic-version.ts', 'type:ids.ts', 'type:digests.ts'],
+  machines: [
+    'machines',
+    'xstate',
+    'semantic-version.ts',
+    'type:ids.ts',
+    'type:digests.ts',
+    'type:lease-record.ts',
+  ],
   bus: ['bus', 'root'],
   kube: [
     'kube',

@@ -1,0 +1,24 @@
+/** Effect `lease.look`: reads a Lease. */
+import type { Clock } from '../clock.ts';
+import type { EffectRunner } from '../effect-runner.ts';
+import { asError } from '../errors.ts';
+import { within } from '../kube/deadline.ts';
+import type { LeaseStore } from '../kube/lease.ts';
+import type { LeaseLook } from '../machines/election-effects.ts';
+
+/** Outcome lease.seen, or lease.unseen for whatever reason. */
+export function leaseLook(parts: {
+  readonly store: LeaseStore;
+  readonly clock: Clock;
+}): EffectRunner<LeaseLook> {
+  return async ({ attempt, place, timeoutMs }, { signal }) => {
+    const deadline = { clock: parts.clock, ms: timeoutMs, what: 'reading a Lease', signal };
+    try {
+      const seen = await within(deadline, (both) => parts.store.read(place, both));
+      const news = seen ?? { record: null, resourceVersion: null };
+      return { type: 'lease.seen', place, ...news, attempt };
+    } catch (thrown) {
+      return { type: 'lease.unseen', attempt, message: asError(thrown).message };
+    }
+  };
+}

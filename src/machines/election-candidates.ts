@@ -1,0 +1,116 @@
+/** Who campaigns in an election, who of them leads, and until when. Pure. */
+import { type Candidate, type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
+
+/** A leader whose election has just been taken over by another replica has at least so long to reach it, ms. */
+const graceMs = 1_000;
+/** The longest time that a timer holds, ms. */
+const foreverMs = 2_147_483_647;
+
+export function withCandidate(
+  context: ElectionContext,
+  { candidate, ttlMs }: { readonly candidate: string; readonly ttlMs: number | null },
+  at: number,
+): Partial<ElectionContext> {
+  const known = candidateOf(context, candidate);
+  const since = known !== undefined && isLiving(known, at) ? known.since : at;
+  const one: Candidate = { ttlMs, until: untilOf(context, ttlMs, at), since };
+  return { candidates: { ...living(context, at), [candidate]: one } };
+}
+
+/** Names come from outside: what every object inherits is no candidate. */
+export function candidateOf(
+  { candidates }: Pick<ElectionContext, 'candidates'>,
+  id: string,
+): Candidate | undefined {
+  return Object.hasOwn(candidates, id) ? candidates[id] : undefined;
+}
+
+/** A process that campaigns for itself is its own witness; whoever campaigns over NATS is heard of again within a lease or what it named. */
+function untilOf(context: ElectionContext, ttlMs: number | null, at: number): number | null {
+  if (ttlMs !== null) return at + ttlMs;
+  return context.facts?.uid == null ? null : at + timingOf(context).leaseMs;
+}
+
+/** The candidate was heard of again. */
+export function withRenewal(context: ElectionContext, candidate: string, at: number) {
+  const known = candidateOf(context, candidate);
+  return known === undefined ? {} : withCandidate(context, { candidate, ttlMs: known.ttlMs }, at);
+}
+
+export function withoutCandidate(context: ElectionContext, candidate: string): Partial<ElectionContext> {
+  const { [candidate]: _, ...candidates } = context.candidates;
+  return { candidates };
+}
+
+export const isLiving = ({ until }: Candidate, at: number) => until === null || until > at;
+
+/** The leader stays, whatever its time: its end is a step of its own. */
+export function living(context: ElectionContext, at: number): Record<string, Candidate> {
+  const { candidates, reign } = context;
+  return Object.fromEntries(
+    Object.entries(candidates).filter(([id, one]) => id === reign?.holder || isLiving(one, at)),
+  );
+}
+
+/** Candidates that were heard of in time, who came first in front. */
+export function waiting(context: ElectionContext, at: number): string[] {
+  return Object.entries(context.candidates)
+    .filter(([id, one]) => id !== context.reign?.holder && isLiving(one, at))
+    .sort(([a, { since: x }], [b, { since: y }]) => x - y || (a < b ? -1 : 1))
+    .map(([id]) => id);
+}
+
+export function isHolder(context: ElectionContext, event: ElectionInput): boolean {
+  return 'candidate' in event && event.candidate === context.reign?.holder;
+}
+
+/** What the leader says of its own term; of another one it is late news of an earlier reign. */
+export function isOfReign(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.renew' && event.type !== 'election.resign') return false;
+  const isAnyTerm = event.type === 'election.resign' && event.term === 0;
+  return isHolder(context, event) && (isAnyTerm || event.term === context.reign?.term);
+}
+
+export function isCandidate(context: ElectionContext, event: ElectionInput): boolean {
+  return 'candidate' in event && candidateOf(context, event.candidate) !== undefined;
+}
+
+/** When a leader whose renewals fail stops leading. */
+export function deadlineOf(context: ElectionContext): number {
+  return (context.reign?.renewedAt ?? 0) + timingOf(context).renewDeadlineMs;
+}
+
+export function isDeadlineOver(context: ElectionContext, at: number): boolean {
+  return context.reign !== null && at >= deadlineOf(context);
+}
+
+export const renewalAt = (context: ElectionContext): number =>
+  (context.reign?.renewedAt ?? 0) + timingOf(context).retryMs;
+
+/** Until when the leader need not say anything. */
+export function holderEnd({ reign, candidates }: ElectionContext): number | null {
+  const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
+  return known === undefined ? 0 : known.until;
+}
+
+export function isHolderOver(context: ElectionContext, at: number): boolean {
+  const end = holderEnd(context);
+  return context.reign !== null && end !== null && at >= end;
+}
+
+export function holderLeftMs(context: ElectionContext, at: number): number {
+  const end = holderEnd(context);
+  return end === null ? foreverMs : Math.max(0, end - at);
+}
+
+export function isShortOfTime(context: ElectionContext, at: number): boolean {
+  return context.reign !== null && holderLeftMs(context, at) < graceMs;
+}
+
+/** Nobody could take the leader's renewals while the election moved. */
+export function withGrace(context: ElectionContext, at: number): Partial<ElectionContext> {
+  const { reign, candidates } = context;
+  const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
+  if (reign === null || known === undefined) return {};
+  return { candidates: { ...candidates, [reign.holder]: { ...known, until: at + graceMs } } };
+}

@@ -1,0 +1,286 @@
+/**
+ * `election/<ns>/<name>`: decides who leads, by one Lease that other programs contend for too. The same chart runs for candidates that
+ * campaign over NATS and, in memory, for one process that campaigns for itself.
+ *
+ * Who sends: the world or the command line (`election.observed`), candidates (`election.campaign|renew|resign`), the Lease and what was
+ * asked of it (`lease.*`). What it promises:
+ * - A holder that is not ours is respected for the duration that its record names, counted from when the record was seen to change.
+ * - Nobody leads by us past the renew deadline, counted from before the last request that succeeded was asked for; leading ends first,
+ *   then others are talked to. It ends at once when the Lease is seen in other hands.
+ * - Each reign has a term of its own, greater than any before: the Lease's transitions + 1, kept when the Lease is made anew.
+ * - Every renewal changes the Lease by a whole second. Nothing is written for a reign whose Lease is over.
+ * Absent: the API server (effects), who asks how (requests, command line), clocks of other machines.
+ */
+
+import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
+import { newborn } from './election-context.ts';
+import { electionSetup } from './election-setup.ts';
+
+export const electionVersion = 1;
+export const electionDescription = 'Decides who leads: contends for a Lease in the name of its candidates.';
+
+export const electionMachine = electionSetup.createMachine({
+  id: 'election',
+  context: ({ input }) => newborn(input),
+  initial: 'starting',
+  on: {
+    'election.observed': [
+      { guard: 'isGone', actions: 'remember', target: '.released' },
+      {
+        guard: 'isElsewhere',
+        actions: ['remember', { type: 'lease.follow', params: followOf }],
+        target: '.looking',
+      },
+      { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
+      { guard: 'isNews', actions: ['remember', 'tell'] },
+    ],
+    'election.campaign': { actions: ['noteCandidate', 'tell'] },
+    'election.renew': { guard: 'isCandidate', actions: ['noteHeard', 'tell'] },
+    'election.resign': { guard: 'isCandidate', actions: ['dropCandidate', 'tell'] },
+    'lease.seen': [
+      { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'] },
+      { guard: 'isSeenNews', actions: ['noteSeen', 'tell'] },
+    ],
+    'lease.followed': [
+      { guard: 'isFollowedElsewhere' },
+      { guard: 'hasFollowFailed', actions: 'armFollowing' },
+      { actions: { type: 'lease.follow', params: followOf } },
+    ],
+    'election.follow.due': { actions: { type: 'lease.follow', params: followOf } },
+    'election-status.patched': { actions: ['noteTold', 'tell'] },
+    'election-status.refused': { actions: 'noteUntold' },
+  },
+  states: {
+    starting: {
+      description: 'Waits to be told how the election is to be held.',
+      tags: 'settled',
+    },
+    invalid: {
+      description: 'The election cannot be held as its resource says; its status tells why.',
+      tags: ['settled', 'wrong'],
+      always: { guard: 'isValid', target: 'looking' },
+    },
+    looking: {
+      description: 'Reads the Lease: who holds it, and since when has it not changed.',
+      initial: 'asking',
+      always: [
+        { guard: 'isEnding', target: 'released' },
+        { guard: 'isInvalid', target: 'invalid', actions: 'tell' },
+      ],
+      on: {
+        'lease.seen': [
+          { guard: 'isOwnClaim', actions: ['beginReign', 'noteLeader', 'tell'], target: 'leading' },
+          { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'], target: 'observing' },
+          { guard: 'isSeenNews', actions: ['noteSeen', 'tell'], target: 'observing' },
+        ],
+      },
+      states: {
+        asking: {
+          description: 'The Kubernetes API is asked for it.',
+          entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
+          on: { 'lease.unseen': { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' } },
+          after: { requestPatience: { actions: 'noteFailure', target: 'backingOff' } },
+        },
+        backingOff: {
+          description: 'It could not be read; it is tried again after a pause.',
+          tags: 'wrong',
+          after: { backOff: 'asking' },
+        },
+      },
+    },
+    observing: {
+      description: 'Another holder is respected, or nobody campaigns; the Lease is followed.',
+      tags: 'settled',
+      always: [
+        { guard: 'isEnding', target: 'released' },
+        { guard: 'isUnseen', target: 'looking' },
+        { guard: 'isLeaderWaiting', target: 'contending' },
+      ],
+      on: {
+        'lease.seen': {
+          guard: 'isOwnClaim',
+          actions: ['beginReign', 'noteLeader', 'tell'],
+          target: 'leading',
+        },
+      },
+      after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },
+    },
+    contending: {
+      description: 'The Lease is free and is claimed for the candidate who waits longest.',
+      entry: ['askClaim', { type: 'lease.write', params: writeOf }],
+      initial: 'claiming',
+      // A claim that is on its way may be won: what was won is given back in good order.
+      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
+      states: {
+        claiming: {
+          description: 'The claim is on its way, on condition that the Lease is as it was seen.',
+          on: {
+            'lease.written': {
+              guard: 'isCurrent',
+              actions: ['beginReign', 'noteLeader', 'tell'],
+              target: '#election.leading',
+            },
+            'lease.refused': [
+              { guard: 'isConflict', actions: 'noteFailure', target: '#election.looking' },
+              { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' },
+            ],
+          },
+          after: { requestPatience: { actions: 'noteFailure', target: 'backingOff' } },
+        },
+        backingOff: {
+          description: 'The claim failed; whose the Lease is will be looked at after a pause.',
+          tags: 'wrong',
+          after: { backOff: { actions: 'forgetFailures', target: '#election.looking' } },
+        },
+      },
+    },
+    leading: {
+      description: 'A candidate leads; the Lease is renewed in its name.',
+      entry: ['armDeadline', 'armHolder'],
+      exit: ['disarmDeadline', 'disarmHolder'],
+      initial: 'holding',
+      always: [
+        { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
+        { guard: 'isEnding', actions: 'endByChange', target: 'steppingDown' },
+        { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
+      ],
+      on: {
+        'election.observed': [
+          { guard: 'isGone', actions: ['endByChange', 'remember'], target: 'steppingDown' },
+          { guard: 'isMadeInvalid', actions: ['endByChange', 'remember'], target: 'steppingDown' },
+          {
+            guard: 'isElsewhere',
+            actions: ['endByChange', 'remember', { type: 'lease.follow', params: followOf }],
+            target: 'steppingDown',
+          },
+          { guard: 'isNews', actions: ['remember', 'disarmDeadline', 'armDeadline', 'tell'] },
+          { guard: 'isTakenOver', actions: ['grace', 'disarmHolder', 'armHolder'] },
+        ],
+        'election.campaign': {
+          guard: 'isHolder',
+          actions: ['noteCandidate', 'disarmHolder', 'armHolder'],
+        },
+        'election.renew': [
+          { guard: 'isOfReign', actions: ['noteHeard', 'disarmHolder', 'armHolder'] },
+          // Of another term: it does not prolong this one.
+          { guard: 'isHolder' },
+        ],
+        'election.resign': [
+          { guard: 'isOfReign', actions: 'endByResigning', target: 'steppingDown' },
+          // Late news of an earlier reign of the same candidate.
+          { guard: 'isHolder' },
+        ],
+        'lease.seen': [
+          {
+            guard: 'isStolen',
+            actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
+            target: 'observing',
+          },
+          { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
+        ],
+        // What moves them is dealt with above, whatever event shows that they are over.
+        'election.deadline.due': [
+          { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
+          { actions: 'armDeadline' },
+        ],
+        'election.holder.due': [
+          { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
+          { actions: 'armHolder' },
+        ],
+      },
+      states: {
+        holding: {
+          description: 'The Lease was renewed; the next renewal waits for its time.',
+          tags: 'settled',
+          after: {
+            renewalDue: [
+              { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: '#election.observing' },
+              { guard: 'isAnotherPreferred', target: 'yielding' },
+              { target: 'renewing' },
+            ],
+          },
+        },
+        renewing: {
+          description: 'The renewal is on its way.',
+          entry: ['askRenewal', { type: 'lease.write', params: writeOf }],
+          on: {
+            'lease.written': {
+              guard: 'isCurrent',
+              actions: ['beginReign', 'disarmDeadline', 'armDeadline', 'tell'],
+              target: 'holding',
+            },
+            'lease.refused': [
+              { guard: 'isConflict', actions: 'noteFailure', target: 'lookingAgain' },
+              { guard: 'isCurrent', actions: 'noteFailure', target: 'retrying' },
+            ],
+          },
+          after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
+        },
+        lookingAgain: {
+          description: 'The Lease is another than was thought; if it is still ours, it is renewed at once.',
+          entry: ['countAttempt', { type: 'lease.look', params: lookOf }],
+          on: {
+            'lease.seen': [
+              {
+                guard: 'isStolen',
+                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
+                target: '#election.observing',
+              },
+              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+              { guard: 'isSeenNews', actions: 'noteSeen', target: 'renewing' },
+            ],
+            'lease.unseen': { guard: 'isCurrent', actions: 'noteFailure', target: 'retrying' },
+          },
+          after: { requestPatience: { actions: 'noteFailure', target: 'retrying' } },
+        },
+        retrying: {
+          description: 'The renewal failed; it is tried again after the retry period, until the deadline.',
+          tags: 'wrong',
+          after: {
+            retryPeriod: [
+              { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: '#election.observing' },
+              { actions: 'forgetFailures', target: 'lookingAgain' },
+            ],
+          },
+        },
+        yielding: {
+          description: 'A coordinated election wants another leader: the Lease is not renewed any more.',
+          after: { deadlineLeft: { actions: ['loseByDeadline', 'tell'], target: '#election.observing' } },
+        },
+      },
+    },
+    steppingDown: {
+      description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
+      initial: 'deciding',
+      states: {
+        deciding: {
+          description: 'Looks whether somebody waits.',
+          always: [
+            { guard: 'isLeaderWaiting', target: '#election.contending' },
+            { guard: 'isToBeReleased', target: 'releasing' },
+            { target: 'done' },
+          ],
+        },
+        releasing: {
+          description: 'The Lease is given back, so that others need not wait for its end.',
+          entry: ['countAttempt', { type: 'lease.release', params: releaseOf }],
+          on: { 'lease.released': { guard: 'isCurrent', actions: 'noteReleased', target: 'done' } },
+          after: { requestPatience: { actions: 'noteFailure', target: 'done' } },
+        },
+        done: {
+          description: 'Nothing is left of the reign.',
+          entry: 'tell',
+          always: [
+            { guard: 'isEnding', target: '#election.released' },
+            { guard: 'isInvalid', target: '#election.invalid' },
+            { target: '#election.observing' },
+          ],
+        },
+      },
+    },
+    released: {
+      description: 'The election is not wanted any more, and nobody leads by it.',
+      type: 'final',
+    },
+  },
+});

@@ -125,9 +125,17 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       what: 'steps to be told',
       timeoutMs,
     });
+    const shards = async () =>
+      (await page.locator('.replicas td:nth-child(2)').allTextContents()).map(Number);
+    await until(async () => Math.min(...(await shards())) >= 21, {
+      what: 'each replica to have its part',
+      timeoutMs,
+    });
+    const flying = 'document.getAnimations().filter(({ effect }) => effect.target.closest(".planet")).length';
     for (const scheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       expect([scheme, await accessibilityFaults(page)]).toEqual([scheme, []]);
+      await until(async () => (await page.evaluate(flying)) === 0, { what: 'planets to arrive', timeoutMs });
       await picture(page, `overview-${scheme}`);
     }
   });

@@ -32,6 +32,15 @@ export const replicaName: Reader<string> = {
   read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),
 };
 
+/** Names of Nodes as Kubernetes has them (RFC 1123 subdomains). */
+export const nodeName: Reader<string> = {
+  allowed: 'the name of a Node: at most 253 lower-case letters, digits, "-" and "."',
+  read: (text) =>
+    text.length <= 253 && /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(text)
+      ? text
+      : undefined,
+};
+
 export const hostPort: Reader<HostPort> = {
   allowed: 'HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:8080, [::1]:8080 or :8080',
   read: (text) => {

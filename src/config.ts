@@ -41,6 +41,8 @@ export interface RunConfig extends ClientConfig {
   /** Path of a kubeconfig (or several, as in KUBECONFIG); null: the service account of the Pod. */
   readonly kubeconfig: string | null;
   readonly replica: string;
+  /** The Kubernetes Node that it runs on (NODE_NAME); null: unknown. */
+  readonly node: string | null;
   readonly http: HostPort;
   /** Where challenge answers are served. */
   readonly acmeHttp: HostPort;
@@ -206,11 +208,12 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     ...readClientConfig(given, env),
     kubeconfig: value('kubeconfig') ?? null,
     replica: value('replica') ?? defaultReplica(env),
+    node: env.NODE_NAME || null,
     http,
     acmeHttp: value('acme-http') ?? unset('acme-http'),
     streamReplicas: value('stream-replicas') === '3' ? 3 : 1,
     bundle: value('bundle') ?? null,
-    proxierHealthTimeoutMs: 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout')),
+    proxierHealthTimeoutMs: readProxierTimeoutMs(given, env),
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
     probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
@@ -218,6 +221,12 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),
   };
+}
+
+/** `--proxier-health-timeout` in milliseconds. @throws OrreryError USAGE */
+export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number {
+  const value = reader(given, env);
+  return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
 }
 
 /** @throws OrreryError USAGE */

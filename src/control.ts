@@ -25,7 +25,7 @@ export function createControl(options: ControlOptions): ControlPort {
   const { subjects } = options;
   const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
   return {
-    get: (id) => ask<ActorView>(subjects.rpcGet(id), {}).catch(unlessMissing(null)),
+    get: (id, wanted = {}) => ask<ActorView>(subjects.rpcGet(id), wanted).catch(unlessMissing(null)),
     list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
     shards: () => ask<ShardsView>(subjects.rpcShards, {}),
     send: (id, event) =>

@@ -79,6 +79,12 @@ export interface SelectingService {
   }>;
 }
 
+export interface NodeDigest extends DigestBase {
+  readonly kind: 'nodes';
+  /** The autoscaler has marked it (taint `ToBeDeletedByClusterAutoscaler`, whatever its value and effect). */
+  readonly toBeDeleted: boolean;
+}
+
 export interface EndpointSliceDigest extends DigestBase {
   readonly kind: 'endpointslices';
   /** Name of the Service (label `kubernetes.io/service-name`). */
@@ -206,6 +212,7 @@ export type Digest =
   | PodDigest
   | ServiceDigest
   | EndpointSliceDigest
+  | NodeDigest
   | RouteGateDigest
   | ElectionDigest
   | GroupResourceDigest
@@ -226,6 +233,12 @@ export interface WorldEntry {
   readonly name: string;
   /** Absent: the object does not exist (any more, or not as something that any chart needs). */
   readonly digest: Digest | null;
+}
+
+/** What a Node's digest says about new traffic; null: there is no such Node. */
+export function nodeEligibility(digest: Digest | null): 'eligible' | 'ineligible' | 'absent' {
+  if (digest?.kind !== 'nodes') return 'absent';
+  return digest.deleting || digest.toBeDeleted ? 'ineligible' : 'eligible';
 }
 
 /** Whether `labels` satisfy `selector`; an empty selector matches everything (Kubernetes' rule for LabelSelector). */

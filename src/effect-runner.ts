@@ -4,6 +4,7 @@
 import type { ActorId } from './ids.ts';
 import type { Effect, EffectType } from './machines/effects.ts';
 import type { ActorEvent } from './machines/events.ts';
+import type { TraceContext } from './tracing.ts';
 
 export interface EffectContext {
   /** `<actor id>/<rev>/<index>`: the same on every run of the same effect; use it to make the effect idempotent (I5). */
@@ -13,6 +14,8 @@ export interface EffectContext {
   readonly signal: AbortSignal;
   /** Hands an intermediate event to the actor (not the outcome). */
   readonly emit: (event: ActorEvent) => void;
+  /** To be passed on with whatever is sent, where traces are wanted. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** Runs the effect and returns its outcome. A rejection counts as failed: the host turns it into the effect's failure event. */

@@ -18,6 +18,8 @@ export const limits = {
   unpublishedTransitions: 8,
   /** Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
   recentMessageIds: 8,
+  /** A cell that was idle for so long is packed, ms. */
+  restAfterMs: 1_000,
   /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
   savesInFlight: 256,
   /** Effects of one type that run at the same time in one replica; no type waits for another, so a thousand Services that swallow every probe keep no Pod from being marked. */
@@ -34,6 +36,14 @@ export const limits = {
   viewTransitions: 20,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
+  /** Reading what a node agent missed may take so long, ms; what is still unread then is in the record of its proxier. */
+  agentCatchUpMs: 5_000,
+  /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
+  agentRetryMs: 5_000,
+  /** Deadlines of an actor belong to the trace of the change that set them for so long, ms: a Pod of a rolling update is ready by then. */
+  traceTimersMs: 300_000,
+  /** Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once. */
+  traceNotes: 10_000,
   /** Time that an effect may take if its type names no other, ms. */
   effectTimeoutMs: 30_000,
   /** Answer to a request over NATS, ms. */
@@ -162,6 +172,8 @@ export const limits = {
   historyBytes: 4 * 1024 * 1024,
   /** Reading an actor's history from the event stream, ms. */
   historyMs: 4_000,
+  /** Head of a request to a node agent, bytes: load balancers and the kubelet send a few hundred. */
+  httpHeadBytes: 8 * 1024,
   /** Connections to the HTTP server at the same time; more are closed at once. */
   httpConnections: 1_024,
   /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */

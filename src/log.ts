@@ -6,19 +6,12 @@
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
-import type { LogLevel } from './config.ts';
+import { type LogLevel, logLevels } from './config.ts';
 import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
+import type { Log } from './log-port.ts';
 
-/** Facts first, then one short sentence that is the same each time. */
-export interface Log {
-  debug(facts: object, message: string): void;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-  /** A log that adds `facts` to every line. */
-  child(facts: object): Log;
-}
+export { type Log, silentLog } from './log-port.ts';
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -29,22 +22,35 @@ export interface LogOptions {
   readonly write?: (line: string) => void;
 }
 
-export function createLog({ level, facts = {}, clock = systemClock, write }: LogOptions): Log {
+/** A log whose level can be changed while it runs, for itself and all its children. */
+export interface LeveledLog extends Log {
+  readonly level: LogLevel;
+  setLevel(level: LogLevel): void;
+}
+
+export function createLog({ level, facts = {}, clock = systemClock, write }: LogOptions): LeveledLog {
+  const threshold = { level };
   const stream = write ? { write } : destination({ dest: 2, sync: true });
   const logger = pino(
     {
-      level,
+      // What is written is decided by the threshold, which children share and which may change.
+      level: 'trace',
       base: withoutSecrets(facts),
       timestamp: () => `,"time":"${timestamp(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     stream,
   );
-  return wrap(logger);
+  return {
+    ...wrap(logger, threshold),
+    get level() {
+      return threshold.level;
+    },
+    setLevel: (next) => {
+      threshold.level = next;
+    },
+  };
 }
-
-/** For tests, and for parts that were handed no log. */
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
 /** The part of pino that is used. */
 interface Sink {
@@ -53,19 +59,22 @@ interface Sink {
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
   child(facts: Record<string, unknown>): Sink;
-  isLevelEnabled(level: string): boolean;
 }
 
-function wrap(sink: Sink): Log {
+type Threshold = { level: LogLevel };
+
+function wrap(sink: Sink, threshold: Threshold): Log {
+  const isOn = (level: LogLevel) => logLevels.indexOf(level) >= logLevels.indexOf(threshold.level);
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: object, message: string) => {
-    if (sink.isLevelEnabled(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));
+    if (isOn(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));
   };
   return {
     debug: at('debug'),
+    isDebug: () => isOn('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (facts) => wrap(sink.child(withoutSecrets(facts))),
+    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold),
   };
 }
 

@@ -32,6 +32,18 @@ export const metricTable = {
     ['effect', 'outcome'],
     'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
   ],
+  orrery_nats_connected: ['gauge', [], '1 while the connection to NATS stands, else 0.'],
+  orrery_nats_disconnects_total: ['counter', [], 'Times that the connection to NATS was lost.'],
+  orrery_pipelines_late: [
+    'gauge',
+    [],
+    'Shards, watches and the event loop of this replica that do not keep up; /readyz says which.',
+  ],
+  orrery_health_answers_total: [
+    'counter',
+    ['subject', 'endpoint', 'code'],
+    'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
+  ],
   orrery_election_term: [
     'gauge',
     ['election'],
@@ -71,6 +83,10 @@ export interface GaugeSource {
   /** Depths of the mailboxes of the shards owned here. */
   mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
   ownedShards(): Iterable<number>;
+  lateFamilies(): number;
+  isConnected(): boolean;
+  /** Since the process began. */
+  disconnects(): number;
   /** Elections of the shards owned here, as `<namespace>/<name>`. */
   elections(): Iterable<{ readonly election: string; readonly term: number }>;
   /** Whether this replica must not serve. */
@@ -86,6 +102,7 @@ export interface Metrics {
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
+  healthAnswer(subject: 'replica' | 'proxier', endpoint: 'healthz' | 'livez', code: number): void;
   podGateWait(seconds: number): void;
   /** @param operation create, update or delete */
   sliceWrite(operation: string): void;
@@ -120,6 +137,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
   const watchRestarts = counter('orrery_watch_restarts_total');
   const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
   const effects = counter('orrery_effects_total');
+  const healthAnswers = counter('orrery_health_answers_total');
   const sliceWrites = counter('orrery_endpointslice_writes_total');
   const stuck = counter('orrery_endpoints_stuck_total');
   const rounds = counter('orrery_release_rounds_total');
@@ -133,6 +151,7 @@ export function createMetrics(options: { processMetrics?: boolean } = {}): Metri
     watchRestart: (resource) => watchRestarts.inc({ resource }),
     worldLag: (resource, seconds) => lag.set({ resource }, seconds),
     shardMove: () => moves.inc(),
+    healthAnswer: (subject, endpoint, code) => healthAnswers.inc({ subject, endpoint, code: String(code) }),
     podGateWait: (seconds) => gateWaits.observe(seconds),
     sliceWrite: (operation) => sliceWrites.inc({ operation }),
     endpointsStuck: () => stuck.inc(),
@@ -161,6 +180,28 @@ function gauges(registry: Registry, source: () => GaugeSource | undefined): void
     collect() {
       this.reset();
       for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_pipelines_late'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.lateFamilies() ?? 0);
+    },
+  });
+  new Gauge({
+    ...describe('orrery_nats_connected'),
+    registers: [registry],
+    collect() {
+      this.set(source()?.isConnected() ? 1 : 0);
+    },
+  });
+  new Counter({
+    ...describe('orrery_nats_disconnects_total'),
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(source()?.disconnects() ?? 0);
     },
   });
   new Gauge({

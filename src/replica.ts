@@ -18,6 +18,8 @@ import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
+import { asError } from './errors.ts';
+import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
@@ -25,20 +27,24 @@ import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';
+import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
 import { limits, shardCount } from './limits.ts';
 import { createLog, type Log } from './log.ts';
+import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
 import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
 import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
+import { isTracingWanted, type Tracing } from './tracing.ts';
 import type { Readiness, Transition } from './views.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -59,7 +65,9 @@ const handOverMs = 4_000;
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const bundle = readBundle(config.bundle);
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
+  changeLevelOnSignal(log, stop);
   const metrics = createMetrics({ processMetrics: true });
+  const tracing = await startTracing(config);
   const kube = connectKube({
     ...basics,
     log,
@@ -67,29 +75,21 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
   const subjects = subjectsOf(config.cluster);
-  const { engine, release } = createParts(config, { bus, subjects, kube, log, metrics }, bundle);
-  const watchParts: WatchParts = {
-    ...basics,
+  const mirrors: Mirror[] = [];
+  const health: Pipelines = startOwnHealth({
+    engine: () => engine,
+    mirrors,
     bus,
-    subjects,
-    kube,
-    log,
-    world: engine.world,
-    namespaces: config.namespaces,
-    gateStatus: new GateStatusKeeper({
-      kube,
-      log,
-      clock: systemClock,
-      world: engine.world,
-      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
-      warn: warnAboutGate(kube, config.replica),
-    }),
-    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-  };
-  metrics.observe({ ...gauges(engine), isBlocked: () => release.desk.blocked !== null });
+    clock: systemClock,
+    node: config.node,
+  });
+  const connections = { bus, subjects, kube, log, metrics, health, tracing };
+  const { engine, release } = createParts(config, connections, bundle);
+  const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
+  metrics.observe({ ...gauges(engine, bus, health), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
-  const http = await startHttpOf(config, { engine, release, bus, kube, metrics, inspector });
+  const http = await startHttpOf(config, { engine, release, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const watches = constantWatches(watchParts, () => engine.ownership);
   const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
@@ -111,7 +111,35 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, release, control, inspection, inspector, http, bus, kube, log }),
+    ended: end(stop, { engine, release, control, inspection, inspector, http, ...connections }),
+  };
+}
+
+/** What the watches are made of; `mirrors` is told of each. */
+function watchPartsOf(
+  { namespaces, replica }: RunConfig,
+  parts: Connections & { readonly engine: Engine; readonly mirrors: Mirror[] },
+): WatchParts {
+  const { bus, subjects, kube, log, engine, metrics, tracing, mirrors } = parts;
+  return {
+    ...basics,
+    bus,
+    subjects,
+    kube,
+    log,
+    world: engine.world,
+    namespaces,
+    gateStatus: new GateStatusKeeper({
+      kube,
+      log,
+      clock: systemClock,
+      world: engine.world,
+      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
+      warn: warnAboutGate(kube, replica),
+    }),
+    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
+    tracing,
+    onMirror: (mirror) => void mirrors.push(mirror),
   };
 }
 
@@ -138,6 +166,16 @@ interface Connections {
   readonly kube: KubeConnection;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly health: Pipelines;
+  readonly tracing?: Tracing | undefined;
+}
+
+/** The SDK is loaded only where somebody wants traces. */
+async function startTracing({ replica, cluster, release }: RunConfig): Promise<Tracing | undefined> {
+  if (!isTracingWanted(process.env)) return undefined;
+  const { startOtlp } = await import('./tracing-otlp.ts');
+  const resource = { 'service.version': release, 'service.instance.id': replica, 'orrery.cluster': cluster };
+  return startOtlp({ env: process.env, resource });
 }
 
 function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
@@ -152,7 +190,7 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 
 function createEngine(
   config: RunConfig,
-  { bus, subjects, kube, log, metrics }: Connections,
+  { bus, subjects, kube, log, metrics, health, tracing }: Connections,
   release: ReplicaRelease,
   incarnation: string,
 ): Engine {
@@ -185,6 +223,9 @@ function createEngine(
     release: release.release,
     isServing: () => release.desk.blocked === null,
     clusterDomain: () => domain.current(),
+    proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
+    isFit: () => health.isFit(),
+    tracing,
     runEffect: runEffectWith(runners),
     failureOf: (effect, message) => failureOf(effect as never, message),
     effectTimeoutMs,
@@ -216,12 +257,18 @@ function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, con
   if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
 }
 
-function gauges(engine: Engine) {
+function gauges(engine: Engine, bus: Bus, health: Pipelines) {
   return {
+    lateFamilies: () => health.complaints().length,
+    isConnected: () => bus.status === 'connected',
+    disconnects: () => bus.counters.disconnects,
     *actors() {
       const counts = new Map<string, { kind: string; state: string; count: number }>();
       for (const run of engine.shards.open()) {
-        for (const { id, state } of run.cells.values()) {
+        for (const cell of run.cells.values()) {
+          const { id, hot } = cell;
+          const isParked = cell.unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
+          const state = isParked ? 'parked' : cell.state;
           if (state === '') continue;
           const kind = id.slice(0, id.indexOf('/'));
           const key = `${kind} ${state}`;
@@ -264,8 +311,9 @@ function startHttpOf(
     bus,
     kube,
     metrics,
+    health,
     inspector,
-  }: Omit<Connections, 'log' | 'subjects'> & {
+  }: Omit<Connections, 'log'> & {
     readonly engine: Engine;
     readonly release: ReplicaRelease;
     readonly inspector: Inspector;
@@ -276,8 +324,10 @@ function startHttpOf(
     host: config.http.host,
     port: config.http.port,
     ...inspector.http,
-    readiness: () => readinessOf(bus, engine, release),
-    health: () => ({ healthy: true, lastUpdated: systemClock.now() }),
+    readiness: () => readinessOf(bus, engine, release, health),
+    health: () => health.picture(),
+    proxierTimeoutMs: config.proxierHealthTimeoutMs,
+    countHealth: metrics.healthAnswer,
     machines,
     metrics,
     clock: systemClock,
@@ -305,8 +355,8 @@ function warnAboutGate(kube: KubePort, replica: string) {
 /** Kinds whose first list makes the world complete. */
 const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
 
-function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease): Readiness {
-  const reasons: string[] = [];
+function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease, health: Pipelines): Readiness {
+  const reasons: string[] = health.complaints();
   if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
   const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
@@ -336,6 +386,8 @@ async function end(
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;
+    readonly health: Pipelines;
+    readonly tracing: Tracing | undefined;
   },
 ): Promise<void> {
   await abortOf(stop);
@@ -343,10 +395,12 @@ async function end(
   await parts.engine.stop(handOverMs);
   await parts.release.desk.stop();
   parts.control.stop();
-  parts.inspection.stop();
-  parts.inspector.stop();
+  parts.health.stop();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();
+  await parts.tracing
+    ?.stop()
+    .catch((error) => parts.log.warn({ error: asError(error).message }, 'spans are lost'));
   parts.log.info({ ms: Math.round(systemClock.monotonic() - started) }, 'replica ended');
 }

@@ -82,6 +82,12 @@ export interface ShardsView {
   readonly shards: readonly ShardView[];
 }
 
+/** What to leave out of an ActorView. */
+export interface GetRequest {
+  /** false: `recent` stays empty, which spares the owner a reading of the event stream. */
+  readonly history?: boolean;
+}
+
 /** Answer to `rpc.send`. */
 export type SendAnswer =
   | { readonly accepted: true; readonly transition: Transition | null }
@@ -128,7 +134,7 @@ export interface Readiness {
  */
 export interface ControlPort {
   /** null: there is no such actor. */
-  get(id: ActorId): Promise<ActorView | null>;
+  get(id: ActorId, request?: GetRequest): Promise<ActorView | null>;
   list(request: ListRequest): Promise<ListAnswer>;
   shards(): Promise<ShardsView>;
   send(

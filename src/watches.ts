@@ -18,9 +18,10 @@ import type { KubeLog } from './kube/log.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror.ts';
 import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
-import { endpointSlices, pods, routeGates, services } from './kube/resources.ts';
+import { endpointSlices, nodes, pods, routeGates, services } from './kube/resources.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Random } from './random.ts';
+import { type Tracing, traceHeader } from './tracing.ts';
 
 export interface WatchParts {
   readonly bus: Bus;
@@ -33,6 +34,10 @@ export interface WatchParts {
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
   readonly gateStatus: GateStatusKeeper;
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
+  /** Told of every mirror, whether it runs here or not. */
+  readonly onMirror?: (mirror: Mirror) => void;
 }
 
 /** A kind as a manifest names it. */
@@ -42,7 +47,7 @@ interface NamedKind {
 }
 
 /** Kinds that every cluster has, and our own that nothing works without. */
-const constantKinds = [routeGates, pods, services, endpointSlices];
+const constantKinds = [routeGates, pods, services, endpointSlices, nodes];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
 const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload' },
@@ -97,6 +102,7 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
   const { world } = parts;
   return {
     ...parts,
+    bus: parts.tracing ? tracedStore(parts.bus, parts.tracing) : parts.bus,
     encode,
     startLocal,
     chart: watchChart,
@@ -109,12 +115,32 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
   };
 }
 
+/** A change's trace begins where it goes into the world. */
+function tracedStore(bus: Bus, tracing: Tracing): Pick<Bus, 'append' | 'onStatus'> {
+  return {
+    onStatus: (callback) => bus.onStatus(callback),
+    async append(subject, data, options = {}) {
+      const span = tracing.start('watch', { attributes: { 'messaging.destination.name': subject } });
+      const headers = { ...options.headers, [traceHeader]: span.context };
+      try {
+        const appended = await bus.append(subject, data, { ...options, headers });
+        span.end();
+        return appended;
+      } catch (error) {
+        span.end(asError(error).message);
+        throw error;
+      }
+    },
+  };
+}
+
 function holding(
   parts: WatchParts,
   ownership: () => Ownership,
   create: (onLost: () => void) => Mirror,
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
+  parts.onMirror?.(mirror);
   const isOfGates = mirror.name === routeGates.plural;
   let current = 0;
   // The end of an old reign must not end the new one.

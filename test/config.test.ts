@@ -29,6 +29,7 @@ test('with nothing given the defaults are those of the contract', () => {
     },
     kubeconfig: null,
     replica: hostname(),
+    node: null,
     http: { host: '0.0.0.0', port: 8080 },
     acmeHttp: { host: '0.0.0.0', port: 8089 },
     streamReplicas: 1,

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { OrreryError } from '../src/errors.ts';
 import { limits } from '../src/limits.ts';
 import { createLog } from '../src/log.ts';
+import { changeLevelOnSignal } from '../src/log-level.ts';
 
 function logged(facts: object, message = 'said'): Record<string, unknown> {
   const lines: string[] = [];
@@ -87,4 +88,31 @@ test('a line is bounded: long texts are cut, deep, long and circular values too'
   });
   expect(JSON.stringify(line).length).toBeLessThan(2 * limits.logTextChars);
   expect(line.bytes).toBe('[9 bytes]');
+});
+
+test('the level can be changed while it runs, for children too', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', write: (line) => lines.push(line) });
+  const child = log.child({ shard: 1 });
+  child.debug({}, 'before');
+  log.setLevel('debug');
+  child.debug({}, 'during');
+  expect([log.level, child.isDebug?.()]).toEqual(['debug', true]);
+  log.setLevel('info');
+  child.debug({}, 'after');
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['during']);
+});
+
+test('SIGUSR2 goes down level by level and comes back to the configured one', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', write: (line) => lines.push(line) });
+  const end = new AbortController();
+  changeLevelOnSignal(log, end.signal);
+  const levels = Array.from({ length: 5 }, () => {
+    process.emit('SIGUSR2');
+    return log.level;
+  });
+  end.abort();
+  expect(levels).toEqual(['info', 'debug', 'trace', 'warn', 'info']);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ logLevel: 'info', msg: 'the log level was changed' });
 });

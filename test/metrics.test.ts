@@ -40,6 +40,9 @@ test('gauges show what is so now: an actor that left a state is not counted ther
       { kind: 'pod', state, count: 1 },
     ],
     mailboxes: () => [{ shard: 3, depth: 7 }],
+    lateFamilies: () => 2,
+    isConnected: () => true,
+    disconnects: () => 3,
     ownedShards: () => [3],
     elections: () => [{ election: 'shop/worker', term: 7 }],
   });

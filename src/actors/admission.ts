@@ -8,6 +8,7 @@ import * as v from 'valibot';
 import { OrreryError } from '../errors.ts';
 import type { ActorKind } from '../ids.ts';
 import { admittedToElections } from './admission-election.ts';
+import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';
 import type { PlainEvent } from './host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
@@ -41,6 +42,7 @@ const admitted: Readonly<Record<string, Readonly<Record<string, v.GenericSchema<
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
+  proxier: proxierEvents,
   workload: { 'workload.recheck': v.object({ type: v.literal('workload.recheck') }) },
   release: {
     'release.reconcile': v.object({ type: v.literal('release.reconcile') }),
@@ -57,7 +59,7 @@ export function admittedEvents(kind: string): readonly string[] {
  *
  * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT, saying what is wrong and what is allowed
  */
-export function admit(kind: string, event: PlainEvent): PlainEvent {
+export function admit(kind: string, event: PlainEvent, origin: Origin): PlainEvent {
   const events = admitted[kind];
   if (!events)
     throw new OrreryError('MESSAGE_UNKNOWN_KIND', `there are no actors of kind "${kind}" in this release`);
@@ -69,7 +71,7 @@ export function admit(kind: string, event: PlainEvent): PlainEvent {
     );
   }
   const result = v.safeParse(schema, event);
-  if (result.success) return result.output;
+  if (result.success) return kind === 'proxier' ? datedProxierEvent(result.output, origin) : result.output;
   const [issue] = result.issues;
   const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
   throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `field "${path}" of ${event.type}: ${issue.message}`);

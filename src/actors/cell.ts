@@ -5,6 +5,7 @@
  * mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else changes one.
  */
 import { type ActorId, parseActorId } from '../ids.ts';
+import type { TraceContext } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { shortId } from './next-record.ts';
 import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
@@ -24,6 +25,8 @@ export interface MailboxItem {
   readonly messageId?: string;
   /** The senders' own ids, where the event stands for several messages (mailbox.ts, `takeNext`). */
   readonly messageIds?: readonly string[];
+  /** The span that the event follows from, where traces are wanted. */
+  readonly trace?: TraceContext | undefined;
   /** The effect that ends with this event. */
   readonly completes?: string;
   /** The deadline that this event stands for. */
@@ -60,6 +63,8 @@ export interface Hot {
   onPublished: (() => void) | null;
   /** Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait. */
   parkedUntil: number;
+  /** Since when it has been taking the event in hand, ms since the epoch; null: none is in hand. */
+  takingSince: number | null;
   /** Monotonic ms. */
   lastUsed: number;
 }
@@ -76,12 +81,24 @@ export interface Cell {
   unreadable: string | null;
   /** Why the chart failed last; null once it took an event again. */
   error: string | null;
+  /** The span of its last step, and since when that trace goes on here; null where no traces are wanted. */
+  trace: { readonly context: TraceContext; readonly since: number } | null;
   /** Mail for it was turned away since the mailbox was full; it is read again from the stream. */
   overflowed: boolean;
 }
 
 export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | null = null, state = ''): Cell {
-  return { id, shard, packed, hot: null, state, unreadable: null, error: null, overflowed: false };
+  return {
+    id,
+    shard,
+    packed,
+    hot: null,
+    state,
+    unreadable: null,
+    error: null,
+    trace: null,
+    overflowed: false,
+  };
 }
 
 export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;
@@ -102,6 +119,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
     unpublished: [],
     onPublished: null,
     parkedUntil: 0,
+    takingSince: null,
     lastUsed: now,
   };
   cell.packed = null;

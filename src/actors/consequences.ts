@@ -3,6 +3,7 @@
  */
 
 import { limits } from '../limits.ts';
+import type { TraceContext } from '../tracing.ts';
 import type { Cell, Hot, MailboxItem } from './cell.ts';
 import { createEffectsPool } from './effects-pool.ts';
 import { publishTransition } from './feed.ts';
@@ -12,7 +13,7 @@ import type { ShardRun } from './shard-run.ts';
 
 export interface Consequences {
   /** Runs effects of a saved step; each outcome is delivered as an event. */
-  perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[]): void;
+  perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void;
   /** Puts what the feed holds on the event stream, one after the other. @param sequence of the record just saved */
   publish(cell: Cell, hot: Hot, sequence: number): void;
   /** The same for a record that was loaded with transitions that may not be published. */
@@ -42,13 +43,20 @@ export function createConsequences(
     return proof;
   };
 
-  const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry) => {
+  const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry, parent?: TraceContext) => {
     hot.effects.add(key);
-    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key });
-    const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit };
+    const span = ports.tracing?.start(effect.type, {
+      parent,
+      attributes: { 'orrery.actor': cell.id, 'orrery.effect': key },
+    });
+    const trace = span?.context;
+    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key, trace });
+    const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
     const onOutcome = (outcome: PlainEvent) => {
       hot.effects.delete(key);
-      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key });
+      span?.set({ 'orrery.outcome': outcome.type });
+      span?.end(failureIn(outcome));
+      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key, trace });
     };
     pool.start(effect, run, onOutcome, () => prove(cell.shard));
   };
@@ -77,8 +85,8 @@ export function createConsequences(
   };
 
   return {
-    perform(cell, hot, effects) {
-      for (const entry of effects) start(cell, hot, entry);
+    perform(cell, hot, effects, parent) {
+      for (const entry of effects) start(cell, hot, entry, parent);
     },
     publish(cell, hot, sequence) {
       hot.unpublished.push(sequence);
@@ -93,6 +101,12 @@ export function createConsequences(
     room: (hot) =>
       (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
   };
+}
+
+/** Outcomes that tell of a failure have a message (`sample.failed`, `condition.refused`) or an error. */
+function failureIn({ message, error }: PlainEvent): string | undefined {
+  if (typeof message === 'string') return message;
+  return typeof error === 'string' ? error : undefined;
 }
 
 async function waitForRoom(hot: Hot): Promise<void> {

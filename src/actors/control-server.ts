@@ -6,14 +6,23 @@
  */
 import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
-import { readMessage } from '../bus/envelope.ts';
+import { headerOf, readMessage } from '../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { limits, releaseShard, shardCount } from '../limits.ts';
-import type { ActorSummary, ListAnswer, ListRequest, SendAnswer, ShardsView, ShardView } from '../views.ts';
+import { traceHeader } from '../tracing.ts';
+import type {
+  ActorSummary,
+  GetRequest,
+  ListAnswer,
+  ListRequest,
+  SendAnswer,
+  ShardsView,
+  ShardView,
+} from '../views.ts';
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
 import { electionEndpoint } from './election-requests.ts';
@@ -107,7 +116,8 @@ class Control {
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
     const stepper = this.#engine.ports.steppers.get(kindOf(cell));
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper };
-    return encodeJson(await viewOf(parts, cell, record, this.#replica));
+    const { history = true } = readGetRequest(message);
+    return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
   }
 
   async send(message: BusMessage): Promise<Uint8Array | undefined> {
@@ -118,9 +128,10 @@ class Control {
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
-      const admitted = admit(kind, event);
+      const admitted = admit(kind, event, { receivedAt: this.#clock.now(), isTrusted: true });
       const outcome = await new Promise<Taken>((onTaken) => {
-        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken };
+        const trace = headerOf(message.headers, traceHeader);
+        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken, trace };
         this.#engine.host.deliver(run, call.id, messageId === undefined ? item : { ...item, messageId });
       });
       return encodeJson(sendAnswer(outcome));
@@ -234,6 +245,12 @@ function readRequest(message: BusMessage): ListRequest {
   if (message.data.byteLength === 0) return {};
   const body = decode(message.data, message.headers['Content-Type']);
   return typeof body === 'object' && body !== null ? (body as ListRequest) : {};
+}
+
+function readGetRequest(message: BusMessage): GetRequest {
+  if (message.data.byteLength === 0) return {};
+  const body = decode(message.data, message.headers['Content-Type']);
+  return typeof body === 'object' && body !== null ? (body as GetRequest) : {};
 }
 
 function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): boolean {

@@ -11,6 +11,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { traceIdOf } from '../tracing.ts';
 import type { EffectRun, HostPorts, PlainEvent } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
@@ -117,7 +118,9 @@ async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promi
     if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
     const message = deadline.isOver() ? 'no outcome within the deadline' : asError(error).message;
     metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
-    log.warn({ actor: run.actor, effect: effect.type, key: run.key, error: message }, 'effect failed');
+    const trace = traceIdOf(run.trace);
+    const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
+    log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
     onOutcome(ports.failureOf(effect, message));
   } finally {
     deadline.end();

@@ -39,7 +39,7 @@ export function electionEndpoint(parts: {
       const run = engine.shards.runOf(id);
       if (run?.phase !== 'active') return leaveToOwner(engine, id);
       if (call.action === 'get') return encodeJson(statusOf(contextOf(run, id), clock.now()));
-      const event = readEvent(message, call.action);
+      const event = readEvent(message, call.action, clock.now());
       refuseTooMany(run, id, event);
       const context = await step(engine, run, id, event);
       return encodeJson(answerOf(context, event, clock.now()));
@@ -47,12 +47,17 @@ export function electionEndpoint(parts: {
   };
 }
 
-function readEvent(message: BusMessage, action: Exclude<ElectionAction, 'get'>): PlainEvent {
+function readEvent(
+  message: BusMessage,
+  action: Exclude<ElectionAction, 'get'>,
+  receivedAt: number,
+): PlainEvent {
   const body: unknown = decode(message.data, message.headers['Content-Type']);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new OrreryError('MESSAGE_UNREADABLE', `${action} takes an object: {"candidate": …}`);
   }
-  return admit('election', { ...body, type: `election.${action}` });
+  const origin = { receivedAt, isTrusted: true };
+  return admit('election', { ...body, type: `election.${action}` }, origin);
 }
 
 /** The step is saved when this resolves, with what the election knows after it. */

@@ -11,7 +11,9 @@ import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
+import { defaultTimeoutMs } from '../machines/proxier-context.ts';
 import type { Random } from '../random.ts';
+import type { Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { type Directory, startDirectory } from './directory.ts';
@@ -20,10 +22,12 @@ import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
 import { Host } from './host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
 import { type HoldingSpec, Ownership } from './ownership.ts';
+import { createProxierJoin } from './proxier-join.ts';
 import { createRouter, type Router } from './router.ts';
 import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
 import { createShards, type Shards } from './shard-work.ts';
 import { createStepper } from './step.ts';
+import { createTraceNotes } from './trace-notes.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface EngineOptions {
@@ -38,11 +42,17 @@ export interface EngineOptions {
   readonly incarnation?: string;
   readonly release: string;
   readonly clusterDomain: () => string;
+  /** `--proxier-health-timeout`, ms; absent: the machine's own default. */
+  readonly proxierHealthTimeoutMs?: number;
+  /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
+  readonly isFit?: () => boolean;
   /** Whether this replica may serve; default: always. `servingChanged` is called when the answer changes. */
   readonly isServing?: () => boolean;
   readonly runEffect: HostPorts['runEffect'];
   readonly failureOf: HostPorts['failureOf'];
   readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
 }
 
@@ -79,7 +89,10 @@ export class Engine {
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
     this.endpoints = createEndpointsJoin({ world: this.world, clock });
-    this.router = createRouter(this.world, [this.routes, this.endpoints, createElectionJoin(this.world)]);
+    const timeoutMs = options.proxierHealthTimeoutMs ?? defaultTimeoutMs;
+    const proxiers = createProxierJoin({ world: this.world, timeoutMs });
+    const elections = createElectionJoin(this.world);
+    this.router = createRouter(this.world, [this.routes, this.endpoints, proxiers, elections]);
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,
@@ -97,21 +110,31 @@ export class Engine {
         if (name.startsWith('shard/')) options.metrics.shardMove();
       },
     });
+    const traces = createTraceNotes();
     this.shards = createShards({
       ports: this.ports,
       host: this.host,
       router: this.router,
       world: this.world,
       onFenced: (holding) => this.ownership.fenced(holding),
+      traces,
+    });
+    this.router.onAffected((ids) => {
+      if (options.tracing) traces.note(ids, this.world.trace);
+      this.#observeSoon(ids);
     });
     // A mirror that began before would compare with a picture that is not there any more.
     this.world.onForgotten(() => this.ownership.streamMadeAnew('world'));
-    this.router.onAffected((ids) => this.#observeSoon(ids));
   }
 
   get directory(): Directory {
     if (this.#directory === null) throw new Error('the engine is not started');
     return this.#directory;
+  }
+
+  /** Whether this replica's own heartbeats come back to it. */
+  get hearsItself(): boolean {
+    return this.#directory?.live() != null;
   }
 
   get #isServing(): boolean {
@@ -206,12 +229,20 @@ export class Engine {
     const { release } = this.#options;
     return {
       release,
-      leaving: this.#isLeaving || !this.#isClaiming,
+      leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
       serving: this.#isServing,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };
+  }
+
+  /** The last one that is left keeps what it has: a replica that is ill is better than none. */
+  #isUnfit(): boolean {
+    const { isFit, replica } = this.#options;
+    if (isFit === undefined || isFit()) return false;
+    const live = this.#directory?.live() ?? null;
+    return live !== null && [...live.keys()].some((name) => name !== replica);
   }
 
   #keepHouse(): void {
@@ -240,7 +271,7 @@ function hostPorts(options: EngineOptions): HostPorts {
     ...options,
     steppers: new Map(durable.map((chart) => [chart.name, createStepper(chart, types)])),
     creators: new Map(durable.map((chart) => [chart.name, new Set(chart.createdBy)])),
-    admit: (kind, event) => admit(kind, event),
+    admit,
     join: (waiting, next) => joinEvents(waiting as ActorEvent, next as ActorEvent),
   };
 }

@@ -6,12 +6,17 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import type { ActorId } from '../ids.ts';
 import type { Random } from '../random.ts';
+import type { TraceContext, Tracing } from '../tracing.ts';
 import type { Transition } from '../views.ts';
+import type { Origin } from './admission-proxier.ts';
+import type { ShardRun } from './shard-run.ts';
 import type { EffectData, Stepper } from './step.ts';
 
 /** What is logged and counted; the composition root hands in the real ones. */
 export interface HostLog {
   debug(facts: object, message: string): void;
+  /** Whether `debug` writes anything: lines that are made for each step ask first. */
+  isDebug?(): boolean;
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
@@ -29,6 +34,8 @@ export interface EffectRun {
   readonly actor: ActorId;
   readonly signal: AbortSignal;
   readonly emit: (event: PlainEvent) => void;
+  /** Of the effect's span, where traces are wanted. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export type PlainEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
@@ -41,6 +48,8 @@ export interface HostPorts {
   readonly random: Random;
   readonly log: HostLog;
   readonly metrics: HostMetrics;
+  /** Absent: no traces are wanted. */
+  readonly tracing?: Tracing | undefined;
   /** The charts of the durable kinds. */
   readonly steppers: ReadonlyMap<string, Stepper>;
   /** Event types that bring an actor of the kind into being. */
@@ -56,5 +65,17 @@ export interface HostPorts {
   /** Longest time that an effect may take, ms. */
   readonly effectTimeoutMs: (effect: EffectData) => number;
   /** Whether a message from the mail may reach an actor of the kind, or why not. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
-  readonly admit: (kind: string, event: PlainEvent) => PlainEvent;
+  readonly admit: (kind: string, event: PlainEvent, origin: Origin) => PlainEvent;
+}
+
+/** What the host tells its owner. */
+export interface HostListener {
+  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
+  fenced(run: ShardRun): void;
+  /** An actor was brought into being by a message: it has not been told what the world says of it. */
+  born(run: ShardRun, id: ActorId): void;
+  /** Mail was turned away because a mailbox was full, and may be read again now. */
+  room(run: ShardRun): void;
+  /** The actor could not take what the world says of it: it is to be told anew. */
+  untold(id: ActorId): void;
 }

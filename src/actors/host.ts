@@ -25,29 +25,18 @@ import {
 } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import { createGate } from './gate.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostListener, HostPorts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
+import { type OldestWork, oldestWork } from './oldest-work.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';
 import { begin, type ShardRun } from './shard-run.ts';
 import { proveOwner } from './shard-store.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
-
-/** A cell that was idle for so long is packed. */
-const restAfterMs = 1_000;
-
-/** What the host tells its owner. */
-export interface HostListener {
-  /** A save showed that another replica owns the shard, or nothing can be saved in it. */
-  fenced(run: ShardRun): void;
-  /** Mail was turned away because a mailbox was full, and may be read again now. */
-  room(run: ShardRun): void;
-  /** The actor could not take what the world says of it: it is to be told anew. */
-  untold(id: ActorId): void;
-}
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
@@ -58,7 +47,7 @@ export class Host {
   readonly #consequences: Consequences;
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
-  #listener: HostListener = { fenced: () => {}, room: () => {}, untold: () => {} };
+  #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
@@ -122,7 +111,8 @@ export class Host {
       refuse(item, 'NOT_OWNER', 'the shard is moving');
       return;
     }
-    const cell = run.cells.get(id) ?? this.#newCell(run, id, item);
+    const known = run.cells.get(id);
+    const cell = known ?? this.#newCell(run, id, item);
     if (!cell) {
       refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
       return;
@@ -133,11 +123,17 @@ export class Host {
       if (item.mail !== undefined) cell.overflowed = true;
       refuse(item, 'MAILBOX_FULL', `${id} has ${hot.mailbox.length} events waiting`);
     } else this.#enqueue(cell, hot, item);
+    if (!known && item.world === undefined) this.#listener.born(run, id);
+  }
+
+  /** For each shard the event that has been in work for longest. */
+  oldestWork(): OldestWork {
+    return oldestWork(this.#hotCells);
   }
 
   /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
   sweep(): void {
-    const before = this.#ports.clock.monotonic() - restAfterMs;
+    const before = this.#ports.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
       if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
@@ -215,7 +211,8 @@ export class Host {
     if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
     const hot = this.#wake(cell);
     const timer = hot?.record?.timers.find((one) => one.id === id && one.at === at);
-    if (hot && timer) this.#enqueue(cell, hot, { event: timer.event, cause: null, timer });
+    if (!hot || !timer) return;
+    this.#enqueue(cell, hot, { event: timer.event, cause: null, timer, trace: traceOfTimer(cell, at) });
   }
 
   #deliverOutcome(cell: Cell, item: MailboxItem): void {
@@ -247,9 +244,11 @@ export class Host {
         const item = takeNext(hot, this.#ports.join);
         if (!item) break;
         inHand = item;
+        hot.takingSince = this.#ports.clock.now();
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
         inHand = undefined;
+        hot.takingSince = null;
         if (cell.overflowed && hot.mailbox.length < limits.mailboxEvents / 2) {
           cell.overflowed = false;
           this.#listener.room(shard);
@@ -260,6 +259,7 @@ export class Host {
       this.#lose(shard, error);
     } finally {
       hot.working = false;
+      hot.takingSince = null;
       hot.lastUsed = this.#ports.clock.monotonic();
     }
   }
@@ -320,6 +320,7 @@ export class Host {
     const { clock, metrics, replica, onStep } = this.#ports;
     const { shard, id } = cell;
     const started = clock.monotonic();
+    const span = startStepSpan(this.#ports, id, item);
     await this.#consequences.room(hot);
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
@@ -336,10 +337,11 @@ export class Host {
       });
       bytes = packRecord(next.record);
     } catch (error) {
+      span?.end(asError(error).message);
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
-    const sequence = await this.#store(cell, next.record, bytes);
+    const sequence = await traced(span, this.#store(cell, next.record, bytes));
     const { record, transition, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
@@ -350,7 +352,8 @@ export class Host {
     this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
-    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects);
+    endStepSpan(this.#ports, cell, span, transition);
+    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
     metrics.stepSeconds((clock.monotonic() - started) / 1000);

@@ -10,13 +10,14 @@ import { headerOf, readMessage } from '../bus/envelope.ts';
 import { asError, OrreryError } from '../errors.ts';
 import type { ActorId } from '../ids.ts';
 import { limits } from '../limits.ts';
+import { traceHeader } from '../tracing.ts';
 import type { MailboxItem, Taken } from './cell.ts';
 import { bury } from './dead-letters.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { begin, homeOf, position, type ShardRun } from './shard-run.ts';
 
-type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit'>;
+type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit' | 'tracing'>;
 
 /** Header of messages between actors: the sender's id. */
 export const fromHeader = 'Orrery-From';
@@ -60,9 +61,13 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
       throw new OrreryError('MESSAGE_UNKNOWN_EVENT', 'a release takes no mail; it is asked over rpc.send');
     }
     const { event, id: messageId, cause } = readMessage(message);
-    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event);
+    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event, {
+      receivedAt: message.storedAt,
+      isTrusted: false,
+    });
     run.queuedMail.add(sequence);
-    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence };
+    const trace = ports.tracing && headerOf(message.headers, traceHeader);
+    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
     const isFromActor = headerOf(message.headers, fromHeader) !== undefined;
     deliver(ports, host, run, {
       id: parsed.id,

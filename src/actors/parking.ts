@@ -44,7 +44,8 @@ export function createParking(
     park(cell, hot, item, error) {
       const failures = (item.failures ?? 0) + 1;
       cell.error = error.message;
-      const facts = { actor: cell.id, event: item.event.type, failures, error: error.message };
+      const revision = hot.record?.rev ?? 0;
+      const facts = { actor: cell.id, revision, event: item.event.type, failures, error: error.message };
       log.error(facts, 'actor parked: its chart failed');
       if (failures >= failuresMax) {
         bringAgain(cell, item);

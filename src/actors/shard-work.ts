@@ -19,6 +19,7 @@ import { createSaver, type Saver } from './saver.ts';
 import { createShardRun, holdingName, homeOf, mailToPurge, type ShardRun } from './shard-run.ts';
 import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
+import type { TraceNotes } from './trace-notes.ts';
 import type { World } from './world.ts';
 
 export interface Shards {
@@ -41,6 +42,7 @@ export function createShards(options: {
   readonly router: Router;
   readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
+  readonly traces: TraceNotes;
 }): Shards {
   const { ports, host, router, world } = options;
   const runs = new Map<number, ShardRun>();
@@ -49,6 +51,7 @@ export function createShards(options: {
   host.listen({
     fenced: (run) => options.onFenced(holdingName(run.shard)),
     untold: (id) => telling.tell([id]),
+    born: (run, id) => tell(run, id),
     room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
   });
 
@@ -64,12 +67,14 @@ export function createShards(options: {
   };
   const tell = (run: ShardRun, id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
+    const trace = options.traces.take(id);
     for (const observation of observe(kind, namespace, name)) {
       if (observation.facts === null && !run.cells.has(id)) continue;
       host.deliver(run, id, {
         event: { ...observation },
         cause: null,
         replaces: observation.type,
+        trace,
         world: world.sequence,
       });
     }

@@ -50,9 +50,10 @@ export async function viewOf(
   },
   cell: Cell,
   record: ActorRecord | null,
-  owner: string,
+  { owner, history }: { readonly owner: string; readonly history: boolean },
 ): Promise<ActorView> {
-  return { ...standingOf(parts.stepper, cell, record, owner), recent: await recentTransitions(parts, cell) };
+  const recent = history ? await recentTransitions(parts, cell) : [];
+  return { ...standingOf(parts.stepper, cell, record, owner), recent };
 }
 
 /** Everything but how it came to this. */

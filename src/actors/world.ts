@@ -11,6 +11,7 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { Clock } from '../clock.ts';
 import type { Digest, ResourceName, WorldEntry } from '../digests.ts';
 import { asError } from '../errors.ts';
+import { type TraceContext, traceHeader } from '../tracing.ts';
 import type { HostLog } from './host-parts.ts';
 import { createWorldReading } from './world-reading.ts';
 
@@ -24,6 +25,8 @@ export interface World {
   /** Resolves once the stream was read up to this sequence, and the picture is whole. */
   reached(sequence: number): Promise<void>;
   readonly sequence: number;
+  /** The trace of the change that listeners are being told of; undefined where it has none. */
+  readonly trace: TraceContext | undefined;
   /**
    * Whether things stood together so at some time. Not while the stream is being read after an interruption: only the last message of
    * each object is left in it, so that an object may look gone until its later message is read.
@@ -52,10 +55,12 @@ export function createWorld(options: WorldOptions): World {
   const forgottenListeners: Array<() => void> = [];
   let sequence = 0;
   let isWhole = false;
+  let trace: TraceContext | undefined;
 
   const fold = (message: StoredMessage) => {
     const parsed = subjects.parseWorld(message.subject);
     if (parsed) {
+      trace = message.headers[traceHeader];
       try {
         apply({ ...parsed, digest: digestOf(message) });
       } catch (error) {
@@ -131,6 +136,9 @@ export function createWorld(options: WorldOptions): World {
           }),
     get sequence() {
       return sequence;
+    },
+    get trace() {
+      return trace;
     },
     get isWhole() {
       return isWhole;

@@ -134,7 +134,11 @@ export interface Bus {
    * @throws OrreryError BUS_REFUSED at once for a message that is too large (1 MiB) or has an illegal header
    */
   publish(subject: string, data: Uint8Array, options?: { headers?: Headers; reply?: string }): void;
-  /** `queue` shares the messages among the subscribers of that name. The handler must not throw; what it throws is logged. */
+  /**
+   * Also hears what is appended to a stream under the subject, whether or not it is stored.
+   *
+   * `queue` shares the messages among the subscribers of that name. The handler must not throw; what it throws is logged.
+   */
   subscribe(
     subject: string,
     onMessage: (message: BusMessage) => void,

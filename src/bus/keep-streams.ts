@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import type { Random } from '../random.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';

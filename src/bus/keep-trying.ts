@@ -1,7 +1,7 @@
 /** Trying again for ever, without a word more than needed. */
 import { type Clock, sleep } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import { jittered, type Random } from '../random.ts';
 import { unreachable } from './bus-errors.ts';
 

@@ -4,7 +4,7 @@
 import type { Clock, Timer } from '../clock.ts';
 import { asError, type OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import type {
   Appended,
   AppendOptions,
@@ -222,9 +222,13 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
     };
     return call(atServer, { timeoutMs, lost: unknownOutcome, ...(fate === undefined ? {} : { fate }) });
   };
+  /** As on the wire: a stream is one of those who hear what is sent, whatever it makes of it. */
+  const tell = ({ subject, data, headers = {} }: Pick<BatchMessage, 'subject' | 'data' | 'headers'>) =>
+    void server.route({ subject, data, headers, reply: '' });
   const append = (subject: string, data: Uint8Array, options: AppendOptions): Promise<Appended> =>
     store(subject, options.timeoutMs ?? limits.appendTimeoutMs, (stream) => {
       checkSendable(data, options.headers);
+      tell({ subject, data, ...options });
       return stream.append(subject, data, options);
     });
   const appendAll = (
@@ -233,6 +237,7 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
   ): Promise<Appended> =>
     store(messages.at(-1)?.subject ?? '', timeoutMs, (stream) => {
       for (const { data, headers } of messages) checkSendable(data, headers);
+      messages.forEach(tell);
       return stream.appendAll(messages);
     });
   return { call, append, appendAll };

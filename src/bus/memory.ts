@@ -9,7 +9,7 @@
  * Absent: durability, and the time that a real server needs.
  */
 import type { Clock } from '../clock.ts';
-import { type Log, silentLog } from '../log.ts';
+import { type Log, silentLog } from '../log-port.ts';
 import type { StoredMessage, StreamName } from './bus.ts';
 import { type MemoryBus, memoryClient } from './memory-client.ts';
 import type { Schedule } from './memory-link.ts';

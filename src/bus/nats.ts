@@ -23,7 +23,7 @@ import {
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { type Log, silentLog } from '../log.ts';
+import { type Log, silentLog } from '../log-port.ts';
 import type { Random } from '../random.ts';
 import type { Bus, BusStatus, Headers } from './bus.ts';
 import { refused } from './bus-errors.ts';

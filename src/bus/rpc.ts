@@ -12,7 +12,7 @@ import type { Clock } from '../clock.ts';
 import { timestamp } from '../clock.ts';
 import { asError, type ErrorCode, errorCodes, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { type Log, silentLog } from '../log.ts';
+import { type Log, silentLog } from '../log-port.ts';
 import type { Bus, BusMessage, Headers, Subscription } from './bus.ts';
 import { contentType, encodeJson } from './codec.ts';
 import { headerOf } from './envelope.ts';

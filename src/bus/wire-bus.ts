@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import type { Random } from '../random.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from './bus.ts';
 import { unreachable } from './bus-errors.ts';

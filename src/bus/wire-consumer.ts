@@ -7,7 +7,7 @@
  */
 import { type Clock, type Timer, timestamp } from '../clock.ts';
 import { asError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from './bus.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';

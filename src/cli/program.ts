@@ -11,6 +11,7 @@ import { electCommand } from './elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
+import { healthCommand } from './health.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
@@ -35,6 +36,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     'Watches over a Kubernetes cluster with explicit statecharts: one actor for each object.',
   );
   runCommand(program, terminal);
+  healthCommand(program, terminal);
   // The development cluster is a large part of the program and is loaded only where it is named.
   if (argv[0] === 'dev' || isOverview(argv)) (await import('./dev.ts')).devCommand(program, terminal);
   const reading = [

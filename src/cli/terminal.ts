@@ -7,6 +7,13 @@ import { styleText } from 'node:util';
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
+export interface NewProgram {
+  /** Of this same Node: its flags, the file and the arguments. */
+  readonly argv: readonly string[];
+  /** Added to the environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
@@ -16,6 +23,8 @@ export interface Terminal {
   /** Working directory, in which `orrery dev` leaves its file. */
   readonly directory: string;
   style(style: Style, text: string): string;
+  /** Puts another program into this process, under the same process id; absent where the system cannot. Returns only if it failed. */
+  readonly become?: (program: NewProgram) => void;
   /** Aborted when the person presses Ctrl-C or the process is asked to end. */
   readonly interrupted: AbortSignal;
 }
@@ -38,12 +47,20 @@ export function processTerminal(): Terminal {
     input: () => process.stdin,
     env,
     directory: process.cwd(),
+    become,
     style: (style, text) => (colours ? styleText(style, text, { validateStream: false }) : text),
     get interrupted() {
       listen(interrupt);
       return interrupt.signal;
     },
   };
+}
+
+function become({ argv, env }: NewProgram): void {
+  if (typeof process.execve !== 'function') return;
+  // That it is experimental is no news for whoever runs the command.
+  process.removeAllListeners('warning');
+  process.execve(process.execPath, [process.execPath, ...argv], { ...process.env, ...env });
 }
 
 /** Only a command that waits for an interruption takes the signals over; others end at once, as the system has it. */

@@ -9,11 +9,12 @@ import { writeMessage } from '../bus/envelope.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { MessageSend } from '../machines/effects.ts';
+import { traceHeader } from '../tracing.ts';
 
 export function messageSend(bus: Bus, subjects: Subjects): EffectRunner<MessageSend> {
-  return async ({ to, event }, { key, actor }) => {
+  return async ({ to, event }, { key, actor, trace }) => {
     const { data, headers } = writeMessage(event, { cause: key });
-    const from = { ...headers, 'Orrery-From': actor };
+    const from = { ...headers, 'Orrery-From': actor, ...(trace ? { [traceHeader]: trace } : {}) };
     await Promise.all(
       to.map((id, index) => bus.append(subjects.send(id), data, { headers: from, msgId: `${key}/${index}` })),
     );

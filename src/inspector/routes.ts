@@ -3,8 +3,15 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AccessVerb } from '../access.ts';
-import { type Clock, timestamp } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { OrreryError } from '../errors.ts';
+import {
+  type HealthAnswer,
+  type HealthEndpoint,
+  type HealthPicture,
+  healthAnswer,
+  proxierPicture,
+} from '../health/health-body.ts';
 import { actorId, actorKinds, isActorKind } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Chart } from '../machines/index.ts';
@@ -13,17 +20,14 @@ import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
 
-/** Whether this replica keeps up with its input. */
-export interface Health {
-  readonly healthy: boolean;
-  /** When it last had nothing overdue, milliseconds since the epoch. */
-  readonly lastUpdated: number;
-}
-
 export interface HttpParts extends PageParts {
   readonly control: ControlPort;
   readonly readiness: () => Readiness;
-  readonly health: () => Health;
+  /** What this replica's pipelines look like. */
+  readonly health: () => HealthPicture;
+  /** `--proxier-health-timeout`, ms. */
+  readonly proxierTimeoutMs: number;
+  readonly countHealth: (subject: 'replica' | 'proxier', endpoint: HealthEndpoint, code: number) => void;
   readonly machines: Readonly<Record<string, Chart>>;
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
   readonly clock: Clock;
@@ -59,7 +63,8 @@ export function routes(parts: HttpParts): readonly Route[] {
   return [...openRoutes(parts), ...apiRoutes(parts), ...pageRoutes(parts)];
 }
 
-function openRoutes({ readiness, health, metrics, clock }: HttpParts): Route[] {
+function openRoutes(parts: HttpParts): Route[] {
+  const { readiness, metrics } = parts;
   const open = (path: string, about: string, answer: Route['answer']): Route => ({
     path,
     about,
@@ -67,11 +72,15 @@ function openRoutes({ readiness, health, metrics, clock }: HttpParts): Route[] {
     answer,
   });
   return [
-    open('/livez', 'whether this replica keeps up with its input', () =>
-      healthAnswer(health(), clock, false),
+    open('/livez', 'whether this replica keeps up with its input', () => ownHealth(parts, 'livez')),
+    open('/healthz', 'the same, and whether its node may get traffic', () => ownHealth(parts, 'healthz')),
+    open(
+      '/proxiers/:node/livez',
+      "whether the node's service proxy keeps up; any replica answers",
+      (request) => proxierHealth(parts, 'livez', request),
     ),
-    open('/healthz', 'the same, and whether its node may get traffic', () =>
-      healthAnswer(health(), clock, true),
+    open('/proxiers/:node/healthz', 'the same, and whether the node may get traffic', (request) =>
+      proxierHealth(parts, 'healthz', request),
     ),
     open('/readyz', '200 once connected, caught up and settled; else 503 with the reasons', () => {
       const state = readiness();
@@ -144,19 +153,28 @@ function readListRequest(query: Readonly<Record<string, string>>): ListRequest {
   return { ...rest, ...(kind === undefined ? {} : { kind }), limit: count };
 }
 
-/** The form of kube-proxy's health server, which load balancers know. */
-function healthAnswer({ healthy, lastUpdated }: Health, clock: Clock, withNode: boolean): HttpAnswer {
-  const now = clock.now();
-  return jsonAnswer(healthy ? 200 : 503, {
-    lastUpdated: nanoTimestamp(healthy ? now : lastUpdated),
-    currentTime: nanoTimestamp(now),
-    ...(withNode ? { nodeEligible: true } : {}),
-    healthy,
-    status: {},
-  });
+function ownHealth({ health, clock, countHealth }: HttpParts, endpoint: HealthEndpoint): HttpAnswer {
+  const answer = healthAnswer(endpoint, health(), clock.now());
+  countHealth('replica', endpoint, answer.status);
+  return httpAnswer(answer);
 }
 
-/** RFC 3339 with nine digits. */
-function nanoTimestamp(ms: number): string {
-  return timestamp(ms).replace('Z', '000000Z');
+/** The owner tells what it knows; the time and the timeout are this replica's. */
+async function proxierHealth(
+  { control, clock, proxierTimeoutMs, countHealth }: HttpParts,
+  endpoint: HealthEndpoint,
+  { params: { node = '' } }: HttpRequest,
+): Promise<HttpAnswer> {
+  const view = await control.get(actorId('proxier', '_', node), { history: false });
+  if (!view) {
+    countHealth('proxier', endpoint, 404);
+    return problem(404, 'ACTOR_MISSING', `nothing was ever heard of a proxier on node ${node}`);
+  }
+  const answer = healthAnswer(endpoint, proxierPicture(view, proxierTimeoutMs), clock.now());
+  countHealth('proxier', endpoint, answer.status);
+  return httpAnswer(answer);
+}
+
+function httpAnswer({ status, headers, body }: HealthAnswer): HttpAnswer {
+  return { status, contentType: headers['Content-Type'], headers, body };
 }

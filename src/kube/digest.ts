@@ -12,6 +12,7 @@ import type {
   Digest,
   EndpointSliceDigest,
   GroupResourceDigest,
+  NodeDigest,
   PodDigest,
   ResourceName,
   RouteGateDigest,
@@ -58,6 +59,7 @@ export function digestOf(resource: ResourceName, object: KubeObject, interest: D
 
 /** Kinds of which the world holds every object, whatever RouteGates say; how each is cut. */
 const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest>> = {
+  nodes: nodeDigest,
   'elections.orrery.dev': electionDigest,
   'externalworkloads.workload.linkerd.io': (object) => ({ ...base(object), ...workloadDigest(object) }),
 };
@@ -127,6 +129,20 @@ export function routeGateDigest(object: KubeObject): RouteGateDigest {
     ...base(object),
     generation: typeof generation === 'number' ? generation : 0,
     spec: readRouteGateSpec(object.spec),
+  };
+}
+
+/** The cluster autoscaler's mark on a Node that it is about to delete. */
+const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
+
+export function nodeDigest(object: KubeObject): NodeDigest {
+  const taints = list(record(object.spec).taints).map(record);
+  return {
+    kind: 'nodes',
+    ...base(object),
+    // Nothing asks for them, and they change often.
+    labels: {},
+    toBeDeleted: taints.some(({ key }) => key === deletionTaint),
   };
 }
 

@@ -64,7 +64,7 @@ export interface Transport {
    * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`
    */
   stream(
-    request: { readonly path: string; readonly silenceMs: number },
+    request: { readonly path: string; readonly silenceMs: number; readonly onOpen?: () => void },
     onPiece: (piece: Uint8Array) => void,
     signal: AbortSignal,
   ): Promise<void>;
@@ -115,7 +115,7 @@ export function createTransport(options: {
         return body;
       });
     },
-    async stream({ path, silenceMs }, onPiece, signal) {
+    async stream({ path, silenceMs, onOpen }, onPiece, signal) {
       const what = `GET ${bare(path)}`;
       const call: HttpCall = { method: 'GET', path, timeoutMs: limits.kubeRequestMs, repeatable: true };
       const ending = new AbortController();
@@ -136,6 +136,7 @@ export function createTransport(options: {
             clock.now(),
           );
         }
+        onOpen?.();
         await readPieces(answer, { clock, what, silenceMs, signal: ending.signal }, onPiece);
       } finally {
         signal.removeEventListener('abort', onAbort);

@@ -38,6 +38,7 @@ const ownNames: Readonly<Record<string, string>> = {
   services: '',
   endpointslices: 'discovery.k8s.io',
   routegates: 'orrery.dev',
+  nodes: '',
 };
 
 export interface Interest {

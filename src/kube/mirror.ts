@@ -74,6 +74,8 @@ export interface MirrorStatus {
   readonly objects: number;
   /** Digests that are not in the world yet. */
   readonly pending: number;
+  /** Since when the oldest of them waits, ms since the epoch; null: none does. */
+  readonly oldestSince: number | null;
   readonly watches: ReadonlyArray<{
     readonly namespace: string | null;
     readonly state: string;
@@ -111,7 +113,8 @@ export function createMirror<M>(options: MirrorOptions<M>): Mirror {
       await current.begun;
     },
     stop: () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`)),
-    status: () => run?.status() ?? { fence: 0, synced: false, objects: 0, pending: 0, watches: [] },
+    status: () =>
+      run?.status() ?? { fence: 0, synced: false, objects: 0, pending: 0, oldestSince: null, watches: [] },
   };
 }
 
@@ -210,6 +213,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
       synced: scopes.length > 0 && scopes.every((scope) => scope.isListed),
       objects: picture.size,
       pending: publisher.pending,
+      oldestSince: publisher.oldestSince,
       watches: scopes.map((scope) => scope.status()),
     }),
   };

@@ -92,7 +92,14 @@ export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirr
     },
     stop,
     status: () =>
-      current?.status() ?? { fence: reign?.fence ?? 0, synced: false, objects: 0, pending: 0, watches: [] },
+      current?.status() ?? {
+        fence: reign?.fence ?? 0,
+        synced: false,
+        objects: 0,
+        pending: 0,
+        oldestSince: null,
+        watches: [],
+      },
   };
 }
 

@@ -66,6 +66,8 @@ export interface WatchOptions {
   readonly resourceVersion: string;
   /** The server ends the watch by itself after so many seconds. */
   readonly timeoutSeconds: number;
+  /** Called once when the server has accepted the watch, before the first event. */
+  readonly onOpen?: () => void;
 }
 
 export type PatchType = 'merge' | 'strategic' | 'json' | 'apply';

@@ -54,6 +54,8 @@ export interface Publisher {
   settled(): Promise<void>;
   /** Keys that wait or are on their way. */
   readonly pending: number;
+  /** Since when the oldest of them waits, ms since the epoch; null: none does. */
+  readonly oldestSince: number | null;
   /** Sends nothing more. */
   stop(): void;
 }
@@ -199,6 +201,15 @@ export function createPublisher(options: PublisherOptions): Publisher {
       return new Promise((resolve) => {
         if (!stopped) barriers.add({ after: taken, keys, resolve });
       });
+    },
+    get oldestSince() {
+      let oldest: number | null = null;
+      const note = (since: number) => {
+        if (oldest === null || since < oldest) oldest = since;
+      };
+      for (const since of waiting.values()) note(since);
+      for (const { since } of sending.values()) note(since);
+      return oldest;
     },
     get pending() {
       return waiting.size + sending.size;

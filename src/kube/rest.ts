@@ -41,7 +41,7 @@ export function createRestPort(options: { readonly transport: Transport; readonl
       const request = { method: 'GET', path, repeatable: true, timeoutMs: limits.kubeListMs } as const;
       return readList(await transport.call(request, signal), path);
     },
-    async watch(resource, { namespace, ...query }, onEvent, signal) {
+    async watch(resource, { namespace, onOpen, ...query }, onEvent, signal) {
       const path =
         pathOf(resource, namespace) + queryText({ watch: true, allowWatchBookmarks: true, ...query });
       const lines = createLineReader(limits.kubeLineBytes);
@@ -49,7 +49,7 @@ export function createRestPort(options: { readonly transport: Transport; readonl
       const onPiece = (piece: Uint8Array) => {
         for (const line of lines.read(piece)) onEvent(readWatchEvent(line, path, clock));
       };
-      await transport.stream({ path, silenceMs }, onPiece, signal);
+      await transport.stream({ path, silenceMs, ...(onOpen ? { onOpen } : {}) }, onPiece, signal);
       if (lines.pendingBytes > 0) {
         throw new OrreryError(
           'KUBE_UNREACHABLE',

@@ -163,5 +163,5 @@ function seen(name: string, object: KubeObject, interest: Interest): Seen {
 }
 
 function isGroupResource(name: string): boolean {
-  return !['pods', 'services', 'endpointslices', 'routegates'].includes(name);
+  return !['pods', 'services', 'endpointslices', 'routegates', 'nodes'].includes(name);
 }

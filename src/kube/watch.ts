@@ -128,6 +128,9 @@ function follow<T>(
       ...(namespace === undefined ? {} : { namespace }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
+      onOpen: () => {
+        if (!signal.aborted) emit({ type: 'watch.opened', attempt });
+      },
     },
     get resourceVersion() {
       return resourceVersion;

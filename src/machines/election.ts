@@ -142,7 +142,6 @@ export const electionMachine = electionSetup.createMachine({
       always: [
         { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
         { guard: 'isEnding', actions: 'endByChange', target: 'steppingDown' },
-        { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
       ],
       on: {
         'election.observed': [
@@ -178,11 +177,11 @@ export const electionMachine = electionSetup.createMachine({
           },
           { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
         ],
-        // What moves them is dealt with above, whatever event shows that they are over.
         'election.deadline.due': [
           { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
           { actions: 'armDeadline' },
         ],
+        // Silence ends a reign by this event alone: whoever takes the election over hears of the world first, and grants grace.
         'election.holder.due': [
           { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
           { actions: 'armHolder' },

@@ -8,6 +8,7 @@ import type { IpFamily } from '../digests.ts';
 import type { ActorId } from '../ids.ts';
 import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
+import type { ProxierEvent } from './proxier-events.ts';
 import type { ReleaseOwnEvent } from './release-events.ts';
 import type { SlicesEvent } from './slices-events.ts';
 import type { OwnWorkloadEvent } from './workload-events.ts';
@@ -147,4 +148,10 @@ export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
 export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
 
 /** Every event of every actor. */
-export type ActorEvent = PodEvent | ServiceEvent | WorkloadEvent | ReleaseEvent | ElectionEvent;
+export type ActorEvent =
+  | PodEvent
+  | ServiceEvent
+  | ProxierEvent
+  | WorkloadEvent
+  | ReleaseEvent
+  | ElectionEvent;

@@ -6,6 +6,7 @@
 import type { AnyStateMachine } from 'xstate';
 import { electionDescription, electionMachine, electionVersion } from './election.ts';
 import { podDescription, podMachine, podVersion } from './pod.ts';
+import { proxierDescription, proxierMachine, proxierVersion } from './proxier.ts';
 import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
 import { explainRelease } from './release-telling.ts';
 import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
@@ -52,6 +53,14 @@ export const machines: Readonly<Record<string, Chart>> = {
     durable: true,
     createdBy: ['release.led'],
     explain: explainRelease,
+  },
+  proxier: {
+    name: 'proxier',
+    version: proxierVersion,
+    description: proxierDescription,
+    machine: proxierMachine,
+    durable: true,
+    createdBy: ['proxier.queued', 'proxier.updated'],
   },
   election: {
     name: 'election',

@@ -1,7 +1,8 @@
 /**
  * `watch`: the life of one list/watch on the Kubernetes API, in the replica that mirrors the resource.
  *
- * Who sends: the runner of its two effects (`watch.page.listed`, `watch.advanced`, `watch.ended`, `watch.failed`) and the mirror
+ * Who sends: the runner of its two effects (`watch.page.listed`, `watch.opened`, `watch.advanced`, `watch.ended`,
+ * `watch.failed`) and the mirror
  * (`watch.relist`). The objects themselves go from the runner to the mirror and never through here.
  * What it promises:
  * - It never ends by itself, whatever the API server does; every wait has a deadline.
@@ -49,6 +50,10 @@ export interface WatchContext extends WatchInput {
   /** When an event or a bookmark was last seen (accurate to a second). */
   readonly lastEventAt: number | null;
   readonly openedAt: number | null;
+  /** From then on the server owes a sign of life: an answer to a request, the end of a stream. */
+  readonly dueAt: number | null;
+  /** Since when it owes one, over attempts that failed without a word; null: it spoke last. */
+  readonly silentSince: number | null;
   /** How long the stream in work was asked to last. */
   readonly streamSeconds: number;
   readonly retryInMs: number;
@@ -62,6 +67,8 @@ export type PageListed = {
   readonly resourceVersion: string;
   readonly objects: number;
 };
+/** The server has accepted the watch. */
+export type WatchOpened = { readonly type: 'watch.opened'; readonly attempt: number };
 /** Events or a bookmark came. */
 export type WatchAdvanced = {
   readonly type: 'watch.advanced';
@@ -87,7 +94,7 @@ export type WatchFailed = {
 /** Command: list everything anew, since what is read from the objects has changed. */
 export type WatchRelist = { readonly type: 'watch.relist' };
 
-export type WatchEvent = PageListed | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
+export type WatchEvent = PageListed | WatchOpened | WatchAdvanced | WatchEnded | WatchFailed | WatchRelist;
 
 /** Asks for one page. Outcome: watch.page.listed | watch.failed. */
 export interface WatchList {
@@ -95,7 +102,7 @@ export interface WatchList {
   readonly attempt: number;
   readonly page: string;
 }
-/** Opens the stream. Reports watch.advanced; outcome: watch.ended | watch.failed. */
+/** Opens the stream. Reports watch.opened and watch.advanced; outcome: watch.ended | watch.failed. */
 export interface WatchOpen {
   readonly type: 'watch.open';
   readonly attempt: number;
@@ -129,11 +136,13 @@ const pauseMaxMs = 30_000;
 const retryAfterMaxMs = 300_000;
 /** A stream that lived so long was a success; shorter than the shortest the API server ends by itself. */
 const lastedMs = 10_000;
-/** Streams last one to one and a half minutes: a dead one is noticed soon, and a new one costs the API server next to nothing. */
-const streamSecondsMin = 60;
-const streamSecondsSpread = 30;
+/** Streams last half a minute and a little more: a dead one is noticed soon, and a new one costs the API server next to nothing. */
+const streamSecondsMin = 30;
+const streamSecondsSpread = 15;
 /** After so many failures in a row that were not the network's, the version itself is suspected and listed afresh. */
 const suspicionFailures = 5;
+/** A sign of life that is overdue for so long is missing. */
+const silenceMs = 1_000;
 
 const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
 const lasted = ({ context, event }: Args) =>
@@ -147,6 +156,19 @@ function mustList({ context, event }: Args): boolean {
   if (event.code === 'KUBE_EXPIRED' || event.code.startsWith('MESSAGE_')) return true;
   const isNetwork = event.code === 'KUBE_UNREACHABLE' || event.code === 'KUBE_THROTTLED';
   return !isNetwork && context.failures + 1 >= suspicionFailures;
+}
+
+/** A connection that is refused is an answer; one that says nothing until somebody gives up is none. */
+function isSilence({ context, event }: Args): boolean {
+  const isUnanswered = event.type !== 'watch.failed' || event.code === 'KUBE_UNREACHABLE';
+  const wasDue =
+    context.dueAt === null ? context.silentSince !== null : event.at - context.dueAt >= silenceMs;
+  return isUnanswered && wasDue;
+}
+
+/** Since when the server owes a sign of life, milliseconds since the epoch; null: it owes none. */
+export function watchSilentSince({ silentSince, dueAt }: WatchContext, now: number): number | null {
+  return silentSince ?? (dueAt !== null && now - dueAt >= silenceMs ? dueAt : null);
 }
 
 /** Between 250 ms and a bound that doubles with each failure, or what the server asked for and a little more. */
@@ -193,12 +215,20 @@ export const watchMachine = setup({
     countList: assign(({ context }) =>
       context.page === '' ? { lists: context.lists + 1, listed: 0, listAgain: false } : {},
     ),
-    open: assign(({ event }) => ({
-      openedAt: event.at,
-      streamSeconds: streamSecondsMin + Math.floor(streamSecondsSpread * event.random),
+    /** The chart begins with a list, before the first event and its time. */
+    oweList: assign(({ event }) => ({ dueAt: (event as Partial<Event>).at ?? null })),
+    open: assign(({ event }) => {
+      const streamSeconds = streamSecondsMin + Math.floor(streamSecondsSpread * event.random);
+      return { openedAt: event.at, streamSeconds, dueAt: event.at };
+    }),
+    noteOpened: assign(({ context, event }) => ({
+      silentSince: null,
+      dueAt: event.at + context.streamSeconds * 1000,
     })),
     notePage: assign(({ context, event }) =>
-      event.type === 'watch.page.listed' ? { page: event.page, listed: context.listed + event.objects } : {},
+      event.type === 'watch.page.listed'
+        ? { page: event.page, listed: context.listed + event.objects, silentSince: null }
+        : {},
     ),
     noteList: assign(({ context, event }) =>
       event.type === 'watch.page.listed'
@@ -207,6 +237,7 @@ export const watchMachine = setup({
             listed: context.listed + event.objects,
             resourceVersion: event.resourceVersion,
             synced: true,
+            silentSince: null,
             lastEventAt: event.at,
           }
         : {},
@@ -216,6 +247,8 @@ export const watchMachine = setup({
         ? {
             resourceVersion: args.event.resourceVersion,
             lastEventAt: args.event.at,
+            silentSince: null,
+            dueAt: (args.context.openedAt ?? args.event.at) + args.context.streamSeconds * 1000,
             ...(lasted(args) ? { failures: 0 } : {}),
           }
         : {},
@@ -224,6 +257,7 @@ export const watchMachine = setup({
       args.event.type === 'watch.ended'
         ? {
             resourceVersion: args.event.resourceVersion,
+            silentSince: null,
             failures: lasted(args) || progressed(args) ? 0 : args.context.failures + 1,
           }
         : {},
@@ -239,6 +273,8 @@ export const watchMachine = setup({
         lastError: message,
         lastErrorAt: event.at,
         openedAt: null,
+        dueAt: null,
+        silentSince: isSilence(args) ? (context.silentSince ?? context.dueAt) : null,
         retryInMs: pauseMs(failures, failed?.retryAfterMs ?? null, event.random),
         ...(mustList(args)
           ? { resourceVersion: null, page: '' }
@@ -275,6 +311,8 @@ export const watchMachine = setup({
     lastErrorAt: null,
     lastEventAt: null,
     openedAt: null,
+    dueAt: null,
+    silentSince: null,
     streamSeconds: streamSecondsMin,
     retryInMs: pauseMinMs,
   }),
@@ -286,6 +324,7 @@ export const watchMachine = setup({
       entry: [
         'countAttempt',
         'countList',
+        'oweList',
         { type: 'watch.list', params: ({ context }) => ({ attempt: context.attempt, page: context.page }) },
       ],
       on: {
@@ -323,6 +362,7 @@ export const watchMachine = setup({
         },
       ],
       on: {
+        'watch.opened': { guard: 'isCurrent', actions: 'noteOpened' },
         'watch.advanced': { guard: 'isCurrent', actions: 'advance' },
         'watch.ended': [
           { guard: 'isUseful', actions: 'noteEnd', target: 'watching', reenter: true },

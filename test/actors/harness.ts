@@ -5,6 +5,7 @@
 import { Engine } from '../../src/actors/engine.ts';
 import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
 import type { EffectData } from '../../src/actors/step.ts';
+import type { Bus } from '../../src/bus/bus.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
 import type { MemoryBus } from '../../src/bus/memory-client.ts';
@@ -48,12 +49,17 @@ export class TestCluster {
     this.#world = this.hub.connect('mirror');
   }
 
-  async replica(name: string): Promise<TestReplica> {
+  /** @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards */
+  async replica(
+    name: string,
+    options: { readonly bend?: (bus: Bus) => Bus; readonly isFit?: () => boolean } = {},
+  ): Promise<TestReplica> {
     const bus = this.hub.connect(name);
     const send = messageSend(bus, this.subjects);
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
     const engine = new Engine({
-      bus,
+      bus: options.bend?.(bus) ?? bus,
+      ...(options.isFit ? { isFit: options.isFit } : {}),
       subjects: this.subjects,
       clock: this.clock,
       random: seededRandom(this.#seed++),

@@ -40,6 +40,16 @@ export function coreMessages(clients: Clients, s: Subjects): void {
     expect(await codeOf(a.request(s.peer('x'), bytes('x'), { headers, timeoutMs: 100 }))).toBe('BUS_REFUSED');
   });
 
+  test('a subscriber hears what is appended to a stream', async () => {
+    const { a, b } = clients();
+    const seen: string[] = [];
+    b.subscribe(s.send('proxier/_/node-1'), ({ data }) => void seen.push(text(data)));
+    await flush(b, s);
+    await a.append(s.send('proxier/_/node-1'), bytes('x'));
+    await until(() => seen.length > 0, { what: 'the message' });
+    expect(seen).toEqual(['x']);
+  });
+
   test('a queue group shares the messages, everybody else gets all of them', async () => {
     const { a, b } = clients();
     let shared = 0;

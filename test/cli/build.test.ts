@@ -1,6 +1,6 @@
 /** The built program, as the image runs it: plain JavaScript, without the sources. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -41,4 +41,22 @@ test('the built page is whole: each module that it asks for is there, and the dr
   expect(paths.filter((path) => files.file(path) === null)).toEqual([]);
   expect(files.file('inspector/page/charts/pod.json')).not.toBeNull();
   expect(files.file('inspector/page/main.ts')).toBeNull();
+});
+
+test('the health of a proxier is a function of the package, for other programs', () => {
+  const script = [
+    "import { createProxierHealth } from 'orrery/proxier-health';",
+    'const health = createProxierHealth({ timeoutMs: 5000 });',
+    "health.updated('IPv4');",
+    "health.queued('IPv4', Date.now() - 5000);",
+    "console.log(health.answer('livez').status, health.isHealthy());",
+    'health.stop();',
+  ].join('\n');
+  // A program finds the package by its name from within its own folder.
+  const answer = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
+  expect(answer).toBe('503 false\n');
+  expect(existsSync(join(dir, 'dist/health/proxier-health.d.ts'))).toBe(true);
 });

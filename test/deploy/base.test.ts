@@ -66,7 +66,7 @@ describe('the replicas', () => {
   });
 
   test('their environment is made of flags that exist, with values that are allowed', () => {
-    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_OPTIONS'];
+    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_NAME', 'NODE_OPTIONS'];
     expect(container.env.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
     const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     expect(readRunConfig({}, env)).toMatchObject({
@@ -131,6 +131,7 @@ describe('access', () => {
       'orrery.dev/elections: get list watch',
       'workload.linkerd.io/externalworkloads: get list watch',
       'orrery.dev/routegates: get list watch',
+      '/nodes: get list watch',
       '/pods/status: patch',
       'orrery.dev/elections/status: patch',
       'orrery.dev/routegates/status: patch',

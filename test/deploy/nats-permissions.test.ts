@@ -8,6 +8,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
+import { shardOf } from '../../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { systemClock } from '../../src/clock.ts';
 import { findNatsServer } from '../../src/dev/nats-server.ts';
@@ -108,6 +109,42 @@ test('a producer can send to actors and cannot write a state', async () => {
   await expect(forged).rejects.toThrow();
   await producer.close();
   expect((await replica.last('state', subjects.fence(1)))?.data).toEqual(encodeJson({ owner: 'r1' }));
+});
+
+test('a node agent reads what is said to its proxier and of its Node, and sends nothing', async () => {
+  const agent = await connect('agent', 'change-me-5');
+  try {
+    const id = 'proxier/_/node-1' as const;
+    const said = encodeJson({ type: 'proxier.updated', family: 'IPv4' });
+    await replica.append(subjects.send(id), said);
+    await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
+    const heard: string[] = [];
+    const onMessage = ({ subject }: { subject: string }) => void heard.push(subject);
+    const missed = await agent.follow('mail', {
+      subjects: [subjects.mail(shardOf(id), id)],
+      from: { kind: 'time', at: systemClock.now() - 60_000 },
+      onMessage,
+    });
+    await missed.caughtUp;
+    expect(heard).toHaveLength(1);
+    expect((await agent.lastOfMany('world', [subjects.world('nodes', '', 'node-1')])).size).toBe(1);
+    const subscriptions = [subjects.send(id), subjects.world('nodes', '', 'node-1')].map((subject) =>
+      agent.subscribe(subject, onMessage),
+    );
+    await until(
+      async () => {
+        await replica.append(subjects.send(id), said);
+        await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
+        return new Set(heard).size === 3;
+      },
+      { what: 'the agent to hear both as they are sent' },
+    );
+    for (const subscription of subscriptions) subscription.stop();
+    await missed.stop();
+    await expect(agent.append(subjects.send(id), said, { timeoutMs: 300 })).rejects.toThrow();
+  } finally {
+    await agent.close();
+  }
 });
 
 test('a candidate can campaign and hear of changes, and cannot read or write anything else', async () => {

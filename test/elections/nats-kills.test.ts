@@ -145,4 +145,26 @@ describe('“a leader that renews in time stays leader”', () => {
   );
 });
 
+test('whoever takes an election over gives its leader a second to reach it, and no more', async () => {
+  const scene = await ElectionScene.start(3);
+  await scene.campaign('a');
+  await scene.campaign('b', 600_000);
+  await scene.advance(2_500);
+  scene.kill(scene.ownerOf('worker'));
+  const isOwned = () => {
+    try {
+      return scene.ownerOf('worker') !== '';
+    } catch {
+      return false;
+    }
+  };
+  while (!isOwned()) await scene.advance(20);
+  await scene.advance(700);
+  expect(await scene.renew('a', 1)).toMatchObject({ leading: true, term: 1 });
+  await scene.advance(2_950);
+  expect((await scene.status()).holder).toBe('a');
+  await scene.advance(150);
+  expect(await scene.status()).toMatchObject({ holder: 'b', term: 2 });
+});
+
 const momentOf = (random: Random) => Math.floor(random.next() * 1_000);

@@ -56,6 +56,20 @@ describe('a watch', () => {
   const added = (name: string) =>
     lineOf({ type: 'ADDED', object: { metadata: { name, resourceVersion: '101' } } });
 
+  test('tells that it was accepted before anything happens, and once', async () => {
+    let opened = 0;
+    const options = { resourceVersion: '100', timeoutSeconds: 60, onOpen: () => void opened++ };
+    const events: KubeWatchEvent[] = [];
+    const end = connect().watch(pods, options, (event) => void events.push(event), signal);
+    end.catch(() => {});
+    await until(() => opened === 1, { what: 'the watch to be accepted' });
+    expect(events).toEqual([]);
+    api.put('shop', 'a');
+    await until(() => events.length === 1, { what: 'an event' });
+    expect(opened).toBe(1);
+    api.endWatches();
+  });
+
   test('asks for bookmarks and hands events over in order', async () => {
     const { seen, names } = watch(connect());
     await until(() => api.openWatches === 1, { what: 'the watch' });

@@ -113,7 +113,7 @@ export class FakeKube implements KubePort {
     return answer;
   };
 
-  watch: KubePort['watch'] = (resource, { namespace, resourceVersion }, onEvent, signal) =>
+  watch: KubePort['watch'] = (resource, { namespace, resourceVersion, onOpen }, onEvent, signal) =>
     new Promise((_, reject) => {
       const failure = this.failing('watch', resource.plural);
       if (failure) return reject(failure);
@@ -124,6 +124,7 @@ export class FakeKube implements KubePort {
       const key = `${resource.group}/${resource.plural}`;
       const end = () => reject(new OrreryError('KUBE_UNREACHABLE', 'the connection broke'));
       const watcher: Watcher = { resource: key, namespace, onEvent, end };
+      onOpen?.();
       for (const change of this.#changes) if (change.version > from) deliver(watcher, change);
       this.#watchers.add(watcher);
       signal.addEventListener('abort', () => {

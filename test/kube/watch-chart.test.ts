@@ -6,6 +6,7 @@ import {
   type WatchEffect,
   type WatchEvent,
   watchChart,
+  watchSilentSince,
 } from '../../src/machines/watch.ts';
 import { seededRandom } from '../../src/random.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
@@ -58,8 +59,15 @@ function begin() {
       emit({ type: 'watch.advanced', attempt: effect.attempt, resourceVersion });
       await settle();
     },
+    /** The server accepts the stream. */
+    async open() {
+      const { effect, emit } = latest();
+      emit({ type: 'watch.opened', attempt: effect.attempt });
+      await settle();
+    },
     async reach(state: 'watching') {
       await this.answer(page('', '100'));
+      await this.open();
       expect(actor.state()).toBe(state);
     },
   };
@@ -91,12 +99,12 @@ test('a list is read page by page, then watched from its version', async () => {
   expect(watch.context()).toMatchObject({ synced: true, listed: 520, lists: 1 });
 });
 
-test('a stream is asked to last between one and one and a half minutes', async () => {
+test('a stream is asked to last between half a minute and three quarters of one', async () => {
   const watch = begin();
   await watch.reach('watching');
   const { effect } = watch.latest();
-  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeGreaterThanOrEqual(60);
-  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeLessThan(90);
+  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeGreaterThanOrEqual(30);
+  expect(effect.type === 'watch.open' && effect.timeoutSeconds).toBeLessThan(45);
 });
 
 test('a stream that ended in good order is opened again at once, from the last version', async () => {
@@ -293,3 +301,73 @@ test('whatever happens, it goes on: ten thousand random outcomes', async () => {
   expect(watch.actor.snapshot().status).toBe('active');
   expect(watch.asked.length).toBeGreaterThan(4_000);
 }, 30_000);
+
+const silence = ({ clock, context }: ReturnType<typeof begin>) => {
+  const since = watchSilentSince(context(), clock.now());
+  return since === null ? null : Math.round((clock.now() - since) / 1000);
+};
+
+test('a quiet resource is not silent: the server ends each stream when it was asked to', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  for (let stream = 0; stream < 10; stream += 1) {
+    const { effect } = watch.latest();
+    const lasts = effect.type === 'watch.open' ? effect.timeoutSeconds * 1000 : 0;
+    await watch.clock.advance(lasts);
+    expect(silence(watch)).toBe(null);
+    await watch.answer(ended('100'));
+    await watch.open();
+  }
+});
+
+test('a stream that does not end when it should is silent, and stays so over attempts that nobody answers', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  await watch.clock.advance(46_000);
+  const before = silence(watch) ?? Number.NaN;
+  expect(before).toBeGreaterThanOrEqual(1);
+  await watch.answer(failed('KUBE_UNREACHABLE'));
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    // The pause before an attempt is jittered; 60 s later it has been under way for 25 s at least.
+    await watch.clock.advance(60_000);
+    expect(watch.latest().effect.type).toBe('watch.open');
+    await watch.answer(failed('KUBE_UNREACHABLE'));
+    expect(silence(watch)).toBe(before + attempt * 60);
+  }
+  await watch.clock.advance(60_000);
+  await watch.open();
+  expect(silence(watch)).toBe(null);
+});
+
+test('a server that never answers the request for a stream is silent from the request on', async () => {
+  const watch = begin();
+  await watch.answer(page('', '100'));
+  await watch.clock.advance(25_000);
+  expect(silence(watch)).toBe(25);
+  await watch.answer(failed('KUBE_UNREACHABLE'));
+  expect(silence(watch)).toBe(25);
+});
+
+test('whatever the server says ends the silence', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  await watch.clock.advance(60_000);
+  expect(silence(watch)).toBeGreaterThan(10);
+  await watch.report('101');
+  await watch.answer(failed('KUBE_SERVER'));
+  expect(silence(watch)).toBe(null);
+});
+
+test('a connection that is refused is an answer, as long as it goes on', async () => {
+  const watch = begin();
+  await watch.reach('watching');
+  let refused = 0;
+  for (let step = 0; step < 2_400; step += 1) {
+    const { attempt } = watch.latest().effect;
+    if (attempt > refused) await watch.answer(failed('KUBE_UNREACHABLE'));
+    refused = attempt;
+    await watch.clock.advance(250);
+    expect(silence(watch)).toBe(null);
+  }
+  expect(refused).toBeGreaterThan(20);
+});

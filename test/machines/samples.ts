@@ -143,6 +143,19 @@ export const samples: Readonly<Record<string, Sample>> = {
     ],
   },
   election: electionSample,
+  proxier: {
+    input: { id: 'proxier/_/node-1', namespace: '_', name: 'node-1' },
+    effectTypes,
+    events: [
+      { type: 'proxier.queued', family: 'IPv4' },
+      { type: 'proxier.updated', family: 'IPv4' },
+      { type: 'proxier.queued', family: 'IPv6', happenedAt: 1_699_000_000_000 },
+      { type: 'proxier.updated', family: 'IPv6' },
+      { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'eligible' } },
+      { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'ineligible' } },
+      { type: 'proxier.observed', facts: { timeoutMs: 30_000, node: 'absent' } },
+    ],
+  },
   workload: {
     input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
     effectTypes,
@@ -196,6 +209,7 @@ export const samples: Readonly<Record<string, Sample>> = {
       { type: 'watch.page.listed', attempt: 1, page: '', resourceVersion: '7', objects: 3 },
       { type: 'watch.page.listed', attempt: 1, page: 'next', resourceVersion: '7', objects: 3 },
       { type: 'watch.page.listed', attempt: 2, page: '', resourceVersion: '8', objects: 3 },
+      { type: 'watch.opened', attempt: 2 },
       { type: 'watch.advanced', attempt: 2, resourceVersion: '9' },
       { type: 'watch.ended', attempt: 2, resourceVersion: '9' },
       watchFailed(1, 'KUBE_UNREACHABLE', null),

@@ -13,6 +13,7 @@ const compositionFiles: readonly string[] = [
   'src/replica.ts',
   'src/control.ts',
   'src/watches.ts',
+  'src/own-health.ts',
   'src/release.ts',
   'src/inspector-parts.ts',
   'src/campaign.ts',
@@ -56,7 +57,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   actors: ['actors', 'machines', 'bus', 'endpoints', 'root'],
   endpoints: ['endpoints', 'root'],
-  inspector: ['inspector', 'machines', 'bus', 'root'],
+  inspector: ['inspector', 'machines', 'bus', 'root', 'health/health-body.ts'],
+  // A proxier's chart outside of an engine: for a node agent, and for programs that use the library.
+  health: ['health', 'machines', 'bus', 'root', 'actors/local.ts'],
   dev: ['dev', 'kube', 'bus', 'root', 'type:machines'],
   cli: ['*'],
   composition: [
@@ -66,6 +69,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'bus',
     'effects',
     'endpoints',
+    'health',
     'inspector',
     'kube',
     'machines',

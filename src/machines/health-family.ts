@@ -1,0 +1,84 @@
+/**
+ * One family of a health chart: something that receives changes and has to work them off (a service proxy's IPv4 rules, a shard, a
+ * watch). The reference is kube-proxy's health server: a change that waits for as long as the timeout makes the family late.
+ *
+ * Owns: what is remembered of a family and when it is late, as pure functions, and the region of a chart that is made of them.
+ * Promises: only the first change that waits is timed; whatever says "updated" settles all that waited; a family that was never
+ * updated is never late (it is starting).
+ */
+
+/** What is known of one family; times in milliseconds since the epoch. */
+export interface FamilyHealth {
+  /** Since when the oldest change waits; null: none does. */
+  readonly pendingSince: number | null;
+  /** When the family last had worked everything off; null: never. */
+  readonly lastUpdated: number | null;
+}
+
+export const startingFamily: FamilyHealth = { pendingSince: null, lastUpdated: null };
+
+/** A change arrived; a second one changes nothing (the same object is given back). */
+export function queued(family: FamilyHealth, at: number): FamilyHealth {
+  return family.pendingSince === null ? { ...family, pendingSince: at } : family;
+}
+
+/** Everything that waited is worked off. */
+export function updated(at: number): FamilyHealth {
+  return { pendingSince: null, lastUpdated: at };
+}
+
+/** Late: pending for the timeout or longer (kube-proxy: healthy while `now - queued < timeout`). */
+export function isLate({ pendingSince, lastUpdated }: FamilyHealth, now: number, timeoutMs: number): boolean {
+  return pendingSince !== null && lastUpdated !== null && now - pendingSince >= timeoutMs;
+}
+
+/**
+ * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`, the actions `noteQueued` and `noteUpdated`,
+ * and the delay that is named here.
+ */
+export function familyRegion<Family extends string, Delay extends string>(family: Family, lateness: Delay) {
+  const guard = { type: 'isOfFamily', params: { family } } as const;
+  const noteQueued = { type: 'noteQueued', params: { family } } as const;
+  const noteUpdated = { type: 'noteUpdated', params: { family } } as const;
+  const toSynced = { guard, target: 'synced', actions: noteUpdated } as const;
+  return {
+    description: `Whether ${family} keeps up with its changes.`,
+    initial: 'starting',
+    on: { 'proxier.forgotten': '.forgotten' },
+    states: {
+      starting: {
+        description: 'Nothing has been worked off yet; it is not late, whatever waits.',
+        tags: 'settled',
+        on: {
+          'proxier.queued': { guard: { ...guard, type: 'isFirstOfFamily' }, actions: noteQueued },
+          'proxier.updated': toSynced,
+        },
+      },
+      synced: {
+        description: 'Every change is worked off.',
+        tags: 'settled',
+        on: {
+          'proxier.queued': { guard, target: 'pending', actions: noteQueued },
+          'proxier.updated': { guard, actions: noteUpdated },
+        },
+      },
+      pending: {
+        description: 'A change waits, not too long yet.',
+        on: {
+          'proxier.updated': toSynced,
+          'proxier.observed': { guard: 'isOtherTimeout', target: 'pending', reenter: true },
+        },
+        after: { [lateness]: 'late' } as { readonly [Name in Delay]: 'late' },
+      },
+      late: {
+        description: 'A change has been waiting for the timeout or longer: the proxy does not keep up.',
+        tags: 'settled',
+        on: {
+          'proxier.updated': toSynced,
+          'proxier.observed': { guard: 'isOtherTimeout', target: 'pending' },
+        },
+      },
+      forgotten: { description: 'The node is gone and nothing was heard of it for long.', type: 'final' },
+    },
+  } as const;
+}

@@ -17,14 +17,14 @@ import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
-import { kubeEventWrite } from './effects/kube-event.ts';
 import { asError } from './errors.ts';
+import { warnAboutGate } from './gate-warning.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
-import { GateStatusKeeper, type GateWarning } from './kube/gate-status.ts';
+import { GateStatusKeeper } from './kube/gate-status.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { Mirror } from './kube/mirror.ts';
@@ -333,23 +333,6 @@ function startHttpOf(
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
   });
-}
-
-/** The Event is written by the same code as those of actors, under a key of the RouteGate's own. */
-function warnAboutGate(kube: KubePort, replica: string) {
-  const write = kubeEventWrite(kube, { replica });
-  return ({ namespace, name, uid, reason, note, key }: GateWarning, signal: AbortSignal) => {
-    const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'RouteGate', namespace, name, uid };
-    const event = {
-      type: 'kube-event.write',
-      regarding,
-      eventType: 'Warning',
-      reason,
-      note,
-      at: systemClock.now(),
-    } as const;
-    return write(event, { key, actor: 'pod/_/_', signal, emit: () => {} });
-  };
 }
 
 /** Kinds whose first list makes the world complete. */

@@ -16,6 +16,7 @@ const compositionFiles: readonly string[] = [
   'src/own-health.ts',
   'src/release.ts',
   'src/inspector-parts.ts',
+  'src/gate-warning.ts',
   'src/campaign.ts',
 ];
 

@@ -7,6 +7,7 @@
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureChromium } from './setup/chromium.mjs';
 import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
 import { ensurePackages } from './setup/packages.mjs';
@@ -19,7 +20,10 @@ try {
   ensurePackages(root);
   ensureNode(root);
   ensureNatsServer(root, process.env);
-  if (process.argv.includes('--tests')) ensurePebble(root, process.env);
+  if (process.argv.includes('--tests')) {
+    ensurePebble(root, process.env);
+    ensureChromium(root, process.env);
+  }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
   process.stderr.write(`setup: ${error.message}\n`);

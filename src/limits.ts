@@ -140,6 +140,38 @@ export const limits = {
   httpRequestMs: 10_000,
   /** Body of a request to the HTTP server, bytes: nothing there takes one yet. */
   httpBodyBytes: 16 * 1024,
+  /** The live feed: bundles of rows are told so often, ms: faster than anybody reads, ten times slower than actors can step. */
+  inspectBundleMs: 100,
+  /** Rows in one bundle: about 350 bytes each, a third of NATS' default max_payload (1 MiB). */
+  inspectBundleRows: 1_000,
+  /** One watched step with its context, bytes: below NATS' default max_payload; a larger one is read again with the actor. */
+  inspectStepBytes: 900 * 1024,
+  /** A watch ends by itself after at most this time, ms; watchers renew theirs in half of it. */
+  inspectWatchMs: 10_000,
+  /** Watchers at the same time: one for each replica whose page is open. */
+  inspectWatchers: 64,
+  /** Actors whose steps one watcher follows: open pages of one replica. */
+  inspectActors: 64,
+  /** Open live feeds of one replica; more are refused. */
+  inspectSessions: 64,
+  /** Bytes that a live feed may leave unread; rows wait meanwhile and are sent once, as they are then. */
+  inspectUnreadBytes: 4 * 1024 * 1024,
+  /** One message from a live feed's client, bytes: it says what it watches. */
+  inspectMessageBytes: 16 * 1024,
+  /** All rows are read anew so often while somebody watches, ms: mends what was lost on the way, and finds who was parked without a step. */
+  inspectReadAgainMs: 20_000,
+  /** Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says that it does not show all. */
+  inspectRows: 50_000,
+  /** Dead letters shown. */
+  inspectDeadLetters: 50,
+  /** A live feed's client is asked for a sign of life, and its right to look is asked for again, after this time, ms. */
+  inspectCheckMs: 15_000,
+  /** Steps in an actor's history: what a person steps through. */
+  historySteps: 500,
+  /** An actor's history, bytes; contexts of older steps are left out beyond it. */
+  historyBytes: 4 * 1024 * 1024,
+  /** Reading an actor's history from the event stream, ms. */
+  historyMs: 4_000,
   /** Head of a request to a node agent, bytes: load balancers and the kubelet send a few hundred. */
   httpHeadBytes: 8 * 1024,
   /** Connections to the HTTP server at the same time; more are closed at once. */

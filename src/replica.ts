@@ -5,23 +5,22 @@
 
 import { everybodyMay } from './access.ts';
 import type { ChallengeServer } from './acme/challenge-server.ts';
-import { kindOf } from './actors/cell.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
+import { startInspection } from './actors/inspection.ts';
 import { startLocal } from './actors/local.ts';
-import { shownRecordOf } from './actors/views.ts';
 import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
-import { certificateExpiries, certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
+import { certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
 import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
-import { createControl } from './control.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { asError } from './errors.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
+import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
 import { createClusterDomain } from './kube/cluster-domain.ts';
 import { GateStatusKeeper } from './kube/gate-status.ts';
@@ -30,13 +29,11 @@ import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
-import { limits, shardCount } from './limits.ts';
+import { limits } from './limits.ts';
 import { createLog, type Log } from './log.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
-import type { ElectionContext } from './machines/election-context.ts';
 import { machines } from './machines/index.ts';
-import type { PodContext } from './machines/pod-context.ts';
 import { watchChart } from './machines/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { startOwnHealth } from './own-health.ts';
@@ -44,8 +41,8 @@ import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
 import { systemRandom } from './random.ts';
 import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
+import { gauges, observeGateWait, observeStuck, readinessOf } from './replica-tells.ts';
 import { isTracingWanted, type Tracing } from './tracing.ts';
-import type { Readiness, Transition } from './views.ts';
 import { sourceWarnings, warnAboutGate } from './warnings.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 
@@ -89,7 +86,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
   metrics.observe({ ...gauges(engine, bus, health), isBlocked: () => release.desk.blocked !== null });
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const http = await startHttpOf(config, { engine, release, ...connections });
+  const inspector = createInspector(config, { bus, subjects });
+  const http = await startHttpOf(config, { engine, release, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const challenges = startChallenges(config.acmeHttp, {
     bus,
@@ -107,6 +105,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     followGroupKinds(watchParts, engine.ownership);
     release.desk.started();
   }
+  const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
   const control = serveControl({
     engine,
     bus,
@@ -117,7 +116,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, release, control, http, challenges, ...connections }),
+    ended: end(stop, { engine, release, control, inspection, inspector, http, challenges, ...connections }),
   };
 }
 
@@ -246,11 +245,6 @@ function createEngine(
   return engine;
 }
 
-function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
-  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
-  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
-}
-
 /** Leases are followed by namespace: one replica may serve a thousand elections. */
 function leaseParts(kube: KubePort, log: Log): LeaseParts {
   const store = createLeaseStore({ kube, clock: systemClock });
@@ -259,77 +253,27 @@ function leaseParts(kube: KubePort, log: Log): LeaseParts {
   return { store, follower, clock: systemClock };
 }
 
-/** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
-function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, context: unknown): void {
-  if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
-  const { heldBefore } = context as PodContext;
-  if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
-}
-
-function gauges(engine: Engine, bus: Bus, health: Pipelines) {
-  return {
-    lateFamilies: () => health.complaints().length,
-    isConnected: () => bus.status === 'connected',
-    disconnects: () => bus.counters.disconnects,
-    *actors() {
-      const counts = new Map<string, { kind: string; state: string; count: number }>();
-      for (const run of engine.shards.open()) {
-        for (const cell of run.cells.values()) {
-          const { id, hot } = cell;
-          const isParked = cell.unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
-          const state = isParked ? 'parked' : cell.state;
-          if (state === '') continue;
-          const kind = id.slice(0, id.indexOf('/'));
-          const key = `${kind} ${state}`;
-          const known = counts.get(key);
-          if (known) known.count++;
-          else counts.set(key, { kind, state, count: 1 });
-        }
-      }
-      yield* counts.values();
-    },
-    *mailboxes() {
-      for (const run of engine.shards.open()) {
-        let depth = 0;
-        for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
-        yield { shard: run.shard, depth };
-      }
-    },
-    *elections() {
-      for (const run of engine.shards.open()) {
-        for (const cell of run.cells.values()) {
-          if (kindOf(cell) !== 'election') continue;
-          const record = shownRecordOf(cell);
-          if (record === null) continue;
-          const { term } = record.snapshot.context as ElectionContext;
-          yield { election: cell.id.slice('election/'.length), term };
-        }
-      }
-    },
-    *ownedShards() {
-      for (const { shard, phase } of engine.shards.open()) if (phase === 'active') yield shard;
-    },
-    certificates: () => certificateExpiries(engine),
-  };
-}
-
 function startHttpOf(
   config: RunConfig,
   {
     engine,
     release,
     bus,
-    subjects,
     kube,
     metrics,
     health,
-  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly release: ReplicaRelease },
+    inspector,
+  }: Omit<Connections, 'log'> & {
+    readonly engine: Engine;
+    readonly release: ReplicaRelease;
+    readonly inspector: Inspector;
+  },
 ): Promise<HttpServer> {
-  const authorize = config.inspectorAuth === 'none' ? everybodyMay : createKubeAuthorizer(kube, systemClock);
+  const isOpen = config.inspectorAuth === 'none';
   return startHttp({
     host: config.http.host,
     port: config.http.port,
-    control: createControl({ bus, subjects }),
+    ...inspector.http,
     readiness: () => readinessOf(bus, engine, release, health),
     health: () => health.picture(),
     proxierTimeoutMs: config.proxierHealthTimeoutMs,
@@ -337,25 +281,8 @@ function startHttpOf(
     machines,
     metrics,
     clock: systemClock,
-    authorize,
+    authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
   });
-}
-
-/** Kinds whose first list makes the world complete. */
-const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
-
-function readinessOf(bus: Bus, engine: Engine, { desk }: ReplicaRelease, health: Pipelines): Readiness {
-  const reasons: string[] = health.complaints();
-  if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
-  if (bus.status !== 'connected') reasons.push('NATS is not connected');
-  const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
-  if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
-  const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
-  const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
-  if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
-  const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
-  if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  return { ready: reasons.length === 0, reasons };
 }
 
 function abortOf(signal: AbortSignal): Promise<void> {
@@ -369,6 +296,8 @@ async function end(
     readonly engine: Engine;
     readonly release: ReplicaRelease;
     readonly control: { stop(): void };
+    readonly inspection: { stop(): void };
+    readonly inspector: Inspector;
     readonly http: HttpServer;
     readonly challenges: ChallengeServer;
     readonly bus: Bus;
@@ -383,6 +312,8 @@ async function end(
   await parts.engine.stop(handOverMs);
   await parts.release.desk.stop();
   parts.control.stop();
+  parts.inspection.stop();
+  parts.inspector.stop();
   await parts.challenges.close();
   parts.health.stop();
   await parts.http.close();

@@ -142,3 +142,51 @@ export interface ControlPort {
     event: { readonly type: string } & Readonly<Record<string, unknown>>,
   ): Promise<SendAnswer>;
 }
+
+/** A step in an actor's history, with the context that it led to where that can be told. */
+export interface HistoryStep extends Transition {
+  /** Absent: the recording does not hold the actor's beginning, or the chart was another one then. */
+  readonly context?: unknown;
+}
+
+/** `/api/v1/actors/<kind>/<ns>/<name>/history`: what the event stream holds of an actor (24 h), oldest first. */
+export interface HistoryView {
+  readonly steps: readonly HistoryStep[];
+  /** How many earlier ones there are that the answer leaves out. */
+  readonly left: number;
+}
+
+/** A row of a list that is kept up to date: the actor, or what is left of it. */
+export interface LiveRow extends ActorSummary {
+  /** Type of the event that was taken last; absent until one is. */
+  readonly event?: string;
+  /** The actor has ended. */
+  readonly gone?: true;
+}
+
+/** What a watcher announces on `peer.watch`; it holds for `ttlMs`, or until the watcher's next one. */
+export interface Watch {
+  readonly watcher: string;
+  /** Whether it wants the rows of all actors. */
+  readonly rows: boolean;
+  /** Whether it wants every step of every actor, each with its context. */
+  readonly steps: boolean;
+  /** Actors whose steps it wants. */
+  readonly actors: readonly ActorId[];
+  readonly ttlMs: number;
+}
+
+/** What replicas tell of an actor that somebody watches, after each step. */
+export interface LiveStep {
+  readonly step: HistoryStep;
+  readonly actor: Omit<ActorView, 'recent'>;
+}
+
+/** A message that nobody could take: the newest are shown, the stream keeps all for 7 days. */
+export interface DeadLetter {
+  readonly at: number;
+  readonly subject: string;
+  readonly error: string;
+  /** The beginning of it, as text. */
+  readonly body: string;
+}

@@ -28,6 +28,7 @@ describe('links', () => {
     'docs/architecture.md',
     'docs/operating.md',
     'docs/simulation.md',
+    'docs/inspector.md',
     'docs/machines/README.md',
   ];
 

@@ -63,12 +63,13 @@ export function flagTable(): string {
 
 export function pathTable(): string {
   // Only the table is read; no path is asked, so nothing of the parts is needed.
-  const rows = routes({} as HttpParts).map(({ path, about, open }) => [
-    code(path),
+  const rows = routes({} as HttpParts).map(({ path, about, open, method }) => [
+    code(method === undefined ? path : `${method} ${path}`),
     about,
-    open ? 'no' : 'yes',
+    open === true ? 'no' : 'yes',
   ]);
-  return markdownTable(['path', 'answer', 'token needed'], rows);
+  const live = [code('/api/v1/inspect'), 'WebSocket: the live feed ([inspector.md](inspector.md))', 'yes'];
+  return markdownTable(['path', 'answer', 'token needed'], [...rows, live]);
 }
 
 export function metricRows(): string {

@@ -1,13 +1,13 @@
-/**
- * nats-server: the one of the environment, of the machine, or one fetched into `.tools/nats`.
- */
+/** nats-server: the one of the environment, of the machine, or one fetched into `.tools/nats`. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fetchWithApt } from './apt-package.mjs';
+import { fetchWithApt } from './apt.mjs';
 import { isAtLeast, SetupError, versionOf } from './run.mjs';
 
 /** Orrery relies on what came with 2.12 (see docs/operating.md). */
 const least = /** @type {const} */ ([2, 12]);
+/** The first Debian release whose nats-server is new enough. */
+const suite = 'forky';
 
 /**
  * @param {string} root
@@ -22,7 +22,8 @@ export function ensureNatsServer(root, env) {
   }
   const fetched = join(root, '.tools', 'nats', 'usr', 'sbin', 'nats-server');
   if ([...onPath(env), fetched].some((file) => existsSync(file) && isAtLeast(versionOf(file), least))) return;
-  fetchWithApt({ tools: join(root, '.tools'), name: 'nats', packageName: 'nats-server', byHand });
+  const pkg = 'nats-server';
+  fetchWithApt({ tools: join(root, '.tools'), name: 'nats', suite, pkg, withDependencies: false, byHand });
   if (!isAtLeast(versionOf(fetched), least)) throw new SetupError(`${fetched} does not run. ${byHand}`);
 }
 

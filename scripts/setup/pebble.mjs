@@ -4,9 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fetchWithApt } from './apt-package.mjs';
+import { fetchWithApt } from './apt.mjs';
 import { SetupError } from './run.mjs';
 
+/** The first Debian release whose pebble knows renewal information. */
+const suite = 'forky';
 const byHand =
   'Tests need pebble and pebble-challtestsrv: install them and put them on PATH, or set PEBBLE to the folder of both.';
 
@@ -17,7 +19,8 @@ const byHand =
 export function ensurePebble(root, env) {
   if (pebbleFolder(root, env) !== undefined) return;
   if (env.PEBBLE) throw new SetupError(`PEBBLE=${env.PEBBLE} does not hold pebble and pebble-challtestsrv`);
-  fetchWithApt({ tools: join(root, '.tools'), name: 'pebble', packageName: 'pebble', byHand });
+  const pkg = 'pebble';
+  fetchWithApt({ tools: join(root, '.tools'), name: 'pebble', suite, pkg, withDependencies: false, byHand });
   if (pebbleFolder(root, env) === undefined) throw new SetupError(byHand);
 }
 

@@ -80,11 +80,13 @@ export class Engine {
   /** Until it claims, nothing is to be left to it. */
   #isClaiming = false;
   #pending: Set<string> | null = null;
+  #stepWatcher: ((transition: Transition, context: unknown) => void) | null = null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     const { bus, subjects, clock, random, log } = options;
-    this.ports = hostPorts(options);
+    const onStep = this.#onStep.bind(this);
+    this.ports = hostPorts({ ...options, onStep });
     this.world = createWorld({ bus, subjects, clock, log });
     this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
     this.endpoints = createEndpointsJoin({ world: this.world, clock });
@@ -194,6 +196,16 @@ export class Engine {
     void this.ownership.stop(0);
   }
 
+  /** Tells one listener of every saved step and the context it led to; null: nobody watches, and nothing is done. */
+  watchSteps(watcher: ((transition: Transition, context: unknown) => void) | null): void {
+    this.#stepWatcher = watcher;
+  }
+
+  #onStep(transition: Transition, context: unknown): void {
+    this.#options.onStep?.(transition, context);
+    this.#stepWatcher?.(transition, context);
+  }
+
   /** Many changes of the world come in one packet: each actor is told once, after all of them are known. */
   #observeSoon(ids: ReadonlySet<string>): void {
     if (this.#pending !== null) {
@@ -214,7 +226,7 @@ export class Engine {
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
       if (run.shard !== releaseShard) shards.push(run.shard);
-      actors += run.cells.size - run.ended.length;
+      for (const { state } of run.cells.values()) if (state !== '') actors++;
     }
     const { release } = this.#options;
     return {

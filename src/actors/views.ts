@@ -52,19 +52,29 @@ export async function viewOf(
   record: ActorRecord | null,
   { owner, history }: { readonly owner: string; readonly history: boolean },
 ): Promise<ActorView> {
-  const { chart } = parts.stepper ?? {};
+  const recent = history ? await recentTransitions(parts, cell) : [];
+  return { ...standingOf(parts.stepper, cell, record, owner), recent };
+}
+
+/** Everything but how it came to this. */
+export function standingOf(
+  stepper: Stepper | undefined,
+  cell: Cell,
+  record: ActorRecord | null,
+  owner: string,
+): Omit<ActorView, 'recent'> {
+  const { chart } = stepper ?? {};
   return {
     ...summaryOf(cell, record, owner),
     machine: record?.machine ?? chart?.name ?? '',
     machineVersion: record?.version ?? chart?.version ?? 0,
-    meaning: record && parts.stepper ? meaningOf(parts.stepper, record) : [],
+    meaning: record && stepper ? meaningOf(stepper, record) : [],
     fence: cell.shard.fence,
     ...(record && chart?.explain ? { notes: chart.explain(record.snapshot.context) } : {}),
     context: record?.snapshot.context ?? null,
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
-    recent: history ? await recentTransitions(parts, cell) : [],
-    accepts: chart ? admittedEvents(chart.name) : [],
+    accepts: record && stepper ? acceptedEvents(stepper, record) : [],
   };
 }
 
@@ -72,6 +82,14 @@ export async function viewOf(
 function timerName(eventType: string): string {
   const [, name] = /^xstate\.after\.(.+?)\.[^.]*(?:\.|$)/.exec(eventType) ?? [];
   return name ?? eventType;
+}
+
+/** Events from outside for which one of the active states, or one around it, has a transition. */
+function acceptedEvents(stepper: Stepper, record: ActorRecord): string[] {
+  if (record.version > stepper.chart.version || record.gone) return [];
+  const nodes = stepper.restore(record.snapshot)._nodes;
+  const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
+  return admittedEvents(stepper.chart.name).filter((type) => handled.has(type));
 }
 
 function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {

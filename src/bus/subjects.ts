@@ -144,6 +144,8 @@ function requestSubjects(prefix: string) {
     /** Requests between replicas; each word is escaped by itself. */
     peer: (...words: string[]) => `${prefix}.peer.${words.map(writeToken).join('.')}`,
     peerAll: `${prefix}.peer.>`,
+    /** Steps of all actors, as told to those who watch them. */
+    peerSteps: `${prefix}.peer.step.*.*.*`,
     parsePeer: (subject: string) => readAll(tokensAfter(`${prefix}.peer.`, subject)),
   };
 }

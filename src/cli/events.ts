@@ -4,11 +4,11 @@ import { systemClock } from '../clock.ts';
 import { duration } from '../config-values.ts';
 import { OrreryError } from '../errors.ts';
 import type { Transition } from '../views.ts';
+import { change, clockTime, effectList, eventName } from '../words.ts';
 import { readActorId } from './actor-argument.ts';
 import { bounded, type Client, withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { change, clockTime, effectList, eventName } from './words.ts';
 
 interface EventsOptions {
   readonly follow?: boolean;

@@ -18,6 +18,7 @@ import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
 import { shardsCommand } from './shards.ts';
 import type { Terminal } from './terminal.ts';
+import { tokenCommand } from './token.ts';
 
 /** Runs one command line to its end and returns the exit code. */
 export async function runCommandLine(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -47,6 +48,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     electCommand,
     shardsCommand,
     chartCommand,
+    tokenCommand,
   ];
   for (const register of reading) register(program, terminal);
   return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');

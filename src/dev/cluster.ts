@@ -22,7 +22,7 @@ import type { DurationRange } from './durations.ts';
 import { startEndpoints } from './endpoints.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Kubelet, startKubelet } from './kubelet.ts';
-import { ensureDefinitions, readManifests } from './manifests.ts';
+import { ensureDefinitions, ensureInspectorAccess, readManifests } from './manifests.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { outsideVariable } from './outside-network.ts';
 import type { DevParts } from './parts.ts';
@@ -115,6 +115,7 @@ async function build(
   await ensureDefinitions(kube, await readManifests(crdFolder), clock, signal);
 
   const isOwn = options.kubeconfig === undefined;
+  if (isOwn) await ensureInspectorAccess(kube, signal);
   const controlPlane = isOwn ? noControlPlane : await findControlPlane(kube, clock, signal);
   const parts = await startParts(options, { kube, clock, random, log }, range, controlPlane, signal, onStop);
   const dns = await startDns({ kube, clock, random, log });

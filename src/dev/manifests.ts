@@ -65,6 +65,22 @@ export async function ensureAll(
   }
 }
 
+const baseFolder = join(import.meta.dirname, '../../deploy/base');
+const inspectorFiles = ['namespace.yaml', 'inspector-access.yaml'];
+
+/** The accounts that `orrery token` asks tokens for, as an installation has them. */
+export async function ensureInspectorAccess(kube: KubePort, signal: AbortSignal): Promise<void> {
+  const texts = await Promise.all(inspectorFiles.map((name) => readFile(join(baseFolder, name), 'utf8')));
+  const objects = texts.flatMap((text) => parseManifest(text, 'deploy/base'));
+  // In an installation kustomize writes the namespace.
+  const placed = objects.map((object) =>
+    object.kind === 'ServiceAccount'
+      ? { ...object, metadata: { ...object.metadata, namespace: 'orrery' } }
+      : object,
+  );
+  await ensureAll(kube, placed, signal);
+}
+
 /** Creates or merges custom resource definitions, and waits until each is served. */
 export async function ensureDefinitions(
   kube: KubePort,

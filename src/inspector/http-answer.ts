@@ -5,7 +5,7 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 export function jsonAnswer(status: number, value: unknown): HttpAnswer {

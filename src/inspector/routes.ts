@@ -1,6 +1,8 @@
 /**
  * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
  */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AccessVerb } from '../access.ts';
 import type { Clock } from '../clock.ts';
 import { OrreryError } from '../errors.ts';
 import {
@@ -16,8 +18,9 @@ import type { Chart } from '../machines/index.ts';
 import type { ControlPort, ListRequest, Readiness } from '../views.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';
+import { type PageParts, pageRoutes } from './page-routes.ts';
 
-export interface HttpParts {
+export interface HttpParts extends PageParts {
   readonly control: ControlPort;
   readonly readiness: () => Readiness;
   /** What this replica's pipelines look like. */
@@ -31,6 +34,14 @@ export interface HttpParts {
 }
 
 export interface HttpRequest {
+  readonly headers: IncomingHttpHeaders;
+  /** As JSON gave it; undefined if there is none. */
+  readonly body: unknown;
+  readonly token: string | null;
+  /** Whose token it is, where that was asked. */
+  readonly user: string;
+  /** Why the caller may not look; only `shell` paths are asked all the same. */
+  readonly refusal: HttpAnswer | undefined;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -39,13 +50,17 @@ export interface Route {
   readonly path: string;
   /** What is there, for docs/operating.md. */
   readonly about: string;
-  /** Answered without asking who calls. */
-  readonly open: boolean;
+  /** Absent: GET, and HEAD with it. */
+  readonly method?: 'POST' | 'DELETE';
+  /** Answered without asking who calls; `shell`: it is asked, and the path answers those too who may not look. */
+  readonly open: boolean | 'shell';
+  /** What the caller must be allowed to do; absent: `get`. */
+  readonly verb?: AccessVerb;
   readonly answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
 }
 
 export function routes(parts: HttpParts): readonly Route[] {
-  return [...openRoutes(parts), ...apiRoutes(parts)];
+  return [...openRoutes(parts), ...apiRoutes(parts), ...pageRoutes(parts)];
 }
 
 function openRoutes(parts: HttpParts): Route[] {

@@ -3,21 +3,28 @@
  *
  * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`. Promises: every
  * answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api` and `/` are asked about at
- * `authorize`, health and metrics are open; requests are bounded in time and size. Absent: TLS (the platform's), sessions.
+ * `authorize`, health and metrics are open; what changes something is refused to pages of other sites; requests are bounded in time and
+ * size. Absent: TLS (the platform's), the memory of sessions.
  */
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Authorize } from '../access.ts';
+import type { AccessVerb, Authorize } from '../access.ts';
 import type { HostPort } from '../config-values.ts';
 import { limits } from '../limits.ts';
+import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
-import { type HttpParts, type Route, routes } from './routes.ts';
+import { type HttpParts, type HttpRequest, type Route, routes } from './routes.ts';
+import { type SocketParts, serveSockets } from './socket.ts';
 
 export interface HttpOptions extends HttpParts {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly authorize: Authorize;
+  /** `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever may do all asks from here. */
+  readonly hosts: 'any' | 'loopback';
+  /** Starts a live feed. */
+  readonly live: SocketParts['start'];
 }
 
 export interface HttpServer {
@@ -30,12 +37,22 @@ export interface HttpServer {
 /** @throws Error of the system if the address cannot be listened on */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const server = createHttp(options);
+  const { authorize, clock, live } = options;
+  const sockets = serveSockets(server.server, {
+    authorize,
+    clock,
+    start: live,
+    isMeant: meantHosts(options),
+  });
   await server.listen({ host: options.host, port: options.port });
   const listening = server.server.address();
   const port = typeof listening === 'object' && listening !== null ? listening.port : options.port;
   return {
     address: { host: options.host, port },
-    close: () => server.close(),
+    close: () => {
+      sockets.close();
+      return server.close();
+    },
   };
 }
 
@@ -51,7 +68,9 @@ export function createHttp(options: HttpOptions): FastifyInstance {
   });
   server.server.maxConnections = limits.httpConnections;
   server.addHook('onSend', async (_request, reply) => {
-    reply.headers(securityHeaders);
+    for (const [name, value] of Object.entries(securityHeaders)) {
+      if (!reply.hasHeader(name)) reply.header(name, value);
+    }
     // The library adds a charset that the health form does not have: JSON is UTF-8 anyway (RFC 8259).
     if (String(reply.getHeader('Content-Type')).startsWith('application/json')) {
       reply.header('Content-Type', 'application/json');
@@ -61,8 +80,21 @@ export function createHttp(options: HttpOptions): FastifyInstance {
     write(reply, problem(404, 'NOT_FOUND', `there is nothing at ${request.url.split('?', 1)[0]}`)),
   );
   server.setErrorHandler((error, _request, reply) => write(reply, failure(error)));
-  for (const route of routes(options)) addRoute(server, route, options.authorize);
+  const guard = { authorize: options.authorize, isMeant: meantHosts(options) };
+  for (const [path, ways] of Map.groupBy(routes(options), ({ path }) => path)) {
+    for (const route of ways) addRoute(server, route, guard);
+    refuseOtherMethods(server, path, ways);
+  }
   return server;
+}
+
+interface Guard {
+  readonly authorize: Authorize;
+  readonly isMeant: (host: string | undefined) => boolean;
+}
+
+function meantHosts({ hosts }: HttpOptions): Guard['isMeant'] {
+  return hosts === 'any' ? () => true : isLoopbackName;
 }
 
 const securityHeaders = {
@@ -74,35 +106,60 @@ const securityHeaders = {
   'Cache-Control': 'no-store',
 };
 
-function addRoute(server: FastifyInstance, { path, open, answer }: Route, authorize: Authorize): void {
+function addRoute(server: FastifyInstance, route: Route, guard: Guard): void {
+  const { path, open, method = 'GET', verb = 'get' } = route;
+  const isChange = method !== 'GET';
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isChange && !isDeliberate(request.headers) && isForeign(request.headers))
+      return write(reply, foreign);
+    const asked = open === true ? { user: '', refusal: undefined } : await whoAsks(request, verb, guard);
+    if (asked.refusal && open !== 'shell') return write(reply, asked.refusal);
+    const { params, query, headers, body } = request;
+    const call = {
+      ...asked,
+      headers,
+      body,
+      token: tokenOf(headers),
+      params: texts(params),
+      query: texts(query),
+    };
+    return write(reply, await route.answer(call));
+  };
   // HEAD comes with GET.
-  server.get(path, async (request, reply) => {
-    const refusal = open ? undefined : await refusalOf(request, authorize);
-    if (refusal) return write(reply, refusal);
-    const { params, query } = request;
-    return write(reply, await answer({ params: texts(params), query: texts(query) }));
-  });
-  server.route({
-    method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-    url: path,
-    // Decided before a body is read.
-    onRequest: async (_request, reply) => write(reply.header('Allow', 'GET, HEAD'), notAllowed),
-    handler: async (_request, reply) => write(reply, notAllowed),
-  });
+  server.route({ method, url: path, handler });
 }
 
-const notAllowed = problem(405, 'METHOD_NOT_ALLOWED', 'only GET and HEAD are answered here');
-
-async function refusalOf(request: FastifyRequest, authorize: Authorize): Promise<HttpAnswer | undefined> {
-  const [, token = null] = /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  const access = await authorize(token, 'get', AbortSignal.timeout(limits.requestTimeoutMs));
-  if (access.granted) return undefined;
-  const refusal = problem(
-    access.status,
-    access.status === 401 ? 'UNAUTHENTICATED' : 'FORBIDDEN',
-    access.reason,
+function refuseOtherMethods(server: FastifyInstance, path: string, ways: readonly Route[]): void {
+  const allowed = ways.flatMap(({ method }) => method ?? ['GET', 'HEAD']);
+  const refusal = problem(405, 'METHOD_NOT_ALLOWED', `only ${allowed.join(' and ')} are answered here`);
+  const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
+    write(reply.header('Allow', allowed.join(', ')), refusal);
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
+    (method) => !allowed.includes(method),
   );
-  return access.status === 401 ? { ...refusal, headers: { 'WWW-Authenticate': 'Bearer' } } : refusal;
+  // Decided before a body is read.
+  server.route({ method: methods, url: path, exposeHeadRoute: false, onRequest: refuse, handler: refuse });
+}
+
+const foreign = problem(403, 'FORBIDDEN', 'a page of another site asks for this');
+const notMeant = problem(
+  403,
+  'FORBIDDEN',
+  'without authentication only requests to a loopback address are answered',
+);
+
+async function whoAsks(
+  { headers }: FastifyRequest,
+  verb: AccessVerb,
+  { authorize, isMeant }: Guard,
+): Promise<Pick<HttpRequest, 'user' | 'refusal'>> {
+  if (!isMeant(headers.host)) return { user: '', refusal: notMeant };
+  const access = await authorize(tokenOf(headers), verb, AbortSignal.timeout(limits.requestTimeoutMs));
+  if (access.granted) return { user: access.user, refusal: undefined };
+  const code = access.status === 401 ? 'UNAUTHENTICATED' : 'FORBIDDEN';
+  const refusal = problem(access.status, code, access.reason);
+  const challenge = { 'WWW-Authenticate': 'Bearer' };
+  return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
 }
 
 function write(reply: FastifyReply, { status, contentType, headers, body }: HttpAnswer): FastifyReply {

@@ -101,7 +101,13 @@ export interface KubePort {
     name: string,
     signal: AbortSignal,
   ): Promise<KubeObject>;
-  create(resource: KubeResource, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /** @param subresource of the object that `metadata` names: `token` of a ServiceAccount is a TokenRequest */
+  create(
+    resource: KubeResource,
+    object: KubeObject,
+    signal: AbortSignal,
+    subresource?: 'token',
+  ): Promise<KubeObject>;
   /** Replaces the object (PUT); with metadata.resourceVersion only if it is still that version. */
   replace(
     resource: KubeResource,

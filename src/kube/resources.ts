@@ -12,6 +12,7 @@ const core = (plural: string, kind: string, namespaced = true): KubeResource => 
 export const pods = core('pods', 'Pod');
 export const services = core('services', 'Service');
 export const namespaces = core('namespaces', 'Namespace', false);
+export const serviceAccounts = core('serviceaccounts', 'ServiceAccount');
 export const nodes = core('nodes', 'Node', false);
 export const endpointSlices: KubeResource = {
   group: 'discovery.k8s.io',

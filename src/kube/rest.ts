@@ -59,11 +59,14 @@ export function createRestPort(options: { readonly transport: Transport; readonl
     },
     get: (resource, namespace, name, signal) =>
       object({ method: 'GET', path: pathOf(resource, namespace, name), repeatable: true }, signal),
-    create: (resource, body, signal) =>
+    create: (resource, body, signal, subresource) =>
       object(
         {
           method: 'POST',
-          path: pathOf(resource, body.metadata.namespace),
+          path:
+            subresource === undefined
+              ? pathOf(resource, body.metadata.namespace)
+              : pathOf(resource, body.metadata.namespace, body.metadata.name, subresource),
           body: { ...typeOf(resource), ...body },
           repeatable: false,
         },

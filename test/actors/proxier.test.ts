@@ -57,7 +57,17 @@ class Scene extends TestCluster {
     const control = createControl({ bus, subjects: this.subjects });
     const path = `/proxiers/:node/${endpoint}`;
     const route = routes(httpOptions({ control, clock: this.clock })).find((one) => one.path === path);
-    const answer = Promise.resolve(route?.answer({ params: { node: name }, query: {} }));
+    const answer = Promise.resolve(
+      route?.answer({
+        headers: {},
+        body: undefined,
+        token: null,
+        user: '',
+        refusal: undefined,
+        params: { node: name },
+        query: {},
+      }),
+    );
     await this.clock.advance(20);
     return (await answer) as HttpAnswer;
   }

@@ -4,6 +4,9 @@ import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type * as PageFilesModuleType from '../../src/inspector/page-files.ts';
+
+type PageFilesModule = typeof PageFilesModuleType;
 
 const root = join(import.meta.dirname, '../..');
 let dir: string;
@@ -13,9 +16,9 @@ beforeAll(() => {
   cpSync(join(root, 'package.json'), join(dir, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   const tsc = join(root, 'node_modules/.bin/tsc');
-  execFileSync(tsc, ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(dir, 'dist')], {
-    stdio: 'pipe',
-  });
+  for (const config of ['tsconfig.build.json', 'tsconfig.page-build.json']) {
+    execFileSync(tsc, ['-p', join(root, config), '--outDir', join(dir, 'dist')], { stdio: 'pipe' });
+  }
   execFileSync(process.execPath, [join(root, 'scripts/copy-assets.mjs'), join(dir, 'dist')]);
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -27,6 +30,17 @@ test('the built program finds its parts and its version', () => {
   expect(built('--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(built('--help')).toContain('orrery');
   expect(built('chart', 'pod', '--format', 'json')).toContain('"name": "pod"');
+});
+
+test('the built page is whole: each module that it asks for is there, and the drawings of the charts', async () => {
+  const { createPageFiles } = (await import(join(dir, 'dist/inspector/page-files.js'))) as PageFilesModule;
+  const files = createPageFiles();
+  const page = files.page().plain.toString('utf8');
+  const paths = [...page.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => files.file(path) === null)).toEqual([]);
+  expect(files.file('inspector/page/charts/pod.json')).not.toBeNull();
+  expect(files.file('inspector/page/main.ts')).toBeNull();
 });
 
 test('the health of a proxier is a function of the package, for other programs', () => {

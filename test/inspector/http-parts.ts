@@ -2,6 +2,7 @@
 import type { Authorize } from '../../src/access.ts';
 import { everybodyMay } from '../../src/access.ts';
 import { systemClock } from '../../src/clock.ts';
+import { createPageFiles } from '../../src/inspector/page-files.ts';
 import type { HttpOptions } from '../../src/inspector/server.ts';
 import { machines } from '../../src/machines/index.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -53,6 +54,10 @@ export function httpOptions(overrides: Partial<HttpOptions> = {}): HttpOptions {
     metrics: createMetrics(),
     clock: systemClock,
     authorize: everybodyMay,
+    hosts: 'any',
+    history: async () => ({ steps: [], left: 0 }),
+    files: createPageFiles(),
+    live: () => ({ take() {}, end() {} }),
     ...overrides,
   };
 }

@@ -18,6 +18,8 @@ const compositionFiles: readonly string[] = [
   'src/warnings.ts',
   'src/own-health.ts',
   'src/release.ts',
+  'src/inspector-parts.ts',
+  'src/replica-tells.ts',
   'src/campaign.ts',
 ];
 

@@ -1,6 +1,6 @@
 /**
- * Programs of Debian, fetched into `.tools/` with the machine's own apt in a configuration of its own: mirror, keyring, proxies and
- * certificates are those that the machine already trusts, and nothing outside the working copy changes (no root, no dpkg database).
+ * Fetches Debian packages with the machine's own apt in a configuration of its own: mirror, keyring, proxies and certificates are
+ * those that the machine already trusts, and nothing outside the working copy changes (no root, no dpkg database).
  */
 import {
   existsSync,
@@ -16,27 +16,31 @@ import { join } from 'node:path';
 import { archiveOf, renderSource } from './apt-sources.mjs';
 import { run, SetupError, say } from './run.mjs';
 
-/** The first Debian release whose nats-server is new enough, and whose pebble knows renewal information. */
-const suite = 'forky';
-
 /**
- * @param {object} what
- * @param {string} what.tools folder of fetched tools
- * @param {string} what.name the tool's folder in it
- * @param {string} what.packageName
- * @param {string} what.byHand what a person can do where this cannot
+ * @typedef {object} Wanted
+ * @property {string} tools the folder `.tools`
+ * @property {string} name the folder in it that is made anew
+ * @property {string} suite empty: the release that the machine itself is
+ * @property {string} pkg
+ * @property {boolean} withDependencies those too that the machine does not have
+ * @property {string} byHand what a person can do instead
  */
-export function fetchWithApt({ tools, name, packageName, byHand }) {
-  const archive = archiveOf(aptSources(), readIfThere('/etc/os-release'));
+
+/** @param {Wanted} wanted */
+export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand }) {
+  const release = readIfThere('/etc/os-release');
+  const archive = archiveOf(aptSources(), release);
+  const own = /^VERSION_CODENAME="?([^"\n]*)"?$/m.exec(release)?.[1] ?? '';
   if (!archive) throw new SetupError(`there is no apt with a Debian mirror here. ${byHand}`);
   mkdirSync(tools, { recursive: true });
-  for (const left of readdirSync(tools).filter((name) => name.startsWith('apt-'))) {
+  for (const left of readdirSync(tools).filter((entry) => entry.startsWith(`apt-${name}-`))) {
     rmSync(join(tools, left), { recursive: true, force: true });
   }
-  const work = mkdtempSync(join(tools, 'apt-'));
+  const work = mkdtempSync(join(tools, `apt-${name}-`));
   try {
-    say(`fetching ${packageName} with apt (${archive.uri}, ${suite}) into ${join(tools, name)} …`);
-    download(work, packageName, renderSource(archive, suite));
+    say(`fetching ${pkg} with apt (${archive.uri}, ${suite || own}) into ${join(tools, name)} …`);
+    prepare(work, renderSource(archive, suite || own), withDependencies);
+    download(work, pkg, withDependencies);
     unpack(work, join(tools, name));
   } catch (error) {
     throw error instanceof SetupError ? new SetupError(`${error.message}\nsetup: ${byHand}`) : error;
@@ -47,20 +51,29 @@ export function fetchWithApt({ tools, name, packageName, byHand }) {
 
 /**
  * @param {string} work
- * @param {string} packageName
  * @param {string} source
+ * @param {boolean} knowsMachine whether apt is to know what is installed
  */
-function download(work, packageName, source) {
+function prepare(work, source, knowsMachine) {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'sources']) {
     mkdirSync(join(work, folder), { recursive: true });
   }
-  writeFileSync(join(work, 'state', 'status'), '');
+  writeFileSync(join(work, 'state', 'status'), knowsMachine ? readIfThere('/var/lib/dpkg/status') : '');
   writeFileSync(join(work, 'sources', 'debian.sources'), source);
   writeFileSync(join(work, 'apt.conf'), aptConfiguration(work));
+}
+
+/**
+ * @param {string} work
+ * @param {string} pkg
+ * @param {boolean} withDependencies
+ */
+function download(work, pkg, withDependencies) {
   const apt = (/** @type {string[]} */ ...args) =>
     run('apt-get', ['-c', join(work, 'apt.conf'), '-qq', ...args], { cwd: work, what: 'apt' });
   apt('update');
-  apt('download', packageName);
+  if (withDependencies) apt('install', '--download-only', '--no-install-recommends', '-y', pkg);
+  else apt('download', pkg);
 }
 
 /**
@@ -78,6 +91,7 @@ Dir::Etc::sourceparts "${work}/sources";
 Dir::Etc::preferences "${work}/none";
 Dir::Etc::preferencesparts "${work}/none.d";
 APT::Sandbox::User "root";
+Debug::NoLocking "true";
 Acquire::Languages "none";
 Acquire::Retries "3";
 Acquire::http::Timeout "30";
@@ -85,6 +99,8 @@ Acquire::https::Timeout "30";
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Post-Invoke;
+#clear APT::Install::Post-Invoke;
 `;
 }
 
@@ -93,9 +109,12 @@ Acquire::https::Timeout "30";
  * @param {string} target
  */
 function unpack(work, target) {
-  const deb = readdirSync(work).find((name) => name.endsWith('.deb'));
-  if (!deb) throw new SetupError('apt fetched no package');
-  run('dpkg-deb', ['-x', join(work, deb), join(work, 'root')], { what: 'dpkg-deb' });
+  const cache = join(work, 'cache', 'archives');
+  const debs = [work, cache].flatMap((folder) =>
+    readdirSync(folder).flatMap((name) => (name.endsWith('.deb') ? [join(folder, name)] : [])),
+  );
+  if (debs.length === 0) throw new SetupError('apt fetched no package');
+  for (const deb of debs) run('dpkg-deb', ['-x', deb, join(work, 'root')], { what: 'dpkg-deb' });
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'root'), target);
 }

@@ -1,0 +1,20 @@
+/**
+ * Writes the drawings of all charts into src/inspector/page/charts/: run it (`npm run layouts`, or with `npm run docs`) after a change
+ * to a machine. test/inspector/layouts.test.ts fails while a drawing is not of the machine as it is.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { machines } from '../src/machines/index.ts';
+import { fingerprintOf, layoutOf } from './layout/chart-layout.ts';
+
+const folder = join(import.meta.dirname, '../src/inspector/page/charts');
+mkdirSync(folder, { recursive: true });
+
+for (const chart of Object.values(machines)) {
+  const file = join(folder, `${chart.name}.json`);
+  // Trying all ways of a large chart takes seconds: only what changed is laid out.
+  if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).fingerprint === fingerprintOf(chart))
+    continue;
+  writeFileSync(file, `${JSON.stringify(await layoutOf(chart))}\n`);
+  process.stdout.write(`wrote src/inspector/page/charts/${chart.name}.json\n`);
+}

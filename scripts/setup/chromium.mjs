@@ -1,0 +1,54 @@
+/**
+ * Chromium, for the tests that look at the inspector: the one of the environment, of the machine, or Debian's, fetched into
+ * `.tools/chromium` together with the libraries that the machine lacks.
+ */
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fetchWithApt } from './apt.mjs';
+import { SetupError, say } from './run.mjs';
+
+const byHand =
+  'The tests of the inspector need Chromium: install it and put it on PATH, or set CHROMIUM to its path.';
+
+/**
+ * @param {string} root
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {{ file: string, libraries: string } | undefined} the program, and folders of libraries for it, as in PATH
+ */
+export function findChromium(root, env) {
+  if (env.CHROMIUM) return { file: env.CHROMIUM, libraries: '' };
+  const folders = (env.PATH ?? '').split(delimiter);
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const onPath = folders
+    .flatMap((folder) => names.map((name) => join(folder, name)))
+    .find((file) => existsSync(file));
+  if (onPath) return { file: onPath, libraries: '' };
+  const unpacked = join(root, '.tools', 'chromium');
+  const file = join(unpacked, 'usr', 'lib', 'chromium', 'chromium');
+  const folder = join(
+    unpacked,
+    'usr',
+    'lib',
+    process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu',
+  );
+  // PulseAudio keeps a library of its own apart.
+  const libraries = [folder, join(folder, 'pulseaudio')].join(delimiter);
+  return existsSync(file) ? { file, libraries } : undefined;
+}
+
+/**
+ * Tests that need a browser are left out, and say so, where none can be had: this is no reason not to run the others.
+ *
+ * @param {string} root
+ * @param {NodeJS.ProcessEnv} env
+ */
+export function ensureChromium(root, env) {
+  if (findChromium(root, env)) return;
+  try {
+    const tools = join(root, '.tools');
+    fetchWithApt({ tools, name: 'chromium', suite: '', pkg: 'chromium', withDependencies: true, byHand });
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    say(`${error.message}\nsetup: without it those tests are left out`);
+  }
+}

@@ -1,0 +1,46 @@
+/** The page's requests to the replica's HTTP. */
+import type { ActorId } from '../../ids.ts';
+import type { HistoryView, SendAnswer } from '../../views.ts';
+
+export interface Session {
+  readonly user: string;
+  readonly maySend: boolean;
+  /** By a token; without authentication there is nobody to sign out. */
+  readonly signedIn: boolean;
+}
+
+export interface Refused {
+  /** 0: no answer. */
+  readonly status: number;
+  readonly reason: string;
+}
+
+export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
+
+export const readSession = () => call<Session>('GET', 'session');
+export const signIn = (token: string) => call<object>('POST', 'session', { token });
+export const signOut = () => call<object>('DELETE', 'session');
+export const readHistory = (id: ActorId) => call<HistoryView>('GET', `${pathOf(id)}/history`);
+export const sendEvent = (id: ActorId, event: object) =>
+  call<SendAnswer>('POST', `${pathOf(id)}/events`, event);
+
+function pathOf(id: ActorId): string {
+  const [kind = '', namespace = '', ...name] = id.split('/');
+  return ['actors', kind, namespace, name.join('/')].map(encodeURIComponent).join('/');
+}
+
+async function call<T>(method: string, path: string, body?: object): Promise<Answer<T>> {
+  try {
+    const answer = await fetch(`/api/v1/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+    const value = await answer.json();
+    if (answer.ok) return { ok: value as T };
+    return { refused: { status: answer.status, reason: value?.error?.message ?? answer.statusText } };
+  } catch {
+    return { refused: { status: 0, reason: 'the replica does not answer' } };
+  }
+}

@@ -1,0 +1,122 @@
+/** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
+import { ActorPage } from './actor.ts';
+import { signOut } from './api.ts';
+import { layoutOf } from './charts.ts';
+import { Help } from './help.ts';
+import { isTyping } from './keys.ts';
+import { ListPage } from './list.ts';
+import { go } from './navigation.ts';
+import { Overview } from './overview.ts';
+import { listHref, type Route, readRoute } from './route.ts';
+import { Search } from './search.ts';
+import { SignIn } from './sign-in.ts';
+import type { Store } from './store.ts';
+import { nextTheme, theme } from './theme.ts';
+import { html, useEffect, useState, type VNode } from './vendor.ts';
+
+export function App({ store }: { store: Store }): VNode {
+  const [route, setRoute] = useState<Route>(() => readRoute(location.hash));
+  const [, setVersion] = useState(0);
+  const [isHelping, setHelping] = useState(false);
+  useEffect(() => store.onChange(() => setVersion((version) => version + 1)), [store]);
+  useEffect(() => {
+    const onHash = () => setRoute(readRoute(location.hash));
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
+  }, []);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === '?') setHelping((was) => !was);
+      else if (event.key === 'Escape') setHelping(false);
+      else if (event.key === 'o') go('#/');
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const id = route.view === 'actor' ? route.id : null;
+  useEffect(() => store.look(id), [id]);
+  useEffect(() => {
+    document.title = titleOf(route);
+  }, [route]);
+  const refused = store.session && 'refused' in store.session ? store.session.refused : null;
+  if (refused && refused.status !== 0)
+    return html`<${SignIn} refused=${refused} onSignedIn=${() => store.signedIn()} />`;
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <${Header} store=${store} route=${route} onHelp=${() => setHelping(true)} />
+    <main id="main" tabindex="-1"><${View} store=${store} route=${route} /></main>
+    ${isHelping && html`<${Help} onClose=${() => setHelping(false)} />`}
+  `;
+}
+
+function View({ store, route }: { store: Store; route: Route }): VNode {
+  if (route.view === 'actor')
+    return html`<${ActorPage} key=${route.id} store=${store} id=${route.id} at=${route.at} />`;
+  if (route.view === 'list')
+    return html`<${ListPage} key=${route.kind} store=${store} kind=${route.kind} filter=${route.filter} />`;
+  return html`<${Overview} store=${store} />`;
+}
+
+function titleOf(route: Route): string {
+  if (route.view === 'actor') return `${route.id} – Orrery`;
+  return route.view === 'list' ? `${route.kind} – Orrery` : 'Orrery';
+}
+
+function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: () => void }): VNode {
+  const [shown, setShown] = useState(theme());
+  const kinds = new Map([...store.kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
+  for (const kind of kinds.keys()) layoutOf(kind, () => {});
+  const here = route.view === 'list' ? route.kind : route.view === 'actor' ? route.id.split('/', 1)[0] : '';
+  return html`<header class="top">
+    <a class="brand" href="#/" aria-label="Orrery, overview"><${Logo} /><span>Orrery</span></a>
+    <nav aria-label="Kinds of actors">
+      <a href="#/" aria-current=${route.view === 'overview' ? 'page' : undefined}>Overview</a>
+      ${[...kinds].map(
+        ([kind, count]) => html`<a href=${listHref(kind)} aria-current=${here === kind ? 'page' : undefined}>
+          ${kind} <span class="count">${count.toLocaleString('en')}</span>
+        </a>`,
+      )}
+    </nav>
+    <${Search} store=${store} />
+    <div class="tools">
+      <${Live} store=${store} />
+      <button class="icon" onClick=${() => setShown(nextTheme())} title="Colours: ${shown}" aria-label="Colours: ${shown}; change">
+        ${shown === 'dark' ? '☾' : shown === 'light' ? '☀' : '◐'}
+      </button>
+      <button class="icon" onClick=${onHelp} title="Keys (?)" aria-label="Help and keys">?</button>
+      ${
+        isSignedIn(store) &&
+        html`<button class="icon wide" onClick=${() => signOut().then(() => location.reload())} title=${isSignedIn(store)}>Sign out</button>`
+      }
+    </div>
+  </header>`;
+}
+
+function isSignedIn({ session }: Store): string | false {
+  return session !== null && 'ok' in session && session.ok.signedIn ? session.ok.user : false;
+}
+
+const liveWords = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'reconnecting',
+  refused: 'signed out',
+} as const;
+
+function Live({ store }: { store: Store }): VNode {
+  const word = liveWords[store.connection];
+  return html`<span class="live ${store.connection}" role="status" title="served by ${store.replica}">
+    <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${store.replica}</span>
+  </span>`;
+}
+
+function Logo(): VNode {
+  return html`<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+    <g fill="none" stroke="currentColor" stroke-width="1.6">
+      <circle cx="16" cy="16" r="13" stroke-opacity=".4" /><circle cx="16" cy="16" r="7.5" stroke-opacity=".7" />
+    </g>
+    <circle cx="16" cy="16" r="3" class="logo-sun" /><circle cx="21.8" cy="11.2" r="2.4" class="logo-near" />
+    <circle cx="5.2" cy="22.9" r="2.8" class="logo-far" />
+  </svg>`;
+}

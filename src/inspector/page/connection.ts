@@ -1,0 +1,70 @@
+/**
+ * The page's live feed: one WebSocket that comes back by itself.
+ *
+ * Promises: after a loss it tries again, at first at once, then with pauses that grow to a few seconds; what is watched is said anew on each
+ * connection; a feed whose token is not accepted any more is not tried again before somebody signs in.
+ */
+import type { Clock, Timer } from '../../clock.ts';
+import type { LiveMessage, LiveRequest } from '../live-messages.ts';
+import { liveProtocol } from '../live-protocol.ts';
+
+export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused';
+
+export interface Connection {
+  /** Says what is watched from now on. */
+  watch(request: LiveRequest): void;
+  /** Tries now. */
+  retry(): void;
+}
+
+const pausesMs = [100, 400, 1_000, 2_000, 3_000] as const;
+/** The close code that stands for HTTP's 401; 4403 for 403. */
+const refusals = [4401, 4403];
+
+export function connectLive(options: {
+  readonly clock: Clock;
+  readonly onState: (state: ConnectionState) => void;
+  readonly onMessage: (message: LiveMessage) => void;
+}): Connection {
+  const { clock, onState, onMessage } = options;
+  let socket: WebSocket | null = null;
+  let request: LiveRequest = { rows: true, actor: null };
+  let timer: Timer | null = null;
+  let failures = 0;
+
+  const open = () => {
+    timer?.cancel();
+    if (socket) return;
+    const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/api/v1/inspect`, [liveProtocol]);
+    socket = opened;
+    onState('connecting');
+    opened.onopen = () => opened.send(JSON.stringify(request));
+    opened.onmessage = ({ data }) => {
+      failures = 0;
+      const message = JSON.parse(String(data)) as LiveMessage;
+      if (message.type === 'hello') onState('live');
+      onMessage(message);
+    };
+    opened.onclose = ({ code }) => {
+      socket = null;
+      if (refusals.includes(code)) return onState('refused');
+      onState('lost');
+      const pause = pausesMs[Math.min(failures, pausesMs.length - 1)] ?? 1_000;
+      failures++;
+      timer = clock.after(pause, open);
+    };
+  };
+  open();
+
+  return {
+    watch(wanted) {
+      if (JSON.stringify(wanted) === JSON.stringify(request)) return;
+      request = wanted;
+      if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(request));
+    },
+    retry() {
+      failures = 0;
+      open();
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** What the keys do and what the signs mean. */
+import { Mark } from './pieces.ts';
+import { html, useEffect, useRef, type VNode } from './vendor.ts';
+
+const keys = [
+  ['/', 'search all actors'],
+  ['o', 'overview'],
+  ['↑ ↓ Enter', 'in a list: choose and open'],
+  ['← →', 'on an actor: one step back or forth in time'],
+  ['l', 'on an actor: back to live'],
+  ['f', 'on an actor: the whole chart, or what is active'],
+  ['s', 'on an actor: send an event'],
+  ['?', 'this help'],
+  ['Esc', 'close, or leave the field'],
+] as const;
+
+export function Help({ onClose }: { onClose: () => void }): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return html`<dialog ref=${dialog} class="help" aria-labelledby="help-title" onClose=${onClose}>
+    <h2 id="help-title">Keys and signs</h2>
+    <dl>${keys.map(([key, what]) => html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
+    <ul class="signs">
+      <li><${Mark} tone="wrong" /> somebody should look: an attempt failed, or something that is needed is missing</li>
+      <li><${Mark} tone="wrong" parked=${true} /> parked: the chart failed or its record is of another release; it takes no events</li>
+      <li><${Mark} tone="working" /> in work: it waits for something and says for what</li>
+      <li><${Mark} tone="settled" /> settled: nothing is left to do</li>
+    </ul>
+    <form method="dialog"><button class="primary" autofocus>Close</button></form>
+  </dialog>`;
+}

@@ -1,0 +1,14 @@
+/** The page's beginning: makes the store, draws the app, and draws it again whenever something changed. */
+import { systemClock } from '../../clock.ts';
+import { App } from './app.ts';
+import { createStore } from './store.ts';
+import { restoreTheme } from './theme.ts';
+import { html, render } from './vendor.ts';
+
+restoreTheme();
+const store = createStore(systemClock);
+const place = document.getElementById('app');
+if (place) {
+  place.textContent = '';
+  render(html`<${App} store=${store} />`, place);
+}

@@ -1,0 +1,112 @@
+/** The small pieces that every view is made of: marks of state, names, ages, owners. */
+import { systemClock } from '../../clock.ts';
+import type { ActorId } from '../../ids.ts';
+import { age } from '../../words.ts';
+import { type Tone, toneWords } from './charts.ts';
+import { actorHref } from './route.ts';
+import { html, useEffect, useState, type VNode } from './vendor.ts';
+
+/** Draws again after each pause: what shows an age or a countdown. */
+export function useTick(pauseMs: number): void {
+  const [, setTick] = useState(0);
+  useEffect(() => {
+    let timer = { cancel() {} };
+    const again = () => {
+      timer = systemClock.after(pauseMs, () => {
+        setTick((tick) => tick + 1);
+        again();
+      });
+    };
+    again();
+    return () => timer.cancel();
+  }, [pauseMs]);
+}
+
+/** A colour and a shape: a check, a turning arc, a triangle. */
+export function Mark({ tone, parked = false }: { tone: Tone; parked?: boolean }): VNode {
+  const word = parked ? 'parked' : toneWords[tone];
+  return html`<svg class="mark ${parked ? 'wrong' : tone}" viewBox="0 0 16 16" role="img" aria-label=${word}>
+    <title>${word}</title>
+    ${parked ? parkedShape() : shapes[tone]()}
+  </svg>`;
+}
+
+const shapes: Readonly<Record<Tone, () => VNode>> = {
+  settled: () =>
+    html`<circle cx="8" cy="8" r="7" class="fill" /><path d="M4.6 8.2l2.3 2.4 4.5-5" class="stroke-on" />`,
+  working:
+    () => html`<circle cx="8" cy="8" r="5.8" class="track" /><path d="M8 2.2a5.8 5.8 0 0 1 5.8 5.8" class="stroke" />
+    <circle cx="8" cy="8" r="2" class="fill" />`,
+  wrong: () =>
+    html`<path d="M8 1.2l7.2 13H.8z" class="fill" /><path d="M8 5.8v4M8 12v.4" class="stroke-on" />`,
+};
+
+function parkedShape(): VNode {
+  return html`<rect x="1.5" y="1.5" width="13" height="13" rx="3" class="fill" /><path d="M6 5v6M10 5v6" class="stroke-on" />`;
+}
+
+/** `proving.asking` as `proving › asking`, regions beneath each other. */
+export function StateName({ state }: { state: string }): VNode {
+  const regions = state.split(',');
+  return html`<span class="state-name">
+    ${regions.map((region, index) => html`${index > 0 && html`<span class="region-gap"> · </span>`}<span>${region.split('.').join(' › ')}</span>`)}
+  </span>`;
+}
+
+export function ActorLink({
+  id,
+  at = null,
+  short = false,
+}: {
+  id: ActorId;
+  at?: number | null;
+  short?: boolean;
+}): VNode {
+  const [kind, namespace, ...name] = id.split('/');
+  const place = namespace === '_' ? '' : `${namespace}/`;
+  return html`<a class="actor-link" href=${actorHref(id, at)} title=${id}>
+    ${!short && html`<span class="kind">${kind}</span> `}<span class="place">${place}</span>${name.join('/')}
+  </a>`;
+}
+
+/** `12s`, in a form that does not jump about. */
+export function Age({ since, now }: { since: number; now: number }): VNode {
+  return html`<time class="age" title=${since > 0 ? new Date(since).toISOString() : ''}>${since > 0 ? age(now - since) : '–'}</time>`;
+}
+
+export function Until({ at, now }: { at: number; now: number }): VNode {
+  return html`<time class="until" title=${new Date(at).toISOString()}>${countdown(at, now)}</time>`;
+}
+
+/** Tenths of a second while they matter. */
+export function countdown(at: number, now: number): string {
+  const left = at - now;
+  if (left <= 0) return 'due';
+  return left < 9_950 ? `in ${(left / 1000).toFixed(1)}s` : `in ${age(left + 999)}`;
+}
+
+/** Owners have a colour and a letter, in the order of their names. */
+export function ownerIndex(owner: string | null, replicas: readonly string[]): number {
+  return owner === null ? -1 : [...replicas].sort().indexOf(owner);
+}
+
+export function ownerLetter(index: number): string {
+  return index < 0 ? '–' : String.fromCharCode(65 + (index % 26));
+}
+
+export function Owner({ owner, replicas }: { owner: string | null; replicas: readonly string[] }): VNode {
+  const index = ownerIndex(owner, replicas);
+  return html`<span class="owner"><span class="owner-dot owner-${index < 0 ? 'none' : index % 8}" aria-hidden="true">${ownerLetter(index)}</span>${owner ?? 'nobody'}</span>`;
+}
+
+/** Numbers of one row of time as a small area; a word says what it shows. */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }): VNode {
+  const most = Math.max(1, ...values);
+  const [width, height] = [120, 28];
+  const x = (index: number) => ((index / Math.max(1, values.length - 1)) * width).toFixed(1);
+  const y = (value: number) => (height - 2 - (value / most) * (height - 5)).toFixed(1);
+  const line = values.map((value, index) => `${x(index)} ${y(value)}`).join('L');
+  return html`<svg class="sparkline" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label=${label}>
+    <path class="area" d="M0 ${height}L${line}L${width} ${height}z" /><path class="line" d="M${line}" />
+  </svg>`;
+}

@@ -1,0 +1,233 @@
+/**
+ * What the page knows: rows of all actors, the cluster, the actor that is looked at with its history. Fed by the live feed.
+ *
+ * Changes are told at most once a frame, however many messages came; whoever draws reads the whole state then.
+ */
+import type { Clock } from '../../clock.ts';
+import type { ActorId } from '../../ids.ts';
+import type { ActorView, HistoryStep, LiveRow } from '../../views.ts';
+import type { ClusterNow, LiveMessage } from '../live-messages.ts';
+import { type Answer, readHistory, readSession, type Session } from './api.ts';
+import { type ConnectionState, connectLive } from './connection.ts';
+import { createRates, type Rates } from './rates.ts';
+
+export interface Watched {
+  readonly id: ActorId;
+  /** undefined: not known yet; null: there is none. */
+  actor: Omit<ActorView, 'recent'> | null | undefined;
+  /** Oldest first. */
+  steps: readonly HistoryStep[];
+  /** Steps before those. */
+  left: number;
+  isLoading: boolean;
+  /** When the last step came over the live feed, page time, ms; 0: none did. */
+  steppedAt: number;
+}
+
+export interface Move {
+  readonly shard: number;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** Page time, ms. */
+  readonly at: number;
+}
+
+export interface News {
+  readonly row: LiveRow;
+  readonly at: number;
+}
+
+export interface Store {
+  readonly rows: ReadonlyMap<ActorId, LiveRow>;
+  /** Kinds that there are actors of, with their number. */
+  readonly kinds: ReadonlyMap<string, number>;
+  readonly cluster: ClusterNow | null;
+  /** Whether what is not in `rows` is not there, rather than not told yet. */
+  readonly isWhole: boolean;
+  readonly watched: Watched | null;
+  readonly connection: ConnectionState;
+  readonly replica: string;
+  readonly session: Answer<Session> | null;
+  readonly rates: Rates;
+  /** The latest moves of shards, newest first. */
+  readonly moves: readonly Move[];
+  /** The latest steps anywhere, newest first. */
+  readonly news: readonly News[];
+  /** The replica's time, ms since the epoch. */
+  now(): number;
+  look(id: ActorId | null): void;
+  signedIn(): Promise<void>;
+  onChange(listener: () => void): () => void;
+}
+
+const newsMax = 14;
+const movesMax = 8;
+/** A feed that begins sends its rows within this time once it has them all. */
+const stalePatienceMs = 4_000;
+/** The page keeps as many steps as the replica tells at first, and what comes since. */
+const stepsMax = 1_000;
+
+export function createStore(clock: Clock): Store {
+  const listeners = new Set<() => void>();
+  let isDue = false;
+  const changed = () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(() => {
+      isDue = false;
+      for (const listener of listeners) listener();
+    });
+  };
+  const rows = new Map<ActorId, LiveRow>();
+  const kinds = new Map<string, number>();
+  const state = {
+    cluster: null as ClusterNow | null,
+    watched: null as Watched | null,
+    connection: 'connecting' as ConnectionState,
+    replica: '',
+    session: null as Answer<Session> | null,
+    moves: [] as readonly Move[],
+    news: [] as readonly News[],
+    /** The replica's time less the page's. */
+    offset: 0,
+  };
+  const rates = createRates(clock);
+  /** What ended while nobody listened is not told: rows that are not told again after a new beginning are dropped. */
+  let stale = new Set<ActorId>();
+  let staleSince = 0;
+
+  const count = (id: ActorId, more: 1 | -1) => {
+    const kind = id.slice(0, id.indexOf('/'));
+    const now = (kinds.get(kind) ?? 0) + more;
+    if (now > 0) kinds.set(kind, now);
+    else kinds.delete(kind);
+  };
+  const drop = (id: ActorId) => {
+    if (rows.delete(id)) count(id, -1);
+  };
+
+  const takeRows = (message: Extract<LiveMessage, { type: 'rows' }>) => {
+    const steps: News[] = [];
+    for (const row of message.rows) {
+      const known = rows.get(row.id);
+      if (known && row.rev > known.rev) rates.add(row.id.slice(0, row.id.indexOf('/')), row.rev - known.rev);
+      if (row.event !== undefined && row.rev !== known?.rev) steps.push({ row, at: clock.now() });
+      if (!known) count(row.id, 1);
+      rows.set(row.id, row);
+      stale.delete(row.id);
+    }
+    for (const id of message.ended) drop(id);
+    if (steps.length > 0) state.news = [...steps.reverse(), ...state.news].slice(0, newsMax);
+  };
+  const takeCluster = (cluster: ClusterNow) => {
+    const owners = new Map(state.cluster?.shards.map(({ shard, owner }) => [shard, owner]));
+    const moved = cluster.shards.flatMap(({ shard, owner }) => {
+      const from = owners.get(shard);
+      return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at: clock.now() }];
+    });
+    if (moved.length > 0) state.moves = [...moved, ...state.moves].slice(0, movesMax);
+    state.offset = cluster.now - clock.now();
+    state.cluster = cluster;
+    if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
+    for (const id of stale) drop(id);
+    stale.clear();
+  };
+  const takeStep = ({ step, actor }: Extract<LiveMessage, { type: 'step' }>) => {
+    const { watched } = state;
+    if (watched?.id !== step.id) return;
+    const steps = watched.steps.some(({ rev }) => rev === step.rev)
+      ? watched.steps
+      : [...watched.steps, step];
+    state.watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt: clock.monotonic() };
+  };
+  const onMessage = (message: LiveMessage) => {
+    if (message.type === 'hello') {
+      stale = new Set(rows.keys());
+      staleSince = clock.monotonic();
+      state.replica = message.replica;
+      state.offset = message.now - clock.now();
+      if (state.watched) void loadHistory(state.watched.id);
+    } else if (message.type === 'rows') takeRows(message);
+    else if (message.type === 'cluster') takeCluster(message);
+    else if (message.type === 'step') takeStep(message);
+    else if (message.type === 'actor' && state.watched?.id === message.id) {
+      state.watched = { ...state.watched, actor: message.actor };
+    }
+    changed();
+  };
+  const loadHistory = async (id: ActorId) => {
+    const answer = await readHistory(id);
+    const { watched } = state;
+    if (watched?.id !== id || !('ok' in answer)) return;
+    const { steps, left } = answer.ok;
+    const last = steps.at(-1)?.rev ?? 0;
+    // Steps that came meanwhile over the feed follow what was read.
+    const later = watched.steps.filter(({ rev }) => rev > last);
+    state.watched = { ...watched, steps: [...steps, ...later], left, isLoading: false };
+    changed();
+  };
+  const live = connectLive({
+    clock,
+    onMessage,
+    onState(connection) {
+      state.connection = connection;
+      if (connection === 'refused' || connection === 'lost') void readUser();
+      changed();
+    },
+  });
+  const readUser = async () => {
+    const session = await readSession();
+    if ('refused' in session && session.refused.status === 0 && state.session) return;
+    state.session = session;
+    changed();
+  };
+  void readUser();
+
+  return {
+    rows,
+    kinds,
+    rates,
+    get cluster() {
+      return state.cluster;
+    },
+    get isWhole() {
+      const isTold = rows.size > 0 || clock.monotonic() - staleSince > stalePatienceMs;
+      return state.cluster?.isWhole === true && isTold;
+    },
+    get watched() {
+      return state.watched;
+    },
+    get connection() {
+      return state.connection;
+    },
+    get replica() {
+      return state.replica;
+    },
+    get session() {
+      return state.session;
+    },
+    get moves() {
+      return state.moves;
+    },
+    get news() {
+      return state.news;
+    },
+    now: () => clock.now() + state.offset,
+    look(id) {
+      if (state.watched?.id === (id ?? undefined)) return;
+      state.watched =
+        id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
+      live.watch({ rows: true, actor: id });
+      if (id !== null) void loadHistory(id);
+      changed();
+    },
+    async signedIn() {
+      await readUser();
+      live.retry();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

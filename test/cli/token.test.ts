@@ -1,0 +1,63 @@
+/** `orrery token` against the development API: what it prints is a token that Kubernetes accepts, for as long as was asked. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Authorize } from '../../src/access.ts';
+import { systemClock as clock } from '../../src/clock.ts';
+import { type KubeApi, startKubeApi } from '../../src/dev/api/server.ts';
+import { ensureInspectorAccess } from '../../src/dev/manifests.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
+import { createKubeAuthorizer } from '../../src/kube/token-review.ts';
+import { silentLog } from '../../src/log.ts';
+import { systemRandom as random } from '../../src/random.ts';
+import { orrery } from './command.ts';
+
+const { signal } = new AbortController();
+let cwd: string;
+let api: KubeApi;
+let kube: KubeConnection;
+let authorize: Authorize;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'orrery-token-'));
+  api = await startKubeApi({ serviceCidr: '127.96.0.0/16', clock, random, log: silentLog });
+  const kubeconfig = join(cwd, 'kubeconfig');
+  writeFileSync(kubeconfig, api.kubeconfig());
+  kube = connectKube({ kubeconfig, clock, random });
+  authorize = createKubeAuthorizer(kube, clock);
+  env = { KUBECONFIG: kubeconfig };
+});
+
+afterAll(async () => {
+  kube?.close();
+  await api?.stop();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+test('where Orrery is not installed it says what to do', async () => {
+  const { code, out, err } = await orrery(['token'], { cwd, env });
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toMatch(/no service account orrery\/orrery-inspector-view.*kubectl apply -k deploy/);
+});
+
+test('prints a token that may look and may not send, and with --send one that may', async () => {
+  await ensureInspectorAccess(kube, signal);
+  const look = await orrery(['token'], { cwd, env });
+  expect(look).toMatchObject({ code: 0, out: expect.stringMatching(/^\S+\n$/) });
+  expect(look.err).toMatch(/^token of orrery\/orrery-inspector-view, good until \d{4}-/);
+  expect(await authorize(look.out.trim(), 'get', signal)).toMatchObject({ granted: true });
+  expect(await authorize(look.out.trim(), 'update', signal)).toMatchObject({ granted: false, status: 403 });
+  const send = await orrery(['token', '--send', '--duration', '10m'], { cwd, env });
+  expect(await authorize(send.out.trim(), 'update', signal)).toMatchObject({
+    granted: true,
+    user: 'system:serviceaccount:orrery:orrery-inspector-operate',
+  });
+});
+
+test.each(['5m', 'soon', '-1h'])('a duration of %s is refused, with what is allowed', async (duration) => {
+  const { code, err } = await orrery(['token', `--duration=${duration}`], { cwd, env });
+  expect(code).toBe(2);
+  expect(err).toMatch(/--duration: ".*" is not allowed; allowed: .*10m/);
+});

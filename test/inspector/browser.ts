@@ -1,0 +1,82 @@
+/**
+ * Chromium for tests, driven headless, and what is asked of every page in it: no error in its console, no request to another host, no breach
+ * of its content security policy, no serious fault of accessibility.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { findChromium } from '../../scripts/setup/chromium.mjs';
+
+const root = join(import.meta.dirname, '../..');
+const found = findChromium(root, process.env);
+/** Tests that look are left out where there is no browser; `npm test` fetches one where it can. */
+export const hasBrowser = found !== undefined;
+
+const images = join(root, process.env.SCREENSHOTS ?? 'build/screenshots');
+
+export async function launch(): Promise<Browser> {
+  if (!found) throw new Error('there is no Chromium');
+  const libraries = [found.libraries, process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
+  return chromium.launch({
+    executablePath: found.file,
+    // Containers have no user namespaces to sandbox in; the only pages opened are our own.
+    args: ['--no-sandbox', '--disable-gpu', '--force-color-profile=srgb'],
+    env: { ...(process.env as Record<string, string>), LD_LIBRARY_PATH: libraries },
+  });
+}
+
+export interface Tab {
+  readonly page: Page;
+  /** What went wrong in it so far, and takes note of it no longer. */
+  complaints(): string[];
+}
+
+/** @param expected noise of the browser itself that a test brings about, such as a connection that is cut */
+export async function openTab(
+  browser: Browser,
+  base: string,
+  options: BrowserContextOptions = {},
+  expected: RegExp = /(?!)/,
+): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints: string[] = [];
+  const complain = (text: string) => void (expected.test(text) || complaints.push(text));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complain(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complain(`thrown: ${error.message}`));
+  page.on('request', (request) => {
+    if (new URL(request.url()).host !== new URL(base).host) complain(`asks ${request.url()}`);
+  });
+  await page.goto(`${base}/`);
+  return { page, complaints: () => complaints.splice(0) };
+}
+
+/** Into build/screenshots, or where SCREENSHOTS says. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(images, { recursive: true });
+  await page.screenshot({ path: join(images, `${name}.png`) });
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Faults that keep somebody out: rule, element, and why. WCAG 2.2 A and AA and what axe counts as good practice. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  // By the debugger, not by a script element: the page's policy has no room for one.
+  await page.evaluate(axeSource);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: Array<{
+      id: string;
+      impact: string;
+      nodes: Array<{ target: string[]; failureSummary: string }>;
+    }>;
+  };
+  return violations
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+    );
+}

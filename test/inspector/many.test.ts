@@ -1,0 +1,63 @@
+/** Ten thousand actors in the page: all are there, are filtered and sorted, and only what is seen is drawn. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../until.ts';
+import { hasBrowser, launch, openTab, picture } from './browser.ts';
+import { type Crowd, startCrowd } from './crowd.ts';
+
+const count = 10_000;
+
+describe.skipIf(!hasBrowser)('ten thousand actors', { timeout: 60_000 }, () => {
+  let crowd: Crowd;
+  let browser: Browser;
+  let page: Page;
+  let complaints: () => string[];
+  const end = new AbortController();
+
+  beforeAll(async () => {
+    crowd = await startCrowd(count);
+    browser = await launch();
+    ({ page, complaints } = await openTab(browser, crowd.base));
+    await page.goto(`${crowd.base}/#/pod`);
+  }, 180_000);
+
+  afterAll(async () => {
+    end.abort();
+    await browser?.close();
+    await crowd?.stop();
+  });
+
+  const heading = () => page.locator('h1').textContent();
+
+  test('are listed, and few rows are in the document', async () => {
+    await until(async () => (await heading())?.includes('10,000'), { what: 'all actors', timeoutMs: 30_000 });
+    expect(await page.locator('.list-row').count()).toBeLessThan(80);
+    await picture(page, 'list-10000');
+  });
+
+  test('are filtered by what is typed', async () => {
+    await page.getByLabel('Filter').fill('web-77');
+    await until(async () => (await heading())?.includes('111 of 10,000'), { what: 'the filtered ones' });
+    expect(page.url()).toContain('q=web-77');
+    await page.getByLabel('Filter').fill('');
+    await until(async () => (await heading())?.match(/^pod 10,000$/), { what: 'all again' });
+  });
+
+  test('are scrolled through to the last', async () => {
+    await page.getByLabel('Sort').selectOption('name');
+    await page.locator('.virtual').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await page.locator('.list-row').filter({ hasText: 'web-9999' }).waitFor();
+    expect(await page.locator('.list-row').count()).toBeLessThan(80);
+  });
+
+  test('stay live while fifty steps a second happen', async () => {
+    void crowd.keepBusy(50, end.signal);
+    await page.goto(`${crowd.base}/#/`);
+    await until(async () => Number(await page.locator('.rates li b').first().textContent()) > 25, {
+      what: 'the rate to be shown',
+      timeoutMs: 30_000,
+    });
+    end.abort();
+    expect(complaints()).toEqual([]);
+  });
+});

@@ -1,0 +1,182 @@
+/** The page's pure parts: addresses, which arrows a step took, what a step changed in a context, where the camera looks. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ChartLayout } from '../../src/inspector/chart-layout.ts';
+import { followView, wholeView, zoomed } from '../../src/inspector/page/camera.ts';
+import { senderOf } from '../../src/inspector/page/cause.ts';
+import { compare } from '../../src/inspector/page/difference.ts';
+import { actorHref, hrefOf, listHref, noFilter, readRoute } from '../../src/inspector/page/route.ts';
+import { possibleFrom, takenBy } from '../../src/inspector/page/taken.ts';
+
+const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
+const layoutOf = (name: string): ChartLayout =>
+  JSON.parse(readFileSync(join(charts, `${name}.json`), 'utf8'));
+
+describe('addresses', () => {
+  test.each([
+    ['#/', { view: 'overview' }],
+    ['', { view: 'overview' }],
+    ['#/pod/shop/web-0', { view: 'actor', id: 'pod/shop/web-0', at: null }],
+    ['#/pod/shop/web-0?at=12', { view: 'actor', id: 'pod/shop/web-0', at: 12 }],
+    ['#/pod/shop/web-0?at=x', { view: 'actor', id: 'pod/shop/web-0', at: null }],
+    ['#/domain/_/*.example.com', { view: 'actor', id: 'domain/_/*.example.com', at: null }],
+    [
+      '#/pod?state=proving.asking&q=web',
+      { view: 'list', kind: 'pod', filter: { ...noFilter, state: 'proving.asking', q: 'web' } },
+    ],
+    ['#/pod/%', { view: 'list', kind: 'pod', filter: noFilter }],
+  ])('%s', (hash, route) => expect(readRoute(hash)).toEqual(route));
+
+  test('what is written is what is read', () => {
+    for (const href of [
+      actorHref('domain/_/a b%/c' as never, 3),
+      listHref('pod', { ns: 'ö', sort: 'name' }),
+    ]) {
+      expect(hrefOf(readRoute(href))).toBe(href);
+    }
+  });
+});
+
+describe('the arrows that a step took', () => {
+  const pod = layoutOf('pod');
+  const labelled = (keys: Set<string>) =>
+    [...keys].map((key) => {
+      const [path = '', index = ''] = key.split('#');
+      const state = path
+        .split('.')
+        .filter(Boolean)
+        .reduce((at, name) => at.children.find((one) => one.name === name) ?? at, pod.chart);
+      const { trigger, guard, targets } = state.transitions[Number(index)] ?? {
+        trigger: '?',
+        guard: null,
+        targets: null,
+      };
+      return `${path}: ${trigger}${guard ? ` [${guard}]` : ''} → ${targets?.join() ?? 'stay'}`;
+    });
+  const step = (from: string | null, type: string, to: string) => ({ from, to, event: { type } });
+
+  test('an outcome leads to the next state', () => {
+    expect(labelled(takenBy(pod, step('marking.patching', 'condition.patched', 'ready.proven')))).toEqual([
+      'marking.patching: condition.patched → ready',
+    ]);
+  });
+
+  test('an event that only acts, and what follows from it without an event', () => {
+    const taken = labelled(takenBy(pod, step('proving.asking', 'route.proven', 'marking.patching')));
+    expect(taken).toContain('proving:  [isAllProven] → marking');
+    expect(taken.some((one) => one.startsWith(': route.proven'))).toBe(true);
+  });
+
+  test('a beginning goes the way from the first state', () => {
+    expect(labelled(takenBy(pod, step(null, 'pod.observed', 'proving.asking')))).toContain(
+      'deciding:  [isKnown] → proving',
+    );
+  });
+
+  test('a deadline is known by its name', () => {
+    const taken = labelled(
+      takenBy(
+        pod,
+        step('marking.backingOff', 'xstate.after.backOff.pod.marking.backingOff', 'marking.patching'),
+      ),
+    );
+    expect(taken).toEqual(['marking.backingOff: backOff → marking.patching']);
+  });
+
+  test('only the region that moved has arrows', () => {
+    const service = layoutOf('service');
+    const taken = takenBy(
+      service,
+      step('routes.sampling,endpoints.ignored', 'sample.finished', 'routes.pausing,endpoints.ignored'),
+    );
+    expect([...taken].every((key) => key.startsWith('routes.'))).toBe(true);
+    expect(taken.size).toBe(2);
+  });
+
+  test('a step that no chart explains takes none', () => {
+    expect(takenBy(pod, step('gone', 'no.such', 'ready.proven')).size).toBe(0);
+  });
+
+  test('next may come what the active states and those around them say', () => {
+    const possible = possibleFrom(pod, 'marking.backingOff');
+    expect(possible).toContain('marking.backingOff#0');
+    expect(possible).toContain('marking#0');
+    expect(possible).toContain('#0');
+    expect([...possible].some((key) => key.startsWith('ready'))).toBe(false);
+  });
+});
+
+describe('the difference of two contexts', () => {
+  const changes = (before: unknown, after: unknown) =>
+    Object.fromEntries((compare('', after, before).children ?? []).map(({ name, change }) => [name, change]));
+
+  test('what is new, changed, gone, the same, or changed inside', () => {
+    const before = { same: 1, changed: 'a', gone: true, inside: { x: 1, y: [1] }, kept: { z: null } };
+    const after = { same: 1, changed: 'b', inside: { x: 1, y: [1, 2] }, kept: { z: null }, added: [] };
+    expect(changes(before, after)).toEqual({
+      same: 'same',
+      changed: 'changed',
+      gone: 'gone',
+      inside: 'inside',
+      kept: 'same',
+      added: 'new',
+    });
+  });
+
+  test('where nothing is known of before, nothing counts as changed', () => {
+    expect(changes(undefined, { a: 1 })).toEqual({ a: 'same' });
+  });
+});
+
+describe('the camera', () => {
+  const pod = layoutOf('pod');
+  const sees = (
+    view: { x: number; y: number; scale: number },
+    path: string,
+    width: number,
+    height: number,
+  ) => {
+    const box = pod.states.find((state) => state.path === path);
+    if (!box) throw new Error(path);
+    return (
+      box.x >= view.x &&
+      box.y >= view.y &&
+      box.x + box.width <= view.x + width / view.scale &&
+      box.y + box.height <= view.y + height / view.scale
+    );
+  };
+
+  test.each(['proving.asking', 'marking.patching', 'ready.proven', 'deciding', 'gone'])(
+    'follows %s where it can be read',
+    (path) => {
+      for (const [width, height] of [
+        [1_000, 480],
+        [330, 400],
+        [1_900, 900],
+      ] as const) {
+        const view = followView(pod, path, new Set(), width, height);
+        expect(view.scale).toBeGreaterThanOrEqual(0.75);
+        expect(sees(view, path, width, height)).toBe(true);
+      }
+    },
+  );
+
+  test('sees the whole', () => {
+    const view = wholeView(pod, 900, 500);
+    expect(sees(view, '', 900, 500)).toBe(true);
+  });
+
+  test('zooms about the pointer', () => {
+    const view = { x: 100, y: 50, scale: 1 };
+    const near = zoomed(view, 2, 300, 200);
+    expect([near.x + 300 / near.scale, near.y + 200 / near.scale]).toEqual([400, 250]);
+  });
+});
+
+test.each([
+  ['pod/shop/web-0/12/0', { id: 'pod/shop/web-0', rev: 12 }],
+  ['rpc.send', null],
+  [null, null],
+  ['01J8XYZ', null],
+])('the sender in the cause %s', (cause, sender) => expect(senderOf(cause)).toEqual(sender));

@@ -1,0 +1,156 @@
+/** The WebSocket: who may open it, and when it is closed, with real sockets. */
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Access } from '../../src/access.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
+import { limits } from '../../src/limits.ts';
+import { until } from '../until.ts';
+import { VirtualClock } from '../virtual-clock.ts';
+import { byToken, httpOptions } from './http-parts.ts';
+
+const undos: Array<() => unknown> = [];
+afterEach(async () => {
+  for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
+});
+
+async function serve(overrides: Partial<HttpOptions> = {}): Promise<HttpServer> {
+  const server = await startHttp(
+    httpOptions({
+      live: (query, line) => {
+        line.send(`hello ${query.get('protocol') ?? ''}`);
+        return { take: (text) => line.send(`heard ${text}`), end() {} };
+      },
+      ...overrides,
+    }),
+  );
+  undos.push(() => server.close());
+  return server;
+}
+
+interface Opened {
+  readonly socket: WebSocket;
+  /** Status of the refusal, or null when it opened. */
+  readonly refused: number | null;
+  readonly heard: string[];
+  code(): number | null;
+}
+
+function open(
+  server: HttpServer,
+  options: { headers?: Record<string, string>; protocols?: string[]; query?: string } = {},
+): Promise<Opened> {
+  const { headers = {}, protocols = [], query = '' } = options;
+  const socket = new WebSocket(`ws://127.0.0.1:${server.address.port}/api/v1/inspect${query}`, protocols, {
+    headers,
+  });
+  undos.push(() => socket.terminate());
+  const heard: string[] = [];
+  let code: number | null = null;
+  socket.on('message', (data) => heard.push(String(data)));
+  socket.on('close', (closed) => {
+    code = closed;
+  });
+  return new Promise((resolve) => {
+    const done = (refused: number | null) => resolve({ socket, refused, heard, code: () => code });
+    socket.on('open', () => done(null));
+    socket.on('unexpected-response', (_, answer) => done(answer.statusCode ?? 0));
+    socket.on('error', () => {});
+  });
+}
+
+const bearer = (token: string) =>
+  `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+
+test.each<[string, Parameters<typeof open>[1], number | null]>([
+  ['nobody', {}, 401],
+  ['a token that nobody knows', { headers: { authorization: 'Bearer wrong' } }, 401],
+  ['somebody who may not', { headers: { authorization: 'Bearer known' } }, 403],
+  ['a token in the header', { headers: { authorization: 'Bearer good' } }, null],
+  ['a token in a subprotocol', { protocols: ['orrery.inspect.v1', bearer('good')] }, null],
+  ['a token in the cookie', { headers: { cookie: 'orrery_token=good' } }, null],
+  ['a token in the address', { query: '?token=good' }, 401],
+  [
+    'the cookie, by a page of another site',
+    { headers: { cookie: 'orrery_token=good', origin: 'https://evil.example' } },
+    403,
+  ],
+  [
+    'only protocols that are not spoken here',
+    { headers: { authorization: 'Bearer good' }, protocols: ['mqtt'] },
+    400,
+  ],
+])('%s', async (_, options, refused) => {
+  const opened = await open(await serve({ authorize: byToken }), options);
+  expect(opened.refused).toBe(refused);
+  if (refused !== null) return;
+  // The token is not said again in the answer.
+  expect(['', 'orrery.inspect.v1']).toContain(opened.socket.protocol);
+  await until(() => opened.heard.length > 0, { what: 'the first message' });
+});
+
+test('what the client says is heard, and the address says which language is spoken', async () => {
+  const { socket, heard } = await open(await serve(), { query: '?protocol=stately' });
+  socket.send('x');
+  await until(() => heard.length === 2, { what: 'both messages' });
+  expect(heard).toEqual(['hello stately', 'heard x']);
+});
+
+test('another path is not upgraded', async () => {
+  const server = await serve();
+  const socket = connect(server.address.port, '127.0.0.1');
+  undos.push(() => socket.destroy());
+  let answer = '';
+  socket.on('data', (data) => {
+    answer += data;
+  });
+  socket.write(
+    'GET /livez HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+  );
+  await until(() => answer.includes('\r\n\r\n'), { what: 'an answer' });
+  expect(answer).toContain('404');
+});
+
+test('a right that is taken back closes the socket, also one that was open already', async () => {
+  const clock = new VirtualClock();
+  let access: Access = { granted: true, user: 'ann' };
+  const { code, refused } = await open(await serve({ clock, authorize: async () => access }));
+  expect(refused).toBeNull();
+  access = { granted: false, status: 401, reason: 'the token is over' };
+  await clock.advance(limits.inspectCheckMs + 1);
+  await until(() => code() !== null, { what: 'the socket to be closed' });
+  expect(code()).toBe(4401);
+});
+
+test('while Kubernetes cannot be asked, who was let in stays and nobody else comes in', async () => {
+  const clock = new VirtualClock();
+  let answer: () => Promise<Access> = async () => ({ granted: true, user: 'ann' });
+  const server = await serve({ clock, authorize: () => answer() });
+  const inside = await open(server);
+  answer = () => Promise.reject(new Error('no answer'));
+  await clock.advance(limits.inspectCheckMs + 1);
+  expect((await open(server)).refused).toBe(503);
+  expect(inside.code()).toBeNull();
+});
+
+test('more than the allowed number are refused', async () => {
+  const server = await serve();
+  const all = await Promise.all(Array.from({ length: limits.inspectSessions }, () => open(server)));
+  expect(all.every(({ refused }) => refused === null)).toBe(true);
+  expect((await open(server)).refused).toBe(503);
+});
+
+test('a message over the limit closes the socket of the one who sent it', async () => {
+  const { socket, code } = await open(await serve());
+  socket.send('x'.repeat(limits.inspectMessageBytes + 1));
+  await until(() => code() !== null, { what: 'the socket to be closed' });
+  expect(code()).toBe(1009);
+});
+
+test('a replica that ends says goodbye', async () => {
+  const server = await serve();
+  const { code } = await open(server);
+  await server.close();
+  await until(() => code() !== null, { what: 'the socket to be closed' });
+  expect(code()).toBe(1001);
+});

@@ -1,4 +1,5 @@
 /** What only a real server shows: how it deals actors to shards, what it does when it dies, and what its tools see. */
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Bus, StoredMessage } from '../../src/bus/bus.ts';
@@ -214,12 +215,22 @@ describe('a server that dies', () => {
   });
 });
 
+/** A signal reaches the threads of a process one by one: until the last has stopped, the server may still answer. */
+async function pause(server: NatsServer): Promise<void> {
+  server.pause();
+  const isStopped = () =>
+    readdirSync(`/proc/${server.pid}/task`).every((task) =>
+      /^State:\s+T/m.test(readFileSync(`/proc/${server.pid}/task/${task}/status`, 'utf8')),
+    );
+  await until(isStopped, { what: 'the server to stand still' });
+}
+
 describe('a server that hangs', () => {
   test('leaves a write of unknown outcome after its timeout, and it is seen once the server goes on', async () => {
     const server = await newServer();
     const bus = await newBus(server);
     const subject = s.event('pod/hang/a');
-    server.pause();
+    await pause(server);
     const hanging = bus.append(subject, bytes('x'), { timeoutMs: 100 });
     expect(await codeOf(hanging)).toBe('BUS_UNKNOWN_OUTCOME');
     expect(await codeOf(bus.last('event', subject))).toBe('BUS_UNREACHABLE');
@@ -234,7 +245,7 @@ describe('a connection that breaks', () => {
   test('leaves the writes in flight of unknown outcome at once, not after their timeouts', async () => {
     const server = await newServer();
     const bus = await newBus(server);
-    server.pause();
+    await pause(server);
     const writes = ['a', 'b'].map((name) =>
       codeOf(bus.append(s.event(`pod/cut/${name}`), bytes('x'), { timeoutMs: 3_600_000 })),
     );

@@ -29,7 +29,7 @@ import { electionEndpoint } from './election-requests.ts';
 import type { Engine } from './engine.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { releaseHolding } from './shard-run.ts';
-import { shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
+import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
   readonly shards: readonly number[];
@@ -204,9 +204,9 @@ class Control {
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
       shards.push(run.shard);
-      const actors = [...run.cells.values()].filter((cell) => cell.state !== '').length;
       if (run.shard === releaseShard) continue;
-      views.push({ shard: run.shard, owner: this.#replica, fence: run.fence, state: run.phase, actors });
+      const { shard, fence, phase: state } = run;
+      views.push({ shard, owner: this.#replica, fence, state, actors: livingIn(run) });
     }
     return encodeJson({ shards, views });
   }

@@ -29,6 +29,7 @@ import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
 import { createShards, type Shards } from './shard-work.ts';
 import { createStepper } from './step.ts';
 import { createTraceNotes } from './trace-notes.ts';
+import { livingIn } from './views.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface EngineOptions {
@@ -226,7 +227,7 @@ export class Engine {
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
       if (run.shard !== releaseShard) shards.push(run.shard);
-      for (const { state } of run.cells.values()) if (state !== '') actors++;
+      actors += livingIn(run);
     }
     const { release } = this.#options;
     return {

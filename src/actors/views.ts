@@ -7,10 +7,18 @@ import type { ActorSummary, ActorView, Transition } from '../views.ts';
 import { admittedEvents } from './admission.ts';
 import { type Cell, livingRecordOf } from './cell.ts';
 import type { ActorRecord } from './records.ts';
+import type { ShardRun } from './shard-run.ts';
 import type { Stepper } from './step.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
+
+/** Actors of a shard: a cell without a state remembers one that has ended, or that is about to take its first event. */
+export function livingIn(run: ShardRun): number {
+  let living = 0;
+  for (const cell of run.cells.values()) if (stateOf(cell) !== '') living++;
+  return living;
+}
 
 /** The record as far as there is one to show: a parked actor's may be no record at all. */
 export function shownRecordOf(cell: Cell): ActorRecord | null {

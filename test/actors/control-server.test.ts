@@ -6,7 +6,7 @@ import { shardOf } from '../../src/bus/shard.ts';
 import { createControl } from '../../src/control.ts';
 import type { ActorId } from '../../src/ids.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../src/views.ts';
-import { TestCluster } from './harness.ts';
+import { pod, TestCluster } from './harness.ts';
 
 let cluster: TestCluster;
 
@@ -83,6 +83,24 @@ describe('rpc.list', () => {
     const { id, state, since, owner, shard, rev, nextTimer, lastError, parked } = view ?? {};
     expect(actors).toEqual([{ id, state, since, owner, shard, rev, nextTimer, lastError, parked }]);
     expect(state).toBe('ready.proven');
+  });
+});
+
+describe('rpc.shards', () => {
+  test('a replica has as many actors as it lists, whatever went and came back under its name', async () => {
+    const control = await shop(3, 2);
+    for (let round = 0; round < 3; round++) {
+      await cluster.put('pods', 'shop', 'web-0', null);
+      await cluster.clock.advance(2_000);
+      await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: `again-${round}` }));
+      await cluster.clock.advance(2_000);
+    }
+    await cluster.put('pods', 'shop', 'web-1', null);
+    await cluster.clock.advance(5_000);
+    const { replicas, shards } = await answerOf(control.shards());
+    expect(await idsOf(control, {})).toHaveLength(4);
+    expect(replicas.map(({ actors }) => actors)).toEqual([4]);
+    expect(shards.reduce((sum, { actors }) => sum + actors, 0)).toBe(4);
   });
 });
 

@@ -125,10 +125,14 @@ function connectionOptions(options: NatsOptions): ConnectionOptions {
 }
 
 function tlsOptions(tls: NonNullable<NatsOptions['tls']>): Record<string, string> {
-  const files = Object.entries(tls).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  for (const [, file] of files) readOrUsage(file);
+  const files = Object.entries(tls).filter(
+    (entry): entry is [keyof typeof tls, string] => entry[1] !== undefined,
+  );
+  for (const [name, file] of files) readOrUsage(tlsFlags[name], file);
   return Object.fromEntries(files);
 }
+
+const tlsFlags = { caFile: 'nats-ca', certFile: 'nats-cert', keyFile: 'nats-key' } as const;
 
 function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
   return pass === undefined ? { token: user } : { user, pass };
@@ -136,7 +140,7 @@ function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions
 
 /** Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it cannot be read. */
 function credentials(file: string): Authenticator {
-  let latest = credsAuthenticator(readOrUsage(file));
+  let latest = credsAuthenticator(readOrUsage('nats-creds', file));
   return (nonce) => {
     try {
       latest = credsAuthenticator(readFileSync(file));
@@ -147,11 +151,14 @@ function credentials(file: string): Authenticator {
   };
 }
 
-function readOrUsage(file: string): Uint8Array {
+/** @param flag the one that named the file, for people */
+function readOrUsage(flag: string, file: string): Uint8Array {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new OrreryError('USAGE', `"${file}" cannot be read: ${asError(error).message}`, { cause: error });
+    const allowed = `a file that can be read (${asError(error).message})`;
+    const text = `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`;
+    throw new OrreryError('USAGE', text, { cause: error });
   }
 }
 

@@ -69,7 +69,7 @@ async function elect(
   const named = readPlace(election);
   const given = readTiming(flags);
   if (flags.id === '')
-    throw new OrreryError('USAGE', '--id: "" is not allowed: the identity must not be empty');
+    throw new OrreryError('USAGE', '--id: "" is not allowed; allowed: a text that is not empty');
   const signals = listen();
   const say = (line: string) => terminal.err(`orrery elect: ${line}\n`);
   const { startElect } = await import('./elect-run.ts');
@@ -155,7 +155,10 @@ function readPlace(text: string): LeasePlace {
   const match = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)\/([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)$/.exec(text);
   const [, namespace, , name] = match ?? [];
   if (namespace === undefined || name === undefined) {
-    throw new OrreryError('USAGE', `election: "${text}" is not allowed: NAMESPACE/NAME is`);
+    throw new OrreryError(
+      'USAGE',
+      `ELECTION: ${JSON.stringify(text)} is not allowed; allowed: NAMESPACE/NAME of an Election`,
+    );
   }
   return { namespace, name };
 }

@@ -48,6 +48,15 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['events', '--since', 'noon'], '--since: "noon" is not allowed; allowed: a time such as 90s'],
     [['chart', 'planet'], 'MACHINE: "planet" is not allowed; allowed: pod, service'],
     [['get', '--nats', 'http://a'], '--nats: "http://a" is not allowed'],
+    ...['--nats-creds', '--nats-ca'].map((flag): [string[], string] => [
+      ['get', flag, '/nowhere/file'],
+      `${flag}: "/nowhere/file" is not allowed; allowed: a file that can be read (ENOENT`,
+    ]),
+    [
+      ['elect', 'till', '--id', 'a', '--', 'true'],
+      'ELECTION: "till" is not allowed; allowed: NAMESPACE/NAME',
+    ],
+    [['elect', 'shop/till', '--id', '', '--', 'true'], '--id: "" is not allowed; allowed: a text'],
   ])('orrery %j', async (args, complaint) => {
     const { code, out, err } = await orrery(args);
     expect([code, out]).toEqual([2, '']);

@@ -107,7 +107,8 @@ export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;
 export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot {
   if (cell.hot) return cell.hot;
   const record = cell.packed === null ? null : unpackRecord(cell.packed, cell.id);
-  const snapshot = record === null || record.gone ? null : (stepper?.restore(record.snapshot) ?? null);
+  const isOver = record === null || record.gone;
+  const snapshot = isOver ? null : (stepper?.restore(record.snapshot, record.version) ?? null);
   cell.hot = {
     record,
     snapshot,

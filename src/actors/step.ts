@@ -5,11 +5,12 @@
  * and effects. Pure: nothing is executed, no clock is read (I7).
  * It calls `machine.transition` with one reused scope that only collects (the public `transition()` builds an actor for each
  * call, three times as slow); an event that the chart ignores gives back the same snapshot object.
- * Absent: spawned and invoked children, history across versions (migrations.ts), saving.
+ * Absent: spawned and invoked children, what a new version does to old records (migrations.ts), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../errors.ts';
 import type { Chart } from '../machines/index.ts';
+import { migrate } from '../machines/migrations.ts';
 
 /** An event as the machine sees it: the fact and the host's stamp. */
 export interface StampedEvent {
@@ -67,8 +68,11 @@ export interface Stepper {
   /** @throws OrreryError INVARIANT if the chart fails; the snapshot stays as it was */
   step(snapshot: Snapshot, event: StampedEvent): StepResult;
   persist(snapshot: Snapshot): PersistedSnapshot;
-  /** @throws OrreryError ACTOR_PARKED if the chart does not have the state */
-  restore(persisted: PersistedSnapshot): Snapshot;
+  /**
+   * @param version of the chart that persisted it, not later than the present one
+   * @throws OrreryError ACTOR_PARKED if the chart does not have the state
+   */
+  restore(persisted: PersistedSnapshot, version: number): Snapshot;
 }
 
 /**
@@ -103,17 +107,13 @@ export function createStepper(chart: Chart, effectTypes: ReadonlySet<string>): S
       const persisted = machine.getPersistedSnapshot(snapshot) as unknown as PersistedSnapshot;
       return { value, context, historyValue: persisted.historyValue };
     },
-    restore({ value, context, historyValue = {} }) {
-      const persisted = {
-        status: 'active',
-        output: undefined,
-        error: undefined,
-        children: {},
-        value,
-        context,
-        historyValue,
-      };
-      return guardRestore(chart, () => machine.restoreSnapshot(persisted as never, scope) as Snapshot);
+    restore(persisted, version) {
+      return guardRestore(chart, () => {
+        const { value, context, historyValue = {} } = migrate(chart.name, persisted, version, chart.version);
+        const state = { value, context, historyValue, children: {} };
+        const whole = { ...state, status: 'active', output: undefined, error: undefined };
+        return machine.restoreSnapshot(whole as never, scope) as Snapshot;
+      });
     },
   };
 }

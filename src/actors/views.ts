@@ -95,14 +95,16 @@ function timerName(eventType: string): string {
 /** Events from outside for which one of the active states, or one around it, has a transition. */
 function acceptedEvents(stepper: Stepper, record: ActorRecord): string[] {
   if (record.version > stepper.chart.version || record.gone) return [];
-  const nodes = stepper.restore(record.snapshot)._nodes;
+  const nodes = stepper.restore(record.snapshot, record.version)._nodes;
   const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
   return admittedEvents(stepper.chart.name).filter((type) => handled.has(type));
 }
 
 function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {
   if (record.version > stepper.chart.version) return [];
-  const nodes = [...stepper.restore(record.snapshot)._nodes].sort((a, b) => a.path.length - b.path.length);
+  const nodes = [...stepper.restore(record.snapshot, record.version)._nodes].sort(
+    (a, b) => a.path.length - b.path.length,
+  );
   return nodes.flatMap(({ path, config }) =>
     path.length > 0 && config.description !== undefined
       ? [{ state: path.join('.'), description: config.description }]

@@ -44,8 +44,7 @@ export interface ServiceContext {
   readonly inquired: boolean;
   readonly lastRound: SampleSummary | null;
   readonly lastError: string | null;
-  /** Absent in records of version 1. */
-  readonly slices?: SlicesContext;
+  readonly slices: SlicesContext;
 }
 
 export type ServiceInput = ServiceEvent & Stamp;

@@ -46,8 +46,7 @@ export const noSlices: SlicesContext = {
 interface Holder {
   readonly namespace: string;
   readonly name: string;
-  /** Absent in records of an earlier version. */
-  readonly slices?: SlicesContext;
+  readonly slices: SlicesContext;
   readonly lastError: string | null;
 }
 type Input = ServiceEvent & Stamp;
@@ -55,8 +54,6 @@ interface Args {
   readonly context: Holder;
   readonly event: Input;
 }
-
-export const slicesOf = ({ slices }: Pick<Holder, 'slices'>): SlicesContext => slices ?? noSlices;
 
 /** 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck: the endpoints specification. */
 const retryMs = 5;
@@ -87,26 +84,26 @@ const isIgnorable = ({ selects, empty }: EndpointsFacts) => !selects && empty;
 
 export const slicesGuards = {
   isSlicesGone: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' && event.facts === null && slicesOf(context).facts !== null,
+    event.type === 'service.endpoints.observed' && event.facts === null && context.slices.facts !== null,
   isWithoutSlices: ({ context, event }: Args) =>
-    event.type === 'service.observed' && event.facts === null && slicesOf(context).facts === null,
+    event.type === 'service.observed' && event.facts === null && context.slices.facts === null,
   /** The first facts, or the first after there were none. */
   isSlicesReturning: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' && event.facts !== null && slicesOf(context).facts === null,
+    event.type === 'service.endpoints.observed' && event.facts !== null && context.slices.facts === null,
   isSlicesNews: ({ context, event }: Args) =>
     event.type === 'service.endpoints.observed' &&
     event.facts !== null &&
-    !equal(event.facts, slicesOf(context).facts),
-  isPassDue: ({ context }: { context: Holder }) => isDue(slicesOf(context)),
+    !equal(event.facts, context.slices.facts),
+  isPassDue: ({ context }: { context: Holder }) => isDue(context.slices),
   isSliceless: ({ context }: { context: Holder }) => {
-    const { facts } = slicesOf(context);
+    const { facts } = context.slices;
     return facts === null || isIgnorable(facts);
   },
-  hasSlices: ({ context }: { context: Holder }) => slicesOf(context).facts !== null,
-  isCompactable: ({ context }: { context: Holder }) => slicesOf(context).compactable,
-  isThisPass: ({ context, event }: Args) => 'pass' in event && event.pass === slicesOf(context).pass,
+  hasSlices: ({ context }: { context: Holder }) => context.slices.facts !== null,
+  isCompactable: ({ context }: { context: Holder }) => context.slices.compactable,
+  isThisPass: ({ context, event }: Args) => 'pass' in event && event.pass === context.slices.pass,
   isLastRetry: ({ context, event }: Args) =>
-    (!('pass' in event) || event.pass === slicesOf(context).pass) && slicesOf(context).failures >= retriesMax,
+    (!('pass' in event) || event.pass === context.slices.pass) && context.slices.failures >= retriesMax,
 };
 
 /** What each step of the region changes in the chart's context. */
@@ -117,7 +114,7 @@ export const slicesChanges = {
   forgetSlices: ({ context }: Args) =>
     changed(context, { facts: null, done: null, failures: 0, compactable: false, compacting: false }),
   startPass: ({ context, event }: Args) => {
-    const { pass, burst, endedAt } = slicesOf(context);
+    const { pass, burst, endedAt } = context.slices;
     const isBurst = endedAt > 0 && event.at - endedAt < burstMs;
     return changed(context, { pass: pass + 1, burst: isBurst ? Math.min(burst + 1, 2) : 0 });
   },
@@ -125,7 +122,7 @@ export const slicesChanges = {
   noteReconciled: ({ context, event }: Args) => {
     if (event.type !== 'slices.reconciled') return {};
     const { made, standing, compactable } = event;
-    const { failures } = slicesOf(context);
+    const { failures } = context.slices;
     const ended = {
       done: { wanted: made, standing },
       failures: 0,
@@ -138,7 +135,7 @@ export const slicesChanges = {
   },
   noteSlicesFailure: ({ context, event }: Args) => {
     const isTold = event.type === 'slices.failed';
-    const before = slicesOf(context);
+    const before = context.slices;
     const { slices } = changed(context, {
       failures: before.failures + 1,
       retryAfterMs: isTold ? event.retryAfterMs : 0,
@@ -151,12 +148,12 @@ export const slicesChanges = {
 };
 
 function changed(context: Holder, change: Partial<SlicesContext>): { slices: SlicesContext } {
-  return { slices: { ...slicesOf(context), ...change } };
+  return { slices: { ...context.slices, ...change } };
 }
 
 /** The pass saw the world at least as new as the last observation; its own writes are no news. */
 function ending(context: Holder, end: PassEnd | null, at: number): Partial<SlicesContext> {
-  const { facts } = slicesOf(context);
+  const { facts } = context.slices;
   if (end === null) return { endedAt: at };
   const { wanted, standing, empty, version } = end;
   return { facts: facts && { ...facts, wanted, standing, empty }, version, endedAt: at };
@@ -166,7 +163,7 @@ export const slicesDelays = {
   /** The effect has a deadline of its own (30 s); past this its outcome is lost (I4). */
   passPatience: 45_000,
   retryPause: ({ context }: { context: Holder }) => {
-    const { failures, retryAfterMs } = slicesOf(context);
+    const { failures, retryAfterMs } = context.slices;
     return Math.max(retryAfterMs, Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMaxMs));
   },
   /** No news for so long is a quiet moment: the endpoints specification. */
@@ -174,7 +171,7 @@ export const slicesDelays = {
 };
 
 export function reconcile({ context }: { context: Holder }): Omit<SlicesReconcile, 'type'> {
-  const { pass, version, endedAt, burst, compacting, failures } = slicesOf(context);
+  const { pass, version, endedAt, burst, compacting, failures } = context.slices;
   const isAlone = compacting || failures > 0;
   const gather = endedAt === 0 ? gathering.first : (gathering.burst[burst] ?? gathering.burst[0]);
   return {
@@ -197,7 +194,7 @@ export function stuckWarning({ context, event }: Args): Omit<KubeEventWrite, 'ty
       kind: 'Service',
       namespace,
       name,
-      uid: slicesOf(context).facts?.uid ?? '',
+      uid: context.slices.facts?.uid ?? '',
     },
     eventType: 'Warning',
     reason: 'EndpointSlicesStuck',

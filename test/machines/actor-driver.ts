@@ -104,7 +104,10 @@ export class ActorDriver<Event extends { readonly type: string }, Context> {
     const result =
       this.#record === null
         ? this.#stepper.begin(this.#input, stamped)
-        : this.#stepper.step(this.#stepper.restore(JSON.parse(this.#record)), stamped);
+        : this.#stepper.step(
+            this.#stepper.restore(JSON.parse(this.#record), this.#stepper.chart.version),
+            stamped,
+          );
     this.#record = JSON.stringify(this.#stepper.persist(result.snapshot));
     this.#keepDeadlines(result);
     this.#asked.push(...result.effects);

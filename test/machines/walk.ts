@@ -89,6 +89,6 @@ export function declaredStates(chart: Chart): string[] {
 
 /** Steps a plain copy of the snapshot: what a replica does that took the actor over. */
 export function stepCopy(stepper: Stepper, snapshot: Snapshot, event: SampleEvent): PersistedSnapshot {
-  const copy = stepper.restore(JSON.parse(JSON.stringify(stepper.persist(snapshot))));
+  const copy = stepper.restore(JSON.parse(JSON.stringify(stepper.persist(snapshot))), stepper.chart.version);
   return stepper.persist(stepper.step(copy, stamped(event)).snapshot);
 }

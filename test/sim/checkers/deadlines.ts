@@ -70,7 +70,9 @@ function stepperOf(steppers: Map<string, Stepper>, name: string): Stepper {
 function lackingDeadlines(stepper: Stepper, record: ActorRecord): string[] {
   const { machine } = stepper.chart;
   const armed = new Set(record.timers.map(({ id }) => id));
-  return activeDelays(machine, stepper.restore(record.snapshot)).filter((id) => !armed.has(id));
+  return activeDelays(machine, stepper.restore(record.snapshot, record.version)).filter(
+    (id) => !armed.has(id),
+  );
 }
 
 function activeDelays(_machine: AnyStateMachine, snapshot: ReturnType<Stepper['restore']>): string[] {

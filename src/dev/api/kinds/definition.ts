@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions: names, versions, and that the schemas are structural. */
+/** CustomResourceDefinitions: names, versions, that the schemas are structural, and that their rules and defaults hold. */
 import {
   type Cause,
   duplicate,
@@ -11,6 +11,7 @@ import {
 import { equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
 import type { StoredObject } from '../objects.ts';
 import { definitionRuleCauses } from '../schema/cel/definition-rules.ts';
+import { defaultCauses } from '../schema/default-check.ts';
 import { compiledPattern } from '../schema/formats.ts';
 import type { Schema } from '../schema/schema.ts';
 import { problems } from '../validation/metadata.ts';
@@ -163,7 +164,9 @@ function schemaCauses(version: JsonObject, path: string, isOnly: boolean): Cause
   if (schema.type !== 'object')
     return [invalidValue(`${root}.type`, schema.type, 'must be object at the root')];
   const structure = structureCauses(schema, root, 'must not be empty for specified object fields');
-  return structure.length > 0 ? structure : definitionRuleCauses(schema as Schema, root);
+  if (structure.length > 0) return structure;
+  const rules = definitionRuleCauses(schema as Schema, root);
+  return rules.length > 0 ? rules : defaultCauses(schema as Schema, root);
 }
 
 function structureCauses(schema: JsonObject, path: string, emptyType: string): Cause[] {

@@ -14,6 +14,13 @@ export function prune(schema: Schema, root: JsonObject, unknown: string[]): Json
   return pruneValue({ ...schema, 'x-kubernetes-embedded-resource': true }, root, '', unknown) as JsonObject;
 }
 
+/** The paths of the fields of a value that its schema does not know. */
+export function unknownFields(schema: Schema, value: Json): string[] {
+  const unknown: string[] = [];
+  pruneValue(schema, value, '', unknown);
+  return unknown;
+}
+
 /** Fills in defaults; of nulls only those stay that their field allows. */
 export function fillDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) return defaultItems(schema, value);

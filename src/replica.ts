@@ -19,6 +19,7 @@ import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
 import { asError } from './errors.ts';
 import type { Pipelines } from './health/pipelines.ts';
+import { answerWhileWaiting } from './health/waiting.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/client.ts';
@@ -58,7 +59,7 @@ const handOverMs = 4_000;
 
 /**
  * @param stop ends the replica in good order when it is aborted
- * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED
+ * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop` was aborted)
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const bundle = readBundle(config.bundle);
@@ -71,7 +72,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     log,
     ...(config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig }),
   });
-  const bus = await connectNats({ ...natsOptions(config), log, signal: stop });
+  const bus = await meetNats(config, log, stop);
   const subjects = subjectsOf(config.cluster);
   const mirrors: Mirror[] = [];
   const health: Pipelines = startOwnHealth({
@@ -182,6 +183,16 @@ async function startTracing({ replica, cluster, release }: RunConfig): Promise<T
   const { startOtlp } = await import('./tracing-otlp.ts');
   const resource = { 'service.version': release, 'service.instance.id': replica, 'orrery.cluster': cluster };
   return startOtlp({ env: process.env, resource });
+}
+
+/** NATS may let itself be waited for; whoever watches the start can read it in /readyz. */
+async function meetNats(config: RunConfig, log: Log, stop: AbortSignal): Promise<Bus> {
+  const waiting = await answerWhileWaiting(config.http, systemClock);
+  try {
+    return await connectNats({ ...natsOptions(config), log, signal: stop });
+  } finally {
+    await waiting.close();
+  }
 }
 
 function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {

@@ -1,5 +1,6 @@
 /** `orrery run`: one replica, until it is asked to end. */
 import { readRunConfig } from '../config.ts';
+import { hasCode } from '../errors.ts';
 import { addRunFlags, flagTexts, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -19,7 +20,12 @@ export function runCommand(program: Program, terminal: Terminal): void {
   command.action(async (options: Record<string, unknown>) => {
     const config = readRunConfig(flagTexts(options), terminal.env);
     const { startReplica } = await import('../replica.ts');
-    const replica = await startReplica(config, terminal.interrupted);
-    await replica.ended;
+    try {
+      const replica = await startReplica(config, terminal.interrupted);
+      await replica.ended;
+    } catch (error) {
+      // Asked to end before NATS was ever reached: there is nothing to hand over.
+      if (!(terminal.interrupted.aborted && hasCode(error, 'BUS_UNREACHABLE'))) throw error;
+    }
   });
 }

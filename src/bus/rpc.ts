@@ -30,7 +30,7 @@ export interface Endpoint {
   readonly subject: string;
   /** Shares the requests among the replicas; absent: each replica gets every request. */
   readonly queue?: string;
-  /** undefined: not for me, another replica answers. What it throws becomes an error answer. */
+  /** Bytes alone are JSON. undefined: not for me, another replica answers. What it throws becomes an error answer. */
   readonly handler: (message: BusMessage) => Promise<Answer | Uint8Array | undefined>;
 }
 
@@ -134,7 +134,7 @@ function runEndpoint(
     const from = clock.monotonic();
     try {
       const answer = await endpoint.handler(message);
-      if (answer) respond(message, answer instanceof Uint8Array ? { data: answer } : answer);
+      if (answer) respond(message, answer instanceof Uint8Array ? jsonBytes(answer) : answer);
     } catch (error) {
       fail(message, error);
     } finally {
@@ -168,6 +168,11 @@ function runEndpoint(
     },
   };
 }
+
+const jsonBytes = (data: Uint8Array): Answer => ({
+  data,
+  headers: { [contentType.header]: contentType.json },
+});
 
 /** As in HTTP, for those who know only the numbers. */
 const statusOfKind = { transient: 503, terminal: 400, fenced: 409, invariant: 500 } as const;

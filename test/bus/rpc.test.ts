@@ -51,6 +51,13 @@ describe('an endpoint', () => {
     expect(errorInAnswer(answer)).toBeUndefined();
   });
 
+  test('says that bytes without headers of their own are JSON', async () => {
+    const handler = async () => bytes('{"a":1}');
+    const { ask } = await served([{ name: 'get', subject: s.rpcGetAll, handler }]);
+    const answer = await ask(s.rpcGet('pod/shop/web-0'));
+    expect([text(answer.data), answer.headers]).toEqual(['{"a":1}', { 'Content-Type': 'application/json' }]);
+  });
+
   test('tells the one who asked what went wrong, with the code, and is counted', async () => {
     const { ask, client, log } = await served([
       {

@@ -68,8 +68,7 @@ export function pathTable(): string {
     about,
     open === true ? 'no' : 'yes',
   ]);
-  const live = [code('/api/v1/inspect'), 'WebSocket: the live feed ([inspector.md](inspector.md))', 'yes'];
-  return markdownTable(['path', 'answer', 'token needed'], [...rows, live]);
+  return markdownTable(['path', 'answer', 'token needed'], rows);
 }
 
 export function metricRows(): string {

@@ -118,6 +118,10 @@ function apiRoutes({ control, machines }: HttpParts): Route[] {
       },
     ),
     api('shards', 'replicas, and who owns which shard', async () => jsonAnswer(200, await control.shards())),
+    api('inspect', 'WebSocket: the live feed ([inspector.md](inspector.md))', () => ({
+      ...problem(426, 'UPGRADE_REQUIRED', 'this is a WebSocket: ask for an upgrade'),
+      headers: { Upgrade: 'websocket' },
+    })),
     api('machines', 'the statecharts', () =>
       jsonAnswer(200, {
         machines: Object.values(machines).map(({ name, version, description }) => ({

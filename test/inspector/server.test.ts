@@ -134,6 +134,12 @@ describe('every answer', () => {
     expect(posted.headers.allow).toBe('GET, HEAD');
   });
 
+  test('the live feed without an upgrade is a 426 that names the protocol', async () => {
+    const answer = await createHttp(httpOptions()).inject({ url: '/api/v1/inspect' });
+    expect([answer.statusCode, answer.headers.upgrade]).toEqual([426, 'websocket']);
+    expect(answer.json()).toMatchObject({ error: { code: 'UPGRADE_REQUIRED' } });
+  });
+
   test('HEAD is answered like GET, without a body', async () => {
     const answer = await createHttp(httpOptions()).inject({ method: 'HEAD', url: '/readyz' });
     expect([answer.statusCode, answer.body]).toEqual([200, '']);

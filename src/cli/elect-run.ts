@@ -91,7 +91,9 @@ class Electing implements Elect {
   }
 
   #lose(leadership: Leadership, reason: string): void {
-    this.#options.say(`leads ${this.#election} no more: ${reason}`);
+    // Without a command it was given back: nothing has been lost.
+    const why = this.#command === null ? 'given back' : reason;
+    this.#options.say(`leads ${this.#election} no more: ${why}`);
     this.#command?.lasts(0, leadership.leaseLeftMs());
   }
 

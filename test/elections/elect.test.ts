@@ -142,8 +142,10 @@ describe('--keep', () => {
       const { child, out, ended } = await bench.elect('a', once, [...quick, '--keep']);
       await until(() => out().includes('2\n'), { what: 'the second term', timeoutMs: 20_000 });
       child.kill('SIGTERM');
-      await ended;
+      const { err } = await ended;
       expect(out().split('\n').filter(Boolean).map(Number).slice(0, 2)).toEqual([1, 2]);
+      expect(err).toContain('leads shop/worker no more: given back');
+      expect(err).not.toContain('changed or deleted');
     },
   );
 });

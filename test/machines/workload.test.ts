@@ -70,10 +70,12 @@ describe('the probe', () => {
     expect(workload.askedOf('workload-condition.patch')).toEqual([]);
   });
 
-  test('a condition that somebody else changes is set right at once', () => {
+  test('a condition that somebody else changes is set right after the next round: two who disagree write once a period, not without end', () => {
     const workload = answer(begin(seen())).take(marked('True'));
     workload.asked();
     workload.take(seen({ ready: 'False' }));
+    expect(workload.askedOf('workload-condition.patch')).toEqual([]);
+    rounds(workload, ['up']);
     expect(workload.askedOf('workload-condition.patch')).toMatchObject([{ status: 'True' }]);
   });
 

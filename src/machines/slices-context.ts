@@ -62,7 +62,12 @@ export const slicesOf = ({ slices }: Pick<Holder, 'slices'>): SlicesContext => s
 const retryMs = 5;
 const retryMaxMs = 1_000_000;
 const retriesMax = 15;
-/** Passes that follow each other within this time are a burst. */
+/**
+ * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written: a burst. One who waits to see
+ * each change written before making the next takes longer than that, and must not be kept waiting for more.
+ */
+const denseMs = 4;
+/** A burst lasts as long as passes follow each other within this time, ms. */
 const burstMs = 100;
 /**
  * How long a pass gathers. The first of a Service: while everything is being listed. Alone: no longer than it takes for what was deleted by
@@ -118,7 +123,7 @@ export const slicesChanges = {
     changed(context, { facts: null, done: null, failures: 0, compactable: false, compacting: false }),
   startPass: ({ context, event }: Args) => {
     const { pass, burst, endedAt } = slicesOf(context);
-    const isBurst = endedAt > 0 && event.at - endedAt < burstMs;
+    const isBurst = endedAt > 0 && event.at - endedAt < (burst > 0 ? burstMs : denseMs);
     return changed(context, { pass: pass + 1, burst: isBurst ? Math.min(burst + 1, 2) : 0 });
   },
   planCompaction: ({ context }: Args) => changed(context, { compacting: true }),

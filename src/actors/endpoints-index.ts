@@ -69,7 +69,7 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /** @param isLive false while the picture is read for the first time: then nothing has just happened */
+  /** @param isLive false while the picture is being read: then what was not known before has not just happened */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -88,7 +88,8 @@ export class EndpointsIndex implements EndpointsScene {
         entry !== undefined && member !== null && isSelected(entry.digest, member.digest) ? member : null;
       if (entry === undefined || !join(entry, name, after)) continue;
       const at = digest?.readyAt ?? 0;
-      if (isLive && at > (before?.readyAt ?? 0)) this.#trigger(`${namespace}/${service}`, at);
+      if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
+        this.#trigger(`${namespace}/${service}`, at);
       this.#touch(`${namespace}/${service}`);
       affected.push(`service/${namespace}/${service}`);
     }
@@ -144,7 +145,6 @@ export class EndpointsIndex implements EndpointsScene {
       workloads,
       slices: this.#slices.of(namespace, name),
       ...this.tokens(namespace, name),
-      triggeredAt: this.#triggers.get(key) ?? null,
     };
   }
 
@@ -176,8 +176,15 @@ export class EndpointsIndex implements EndpointsScene {
     this.#slices.remove(namespace, name, uid);
   }
 
-  caughtUp(namespace: string, name: string): void {
-    this.#triggers.delete(`${namespace}/${name}`);
+  takeTrigger(namespace: string, name: string): number | null {
+    const key = `${namespace}/${name}`;
+    const at = this.#triggers.get(key) ?? null;
+    this.#triggers.delete(key);
+    return at;
+  }
+
+  giveBackTrigger(namespace: string, name: string, at: number): void {
+    if (this.#services.has(`${namespace}/${name}`)) this.#trigger(`${namespace}/${name}`, at);
   }
 
   serviceOf(namespace: string, name: string): ServiceDigest | null {

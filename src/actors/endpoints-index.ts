@@ -235,12 +235,35 @@ function serviceText({ uid, deleting, labels, selecting }: ServiceDigest): strin
   return canonical({ uid, deleting, labels, selecting: selecting ?? null });
 }
 
-/** What of a workload shows in a slice. */
+const members = new WeakMap<WorkloadDigest, Member>();
+
+/** What of a workload shows in a slice; worked out once for each digest, of which one name has one. */
 function memberOf(name: string, digest: WorkloadDigest): Member {
+  const known = members.get(digest);
+  if (known !== undefined) return known;
+  const text = shownText(name, digest);
+  const member = { digest, hashes: [hash(text), hash(`~${text}`)] } as const;
+  members.set(digest, member);
+  return member;
+}
+
+/** In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read at the start. */
+function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
-  const shown = { name, uid, addresses, left: invalid.length > 0, ports, ready: ready === 'True', deleting };
-  const text = canonical({ ...shown, zone: labels[zoneLabel] ?? '' });
-  return { digest, hashes: [hash(text), hash(`~${text}`)] };
+  const shownAddresses = addresses.map(({ ip, family }) => [ip, family]);
+  const shownPorts = ports.map((port) => [port.name, port.port, port.protocol]);
+  const isLeft = invalid.length > 0;
+  const isReady = ready === 'True';
+  return JSON.stringify([
+    name,
+    uid,
+    shownAddresses,
+    isLeft,
+    shownPorts,
+    isReady,
+    deleting,
+    labels[zoneLabel],
+  ]);
 }
 
 /** @returns whether anything changed that shows */

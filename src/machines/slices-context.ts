@@ -71,15 +71,16 @@ const denseMs = 4;
 const burstMs = 100;
 /**
  * How long a pass gathers. The first of a Service: while everything is being listed. Alone: no longer than it takes for what was deleted by
- * one command to arrive. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one; a thousand at
- * once become a pass each half second, then each second.
+ * one command to arrive. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one; where it goes on, a
+ * thousand changes become a pass each half second, then each second, and gaps of 30 ms end it: an API server that is busy takes changes
+ * in clumps, and the last of them is to be written within 0.1 s.
  */
 const gathering = {
   first: { quietMs: 20, maxMs: 200 },
   burst: [
     { quietMs: 2, maxMs: 10 },
     { quietMs: 15, maxMs: 500 },
-    { quietMs: 15, maxMs: 1_000 },
+    { quietMs: 30, maxMs: 1_000 },
   ],
 } as const;
 

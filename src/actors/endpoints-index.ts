@@ -69,7 +69,7 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /** @param isLive false while the picture is read for the first time: then nothing has just happened */
+  /** @param isLive false while the picture is being read: then what was not known before has not just happened */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -88,7 +88,8 @@ export class EndpointsIndex implements EndpointsScene {
         entry !== undefined && member !== null && isSelected(entry.digest, member.digest) ? member : null;
       if (entry === undefined || !join(entry, name, after)) continue;
       const at = digest?.readyAt ?? 0;
-      if (isLive && at > (before?.readyAt ?? 0)) this.#trigger(`${namespace}/${service}`, at);
+      if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
+        this.#trigger(`${namespace}/${service}`, at);
       this.#touch(`${namespace}/${service}`);
       affected.push(`service/${namespace}/${service}`);
     }
@@ -144,7 +145,6 @@ export class EndpointsIndex implements EndpointsScene {
       workloads,
       slices: this.#slices.of(namespace, name),
       ...this.tokens(namespace, name),
-      triggeredAt: this.#triggers.get(key) ?? null,
     };
   }
 
@@ -176,8 +176,15 @@ export class EndpointsIndex implements EndpointsScene {
     this.#slices.remove(namespace, name, uid);
   }
 
-  caughtUp(namespace: string, name: string): void {
-    this.#triggers.delete(`${namespace}/${name}`);
+  takeTrigger(namespace: string, name: string): number | null {
+    const key = `${namespace}/${name}`;
+    const at = this.#triggers.get(key) ?? null;
+    this.#triggers.delete(key);
+    return at;
+  }
+
+  giveBackTrigger(namespace: string, name: string, at: number): void {
+    if (this.#services.has(`${namespace}/${name}`)) this.#trigger(`${namespace}/${name}`, at);
   }
 
   serviceOf(namespace: string, name: string): ServiceDigest | null {
@@ -228,12 +235,35 @@ function serviceText({ uid, deleting, labels, selecting }: ServiceDigest): strin
   return canonical({ uid, deleting, labels, selecting: selecting ?? null });
 }
 
-/** What of a workload shows in a slice. */
+const members = new WeakMap<WorkloadDigest, Member>();
+
+/** What of a workload shows in a slice; worked out once for each digest, of which one name has one. */
 function memberOf(name: string, digest: WorkloadDigest): Member {
+  const known = members.get(digest);
+  if (known !== undefined) return known;
+  const text = shownText(name, digest);
+  const member = { digest, hashes: [hash(text), hash(`~${text}`)] } as const;
+  members.set(digest, member);
+  return member;
+}
+
+/** In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read at the start. */
+function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
-  const shown = { name, uid, addresses, left: invalid.length > 0, ports, ready: ready === 'True', deleting };
-  const text = canonical({ ...shown, zone: labels[zoneLabel] ?? '' });
-  return { digest, hashes: [hash(text), hash(`~${text}`)] };
+  const shownAddresses = addresses.map(({ ip, family }) => [ip, family]);
+  const shownPorts = ports.map((port) => [port.name, port.port, port.protocol]);
+  const isLeft = invalid.length > 0;
+  const isReady = ready === 'True';
+  return JSON.stringify([
+    name,
+    uid,
+    shownAddresses,
+    isLeft,
+    shownPorts,
+    isReady,
+    deleting,
+    labels[zoneLabel],
+  ]);
 }
 
 /** @returns whether anything changed that shows */

@@ -107,18 +107,20 @@ export class Ownership {
 
   /** Learns all fences; nothing is claimed before. */
   async start(): Promise<void> {
-    for (const { stream, subject } of this.#options.fences) {
-      const following = await this.#options.bus.follow(stream, {
-        subjects: [subject],
-        from: { kind: 'lastPerSubject' },
-        onMessage: (message) => this.#onFence(message),
-        onAnother: () => this.streamMadeAnew(stream),
-      });
-      this.#followings.push(following);
-      await following.caughtUp;
-    }
+    await Promise.all(this.#options.fences.map((fences) => this.#followFences(fences)));
     this.#planning = true;
     this.plan();
+  }
+
+  async #followFences({ stream, subject }: OwnershipOptions['fences'][number]): Promise<void> {
+    const following = await this.#options.bus.follow(stream, {
+      subjects: [subject],
+      from: { kind: 'lastPerSubject' },
+      onMessage: (message) => this.#onFence(message),
+      onAnother: () => this.streamMadeAnew(stream),
+    });
+    this.#followings.push(following);
+    await following.caughtUp;
   }
 
   add(spec: HoldingSpec): void {

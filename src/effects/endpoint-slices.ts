@@ -109,7 +109,7 @@ async function makeRound(
   const now = scene.read(namespace, name);
   if (now === null) return { kind: 'settled', compactable: false };
   const { wanted, plan } = planOf(effect, now, parts.endpointsPerSlice, effect.compact);
-  scene.caughtUp(namespace, name);
+  const trigger = scene.takeTrigger(namespace, name);
   if (plan.writes.length === 0) {
     return { kind: 'settled', compactable: plan.compactable && !effect.compact };
   }
@@ -118,10 +118,13 @@ async function makeRound(
     scene,
     namespace,
     frame: wanted,
-    triggeredAt: triggerTime(now, since),
+    triggeredAt: triggerTime(now, trigger, since),
     suffix: (at) => suffixOf(`${key}/${round}/${at}`),
     signal,
   });
+  // Whatever writes the rest tells of the same change.
+  const isWritten = results.every((result) => result === 'written');
+  if (trigger !== null && !isWritten) scene.giveBackTrigger(namespace, name, trigger);
   return judge(results, now.wanted);
 }
 
@@ -172,9 +175,13 @@ function endOf(
  * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest transition that is not written
  * yet; for a Service that is new to us its creation.
  */
-function triggerTime({ service, workloads, triggeredAt }: ServiceScene, since: number): number | null {
+function triggerTime(
+  { service, workloads }: ServiceScene,
+  trigger: number | null,
+  since: number,
+): number | null {
   if (since === 0) return service.createdAt;
-  if (triggeredAt !== null) return triggeredAt;
+  if (trigger !== null) return trigger;
   // Transition times have no fractions of a second.
   const times = workloads.map(({ digest }) => digest.readyAt).filter((at) => at >= since - (since % 1_000));
   return times.length === 0 ? null : Math.min(...times);

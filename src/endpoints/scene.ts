@@ -16,8 +16,6 @@ export interface ServiceScene {
   readonly wanted: string;
   /** Changes whenever its slices change. */
   readonly standing: string;
-  /** When that happened which was not written yet, ms since the epoch; null: not known. */
-  readonly triggeredAt: number | null;
 }
 
 export interface EndpointsScene {
@@ -29,6 +27,8 @@ export interface EndpointsScene {
   put(namespace: string, name: string, digest: EndpointSliceDigest): void;
   /** A slice with that uid is not there any more. */
   remove(namespace: string, name: string, uid: string): void;
-  /** What was not written until now is written. */
-  caughtUp(namespace: string, service: string): void;
+  /** Takes the time of the earliest change that nobody took yet, ms since the epoch; null: none is known. */
+  takeTrigger(namespace: string, service: string): number | null;
+  /** What was taken was not written after all: the next one who takes gets it, or an earlier one. */
+  giveBackTrigger(namespace: string, service: string, at: number): void;
 }

@@ -16,6 +16,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { asError, OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -173,7 +174,8 @@ function exchange(
           ? {}
           : { 'content-type': call.contentType ?? 'application/json', 'content-length': body.length }),
       },
-      ...(url.protocol === 'https:' ? access.tls : {}),
+      // Pools of our own know it already, and would find their connections by the whole of it.
+      ...(access.proxy !== undefined && url.protocol === 'https:' ? access.tls : {}),
     });
     const onAbort = () => request.destroy(asError(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
@@ -325,15 +327,34 @@ function createPools() {
 }
 
 function createAgents({ server, tls }: Access): Record<PoolName, HttpAgent> {
+  const { ca, cert, key, ...how } = tls;
+  // Certificates are read once, not for each connection.
+  const secureContext = createSecureContext(definedOf({ ca, cert, key }));
   const create = (maxSockets: number) =>
     server.startsWith('https:')
-      ? new HttpsAgent({ ...tls, keepAlive: true, maxSockets })
+      ? new HttpsAgent({ ...how, secureContext, keepAlive: true, maxSockets })
       : new HttpAgent({ keepAlive: true, maxSockets });
   return { calls: create(limits.kubeSockets), watches: create(Number.POSITIVE_INFINITY) };
 }
 
+function definedOf<T extends object>(given: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof definedOf<T>
+  >;
+}
+
+const identities = new WeakMap<Access, string>();
+
 /** Tells identities apart on whose connections a request may travel, without keeping the secret. */
-function identityOf({ server, tls }: Access): string {
+function identityOf(access: Access): string {
+  const known = identities.get(access);
+  if (known !== undefined) return known;
+  const identity = hashOf(access);
+  identities.set(access, identity);
+  return identity;
+}
+
+function hashOf({ server, tls }: Access): string {
   const hash = createHash('sha256');
   for (const part of [server, tls.ca, tls.cert, tls.key, tls.servername, String(tls.rejectUnauthorized)]) {
     hash.update(part ?? '').update('\0');

@@ -59,19 +59,25 @@ interface Args {
 const retryMs = 5;
 const retryMaxMs = 1_000_000;
 const retriesMax = 15;
-/** Passes that follow each other within this time are a burst. */
+/**
+ * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written: a burst. One who waits to see
+ * each change written before making the next takes longer than that, and must not be kept waiting for more.
+ */
+const denseMs = 4;
+/** A burst lasts as long as passes follow each other within this time, ms. */
 const burstMs = 100;
 /**
  * How long a pass gathers. The first of a Service: while everything is being listed. Alone: no longer than it takes for what was deleted by
- * one command to arrive. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one; a thousand at
- * once become a pass each half second, then each second.
+ * one command to arrive. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one; where it goes on, a
+ * thousand changes become a pass each half second, then each second, and gaps of 30 ms end it: an API server that is busy takes changes
+ * in clumps, and the last of them is to be written within 0.1 s.
  */
 const gathering = {
   first: { quietMs: 20, maxMs: 200 },
   burst: [
     { quietMs: 2, maxMs: 10 },
     { quietMs: 15, maxMs: 500 },
-    { quietMs: 15, maxMs: 1_000 },
+    { quietMs: 30, maxMs: 1_000 },
   ],
 } as const;
 
@@ -115,7 +121,7 @@ export const slicesChanges = {
     changed(context, { facts: null, done: null, failures: 0, compactable: false, compacting: false }),
   startPass: ({ context, event }: Args) => {
     const { pass, burst, endedAt } = context.slices;
-    const isBurst = endedAt > 0 && event.at - endedAt < burstMs;
+    const isBurst = endedAt > 0 && event.at - endedAt < (burst > 0 ? burstMs : denseMs);
     return changed(context, { pass: pass + 1, burst: isBurst ? Math.min(burst + 1, 2) : 0 });
   },
   planCompaction: ({ context }: Args) => changed(context, { compacting: true }),

@@ -116,6 +116,22 @@ test.each([0.2, 1, 1.5])(
   60_000,
 );
 
+test('flips of one Service, each made when the last was seen: none is kept waiting for more', async () => {
+  const stage = await thousand();
+  const { clock } = stage.cluster;
+  let slowest = 0;
+  for (let n = 0; n < 30; n++) {
+    const [begun, before] = [clock.now(), stage.writes];
+    await stage.put(n, { ready: 'False', readyAt: begun });
+    while (stage.writes === before) await clock.advance(1);
+    slowest = Math.max(slowest, stage.lastWriteAt - begun);
+    // The write is answered and seen, the next change made.
+    await clock.advance(writeMs + echoMs + 5);
+  }
+  expect(stage.writes).toBe(30);
+  expect(slowest).toBeLessThanOrEqual(6);
+}, 60_000);
+
 test('half of 1,000 endpoints deleted at once: at most ten writes, and five slices after compaction', async () => {
   const stage = await thousand();
   for (let n = 0; n < 1_000; n += 2) await stage.put(n, null);

@@ -220,6 +220,36 @@ test('the trigger time is the Service’s creation at first, then the earliest t
   expect(time()).toBeUndefined();
 });
 
+test.each([
+  ['409', new OrreryError('KUBE_CONFLICT', 'another version')],
+  ['a failure', new OrreryError('KUBE_UNREACHABLE', 'no answer')],
+])(
+  'the trigger time of a change outlives %s: whichever write tells of the change has it',
+  async (_, refusal) => {
+    const api = new SliceApi();
+    await api.pass();
+    const readyAt = Date.UTC(2026, 4, 5, 6, 7, 8);
+    api.index.setWorkload('shop', 'vm-0', workload(0, { ready: 'False', readyAt }), true);
+    let refusals = 1;
+    api.failing = (operation) => (operation === 'patch' && refusals-- > 0 ? refusal : undefined);
+    const since = Date.UTC(2026, 5, 1);
+    const outcome = await api.pass({ since });
+    if (outcome.type === 'slices.failed') await api.pass({ since, reread: true });
+    const [slice] = api.objects.values();
+    expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
+  },
+);
+
+test('a transition that is read while the picture is caught up with is told of like any other', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const readyAt = Date.UTC(2026, 4, 5, 6, 7, 8);
+  api.index.setWorkload('shop', 'vm-0', workload(0, { ready: 'False', readyAt }), false);
+  await api.pass({ since: Date.UTC(2026, 5, 1) });
+  const [slice] = api.objects.values();
+  expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
+});
+
 test('half of the endpoints gone: the slices are compacted when that is asked for', async () => {
   const api = new SliceApi(400);
   await api.pass();

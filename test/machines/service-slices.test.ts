@@ -106,15 +106,23 @@ describe('how long a pass gathers', () => {
     expect(pass?.gather.maxMs).toBeLessThanOrEqual(20);
   });
 
-  test('changes that follow hard on each other are gathered, longer each time, up to a second', () => {
+  /** How long, at most, the passes gather that are made when changes come so long after the end of the last pass, ms. */
+  const longestAfter = (...pauses: number[]) => {
     const service = settled();
-    const longest: number[] = [];
-    for (let n = 2; n < 6; n++) {
-      service.wait(10).take(seen({ wanted: `${n}`, standing: 'S' }));
-      longest.push(passes(service)[0]?.gather.maxMs ?? 0);
-      service.take(ended(n, `${n}`, 'S'));
-    }
-    expect(longest).toEqual([500, 1_000, 1_000, 1_000]);
+    return pauses.map((ms, at) => {
+      service.wait(ms).take(seen({ wanted: `${at + 2}`, standing: 'S' }));
+      const longest = passes(service)[0]?.gather.maxMs;
+      service.take(ended(at + 2, `${at + 2}`, 'S'));
+      return longest;
+    });
+  };
+
+  test('changes that come faster than they are written are gathered, longer each time, up to a second, until there is a pause', () => {
+    expect(longestAfter(2, 2, 2, 50, 50, 200, 50)).toEqual([500, 1_000, 1_000, 1_000, 1_000, 10, 10]);
+  });
+
+  test('changes that are made one after the other as they are written are not', () => {
+    expect(longestAfter(10, 8, 5, 6, 7)).toEqual([10, 10, 10, 10, 10]);
   });
 });
 

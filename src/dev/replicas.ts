@@ -34,7 +34,7 @@ export interface DevReplica extends ReplicaProcess {
   readonly logFile: string;
 }
 
-/** Where answers to certificate challenges are served; free ports if these are taken. */
+/** Where answers to certificate challenges are served; free ports if these are taken, or if HTTP takes any port. */
 const firstAcmePort = 8089;
 const readyPauseMs = 100;
 
@@ -43,8 +43,10 @@ export async function createReplicas(options: ReplicasOptions): Promise<DevRepli
   const replicas: DevReplica[] = [];
   for (let index = 0; index < options.count; index += 1) {
     const name = `orrery-${index}`;
-    const port = await freePort(host, options.http.port === 0 ? 0 : options.http.port + index);
-    const acmePort = await freePort('127.0.0.1', firstAcmePort + index);
+    // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another cluster's in a moment.
+    const isAnyPort = options.http.port === 0;
+    const port = await freePort(host, isAnyPort ? 0 : options.http.port + index);
+    const acmePort = await freePort('127.0.0.1', isAnyPort ? 0 : firstAcmePort + index);
     const logFile = join(options.dir, `replica-${index}.log`);
     const args = runArguments(options, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
     const onDeath = (how: string, pauseMs: number | null) => {

@@ -9,7 +9,7 @@
 import { type Clock, sleep } from '../clock.ts';
 import { OrreryError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { HttpClient } from './http.ts';
+import type { HttpCall, HttpClient } from './http.ts';
 import { placeOf } from './http.ts';
 
 /** Answers to HTTP-01 challenges, shared by all replicas. */
@@ -106,19 +106,25 @@ export async function presentDns(
 
 async function callWebhook(http: HttpClient, url: string, body: object, signal: AbortSignal): Promise<void> {
   const refused = (why: string) => new OrreryError('ACME_REFUSED', `webhook ${placeOf(url)} ${why}`);
-  const answer = await http(
-    {
-      method: 'POST',
-      url,
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      caBundle: null,
-      timeoutMs: limits.acmeWebhookMs,
-    },
-    signal,
-  ).catch((thrown) => {
+  const call: HttpCall = {
+    method: 'POST',
+    url,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+    caBundle: null,
+    timeoutMs: limits.acmeWebhookMs,
+  };
+  const ask = () => http(call, signal);
+  // A connection that was kept may be closed by the other side at the very moment of its use; both actions can be said twice.
+  const again = () => {
     signal.throwIfAborted();
-    throw refused(`cannot be reached: ${String((thrown as Error).message)}`);
-  });
+    return ask();
+  };
+  const answer = await ask()
+    .catch(again)
+    .catch((thrown) => {
+      signal.throwIfAborted();
+      throw refused(`cannot be reached: ${String((thrown as Error).message)}`);
+    });
   if (answer.status < 200 || answer.status > 299) throw refused(`answered ${answer.status}`);
 }

@@ -62,7 +62,7 @@ export function createRelease(parts: ReleaseParts): ReplicaRelease {
         'this replica leads the release',
       );
       const onDrift = (object: string) => desk.tell({ type: 'drift.seen', fence, object });
-      work = { fence, work: startReleaseWork({ ...parts, bundle, startLocal, chart: watchChart, onDrift }) };
+      work = { fence, work: startReleaseWork({ ...parts, bundle, startLocal, watchChart, onDrift }) };
     },
   });
   return {

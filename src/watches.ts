@@ -116,7 +116,7 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
     bus: parts.tracing ? tracedStore(parts.bus, parts.tracing) : parts.bus,
     encode,
     startLocal,
-    chart: watchChart,
+    watchChart,
     onLost,
     world: {
       entries: (resource: string): Iterable<WorldEntry> => world.entries(resource),

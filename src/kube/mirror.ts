@@ -19,7 +19,8 @@ import type { KubeLog } from './log.ts';
 import { createPicture } from './picture.ts';
 import type { KubePort, KubeResource } from './port.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
-import { type Scope, type StartLocal, startScope, type WatchChart } from './scope.ts';
+import { type Scope, startScope } from './scope.ts';
+import type { StartLocal, WatchChart } from './start-watch.ts';
 
 /** What the mirror reads of this replica's picture of the world (actors/world.ts). */
 export interface WorldReader {
@@ -54,7 +55,7 @@ export interface MirrorOptions<M> {
   readonly world: WorldReader;
   /** actors/local.ts and machines/watch.ts: a chart is run by those who know how. */
   readonly startLocal: StartLocal<M>;
-  readonly chart: WatchChart<M>;
+  readonly watchChart: WatchChart<M>;
   /** Only these namespaces; absent or null: all. */
   readonly namespaces?: readonly string[] | null;
   readonly clock: Clock;

@@ -5,19 +5,14 @@
  * to anything else is told once as drift; repairing it is the next round's business. Everything ends with `stop`.
  */
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import type { Clock } from '../clock.ts';
 import { asError } from '../errors.ts';
 import type { RoundSummary } from '../machines/release-events.ts';
 import type { KindName } from '../machines/release-table.ts';
-import type { WatchEffect, WatchEvent, WatchInput } from '../machines/watch.ts';
-import type { Random } from '../random.ts';
-import type { KubeLog } from './log.ts';
 import { shapeOf } from './object-shape.ts';
-import type { KubeObject, KubePort, KubeResource } from './port.ts';
+import type { KubeObject, KubeResource } from './port.ts';
 import { builtinSelector } from './release-prune.ts';
 import { releaseRound, wantedIn } from './release-round.ts';
-import type { StartLocal, WatchChart } from './scope.ts';
-import { createWatchRunner } from './watch.ts';
+import { startWatch, type WatchParts } from './start-watch.ts';
 
 export interface ReleaseWork {
   readonly release: string;
@@ -25,14 +20,8 @@ export interface ReleaseWork {
   stop(): void;
 }
 
-export interface ReleaseWorkParts<M> {
-  readonly kube: KubePort;
+export interface ReleaseWorkParts<M> extends WatchParts<M> {
   readonly bundle: Bundle;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: KubeLog;
-  readonly startLocal: StartLocal<M>;
-  readonly chart: WatchChart<M>;
   /** Told of an object that does not stand as the bundle has it: `ConfigMap shop/a`. */
   readonly onDrift: (object: string) => void;
 }
@@ -109,31 +98,17 @@ class WatchedKind<M> {
   }
 
   #startWatch(): { stop(): void } {
-    const { kube, clock, random, log, startLocal, chart } = this.#parts;
-    const resource = this.#resource;
-    const input: WatchInput = { resource: `${resource.plural} of the bundle`, namespace: null };
-    const run = createWatchRunner<KubeObject>({
-      kube,
-      resource,
+    return startWatch(this.#parts, {
+      name: `${this.#resource.plural} of the bundle`,
+      resource: this.#resource,
+      namespace: null,
       labelSelector: builtinSelector,
-      clock,
-      log,
       onRestart: () => {},
       feed: {
-        read: (object) => object,
+        read: (object: KubeObject) => object,
         onReplace: (objects) => this.#onList(objects),
         onEvent: (type, object) => (type === 'DELETED' ? this.#onDeleted(object) : this.#onChange(object)),
       },
-    });
-    return startLocal({
-      machine: chart.machine,
-      effectTypes: chart.effectTypes,
-      input,
-      runEffect: (effect, { signal, emit }) =>
-        run(effect as unknown as WatchEffect, { signal, emit: (event: WatchEvent) => emit(event) }),
-      failureOf: (effect, message) => chart.failureOf(effect as unknown as WatchEffect, message),
-      clock,
-      random,
     });
   }
 

@@ -3,58 +3,20 @@
  *
  * Owns the chart's actor and the question whether what was listed was read with all RouteGates in mind.
  */
-import type { Clock } from '../clock.ts';
 import { asError, hasCode } from '../errors.ts';
-import type { WatchEffect, WatchEvent, WatchFailed, WatchInput } from '../machines/watch.ts';
-import type { Random } from '../random.ts';
 import { digestOf } from './digest.ts';
 import { apiVersionOf, type Interest, resourceName } from './interest.ts';
-import type { KubeLog } from './log.ts';
 import type { Picture, Seen } from './picture.ts';
-import type { KubeObject, KubePort, KubeResource } from './port.ts';
-import { createWatchRunner, type ObjectFeed } from './watch.ts';
+import type { KubeObject, KubeResource } from './port.ts';
+import { startWatch, type WatchParts } from './start-watch.ts';
+import type { ObjectFeed } from './watch.ts';
 
-/** What `actors/local.ts` does: runs a chart in memory. */
-export type StartLocal<M> = (options: {
-  readonly machine: M;
-  readonly input: object;
-  readonly effectTypes: readonly string[];
-  readonly runEffect: (
-    effect: PlainFact,
-    run: { readonly signal: AbortSignal; readonly emit: (event: PlainFact) => void },
-  ) => Promise<PlainFact>;
-  readonly failureOf: (effect: PlainFact, message: string) => PlainFact;
-  readonly clock: Clock;
-  readonly random: Random;
-}) => LocalActor;
-
-export type PlainFact = { readonly type: string } & Readonly<Record<string, unknown>>;
-
-interface LocalActor {
-  send(event: PlainFact): void;
-  snapshot(): { readonly value: unknown; readonly context: unknown };
-  stop(): void;
-}
-
-/** What `machines/watch.ts` exports under this name. */
-export interface WatchChart<M> {
-  readonly machine: M;
-  readonly effectTypes: readonly string[];
-  readonly failureOf: (effect: WatchEffect, message: string) => WatchFailed;
-}
-
-export interface ScopeOptions<M> {
-  readonly kube: KubePort;
+export interface ScopeOptions<M> extends WatchParts<M> {
   readonly resource: KubeResource;
   /** null: the whole cluster. */
   readonly namespace: string | null;
   readonly interest: Interest;
   readonly picture: Picture;
-  readonly startLocal: StartLocal<M>;
-  readonly chart: WatchChart<M>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: KubeLog;
   /** A full list was taken in. */
   readonly onListed: () => void;
   readonly onRestart: () => void;
@@ -78,7 +40,7 @@ interface SeenThen extends Seen {
 }
 
 export function startScope<M>(options: ScopeOptions<M>): Scope {
-  const { kube, resource, namespace, interest, picture, startLocal, chart, clock, random, log } = options;
+  const { kube, resource, namespace, interest, picture, log } = options;
   const { onListed, onRestart } = options;
   const name = resourceName(resource);
   let epoch = 0;
@@ -93,13 +55,11 @@ export function startScope<M>(options: ScopeOptions<M>): Scope {
     },
     onEvent: (type, object) => (type === 'DELETED' ? picture.remove(object) : picture.put(object)),
   };
-  const run = createWatchRunner({
-    kube,
+  const watch = startWatch(options, {
+    name,
     resource,
-    ...(namespace === null ? {} : { namespace }),
+    namespace,
     feed,
-    clock,
-    log,
     onRestart(code) {
       onRestart();
       if (code === 'KUBE_NOT_FOUND') void emptyIfGone();
@@ -117,19 +77,6 @@ export function startScope<M>(options: ScopeOptions<M>): Scope {
         log.debug({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
     }
   };
-  const input: WatchInput = { resource: name, namespace };
-  const actor = startLocal({
-    machine: chart.machine,
-    effectTypes: chart.effectTypes,
-    input,
-    // The host takes what the chart asks for as plain data; what comes here are the chart's own effects.
-    runEffect: (effect, { signal, emit }) =>
-      run(effect as unknown as WatchEffect, { signal, emit: (event: WatchEvent) => emit(event) }),
-    failureOf: (effect, message) => chart.failureOf(effect as unknown as WatchEffect, message),
-    clock,
-    random,
-  });
-
   return {
     namespace,
     get isListed() {
@@ -140,14 +87,14 @@ export function startScope<M>(options: ScopeOptions<M>): Scope {
     },
     relist() {
       epoch += 1;
-      actor.send({ type: 'watch.relist' });
+      watch.send({ type: 'watch.relist' });
     },
     stop() {
       stopping.abort(new Error('the mirror ended'));
-      actor.stop();
+      watch.stop();
     },
     status() {
-      const { value, context } = actor.snapshot();
+      const { value, context } = watch.snapshot();
       return { namespace, state: String(value), context };
     },
   };

@@ -87,7 +87,7 @@ export class Scene {
         ready: (_: string, sequence: number) => world.reached(sequence),
       },
       startLocal,
-      chart: watchChart,
+      watchChart,
       namespaces,
       clock: this.clock,
       random: seededRandom(this.#seed++),

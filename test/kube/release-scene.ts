@@ -62,7 +62,7 @@ export async function startScene(): Promise<Scene> {
     work(bundle) {
       const drift: string[] = [];
       const onDrift = (object: string) => void drift.push(object);
-      const work = startReleaseWork({ ...basics, kube, bundle, startLocal, chart: watchChart, onDrift });
+      const work = startReleaseWork({ ...basics, kube, bundle, startLocal, watchChart, onDrift });
       undos.push(() => work.stop());
       return { work, drift };
     },

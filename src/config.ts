@@ -22,6 +22,7 @@ import {
   word,
 } from './config-values.ts';
 import { OrreryError } from './errors.ts';
+import { type LogLevel, logLevels } from './log-port.ts';
 
 export interface NatsConfig {
   readonly servers: readonly string[];
@@ -60,9 +61,6 @@ export interface RunConfig extends ClientConfig {
   /** Version of this program, from package.json. */
   readonly release: string;
 }
-
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 /** One flag; `read` gives the value of its text, or undefined if the text is not allowed. */
 export interface Flag<T> {

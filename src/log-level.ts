@@ -2,8 +2,9 @@
  * The level of the log while a replica runs: SIGUSR2 takes it one step further down (info → debug → trace) and then back to what was
  * configured. A signal needs no right in the cluster but that to get at the process, and works when nothing else answers.
  */
-import { type LogLevel, logLevels } from './config.ts';
+
 import type { LeveledLog } from './log.ts';
+import { type LogLevel, logLevels } from './log-port.ts';
 
 /** The level that the next signal sets. @param configured where it begins and comes back to */
 export function nextLevel(current: LogLevel, configured: LogLevel): LogLevel {

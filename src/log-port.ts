@@ -14,3 +14,6 @@ export interface Log {
 
 /** For tests, and for parts that were handed no log. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof logLevels)[number];

@@ -6,10 +6,10 @@
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
-import { type LogLevel, logLevels } from './config.ts';
 import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log-port.ts';
+import { type LogLevel, logLevels } from './log-port.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 

@@ -7,7 +7,7 @@
 
 import { packRecord } from '../src/actors/records.ts';
 import { createStepper } from '../src/actors/step.ts';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { secrets } from '../src/kube/resources.ts';
 import { effectTypes } from '../src/machines/effects.ts';
 import { machines } from '../src/machines/index.ts';

@@ -14,20 +14,20 @@ import { createSaver } from '../src/actors/saver.ts';
 import { createShardRun, type ShardRun } from '../src/actors/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shard-store.ts';
 import { createStepper } from '../src/actors/step.ts';
+import { systemClock as clock } from '../src/base/clock.ts';
+import { type ActorId, actorId } from '../src/base/ids.ts';
+import { shardCount } from '../src/base/limits.ts';
+import { systemRandom as random } from '../src/base/random.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encodeJson } from '../src/bus/codec.ts';
 import { memoryHub } from '../src/bus/memory.ts';
 import { connectNats } from '../src/bus/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { systemClock as clock } from '../src/clock.ts';
 import { startNatsServer } from '../src/dev/nats-server.ts';
-import { type ActorId, actorId } from '../src/ids.ts';
-import { shardCount } from '../src/limits.ts';
 import { effectTypes, failureOf } from '../src/machines/effects.ts';
 import type { ServiceFacts } from '../src/machines/facts.ts';
 import { machines } from '../src/machines/index.ts';
-import { systemRandom as random } from '../src/random.ts';
 
 const { values } = parseArgs({
   options: {

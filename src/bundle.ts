@@ -8,10 +8,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
-import { asError, OrreryError } from './errors.ts';
-import { limits } from './limits.ts';
+import { asError, OrreryError } from './base/errors.ts';
+import { limits } from './base/limits.ts';
+import { compareReleases, isRelease } from './base/semantic-version.ts';
 import type { KindName } from './machines/release-table.ts';
-import { compareReleases, isRelease } from './semantic-version.ts';
 
 /** An object as its manifest has it. */
 export interface BundleObject {

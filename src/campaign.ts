@@ -8,10 +8,11 @@
  * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
  */
 import { type LocalActor, startLocal } from './actors/local.ts';
-import { type Clock, sleep } from './clock.ts';
+import { type Clock, sleep } from './base/clock.ts';
+import { OrreryError } from './base/errors.ts';
+import type { Random } from './base/random.ts';
 import type { EffectContext } from './effect-runner.ts';
 import { leaseRunners, runEffectWith } from './effects/index.ts';
-import { OrreryError } from './errors.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { KubeLog } from './kube/log.ts';
@@ -24,7 +25,6 @@ import type { ElectionContext } from './machines/election-context.ts';
 import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './machines/election-effects.ts';
 import type { ElectionEvent } from './machines/election-events.ts';
 import { watchChart } from './machines/watch.ts';
-import type { Random } from './random.ts';
 
 export interface Leadership {
   /** Fencing token: greater than that of every leader before. */

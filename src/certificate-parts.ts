@@ -3,15 +3,15 @@ import { type ChallengeServer, type ServerLog, startChallengeServer } from './ac
 import { createHttpClient } from './acme/http.ts';
 import type { Engine } from './actors/engine.ts';
 import type { World } from './actors/world.ts';
+import type { Clock } from './base/clock.ts';
+import type { HostPort } from './base/config-values.ts';
+import type { Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';
 import { shardOf } from './bus/shard.ts';
 import type { Subjects } from './bus/subjects.ts';
 import { createChallengeBoard } from './challenges.ts';
-import type { Clock } from './clock.ts';
-import type { HostPort } from './config-values.ts';
 import type { CertificateParts } from './effects/index.ts';
 import type { CertificateOutcome, Metrics } from './metrics.ts';
-import type { Transition } from './views.ts';
 
 export function certificateParts(parts: BoardParts): CertificateParts {
   const world: Pick<World, 'get'> = { get: (...place) => parts.world().get(...place) };

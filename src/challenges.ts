@@ -6,13 +6,13 @@
  */
 import type { ChallengeBoard } from './acme/challenge.ts';
 import type { World } from './actors/world.ts';
+import type { Clock } from './base/clock.ts';
+import type { Digest } from './base/digests.ts';
+import type { ChallengeDigest } from './base/digests-certificates.ts';
+import { limits } from './base/limits.ts';
 import type { Bus } from './bus/bus.ts';
 import { decode, encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
-import type { Clock } from './clock.ts';
-import type { Digest } from './digests.ts';
-import type { ChallengeDigest } from './digests-certificates.ts';
-import { limits } from './limits.ts';
 
 /** No resource of Kubernetes has this name. */
 const resource = '_acme';

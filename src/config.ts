@@ -20,9 +20,9 @@ import {
   urlList,
   wholeNumber,
   word,
-} from './config-values.ts';
-import { OrreryError } from './errors.ts';
-import { type LogLevel, logLevels } from './log-port.ts';
+} from './base/config-values.ts';
+import { OrreryError } from './base/errors.ts';
+import { type LogLevel, logLevels } from './base/log-port.ts';
 
 export interface NatsConfig {
   readonly servers: readonly string[];

@@ -4,14 +4,15 @@
  * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's code. Absent: the
  * answering side (the replica registers it as the micro service `orrery`), and the connection.
  */
+
+import { hasCode, OrreryError } from './base/errors.ts';
+import type { ActorId } from './base/ids.ts';
+import { limits } from './base/limits.ts';
+import type { ActorView, ControlPort, ListAnswer, SendAnswer, ShardsView } from './base/views.ts';
 import type { Bus, BusMessage } from './bus/bus.ts';
 import { contentType, decode, encodeJson } from './bus/codec.ts';
 import { errorInAnswer } from './bus/rpc.ts';
 import type { Subjects } from './bus/subjects.ts';
-import { hasCode, OrreryError } from './errors.ts';
-import type { ActorId } from './ids.ts';
-import { limits } from './limits.ts';
-import type { ActorView, ControlPort, ListAnswer, SendAnswer, ShardsView } from './views.ts';
 
 export interface ControlOptions {
   readonly bus: Bus;

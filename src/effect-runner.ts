@@ -1,10 +1,10 @@
 /**
  * The shape of everything that acts on the outside: one runner for each kind of effect.
  */
-import type { ActorId } from './ids.ts';
+import type { ActorId } from './base/ids.ts';
+import type { TraceContext } from './base/tracing.ts';
 import type { Effect, EffectType } from './machines/effects.ts';
 import type { ActorEvent } from './machines/events.ts';
-import type { TraceContext } from './tracing.ts';
 
 export interface EffectContext {
   /** `<actor id>/<rev>/<index>`: the same on every run of the same effect; use it to make the effect idempotent (I5). */

@@ -2,9 +2,10 @@
  * The inspector of one replica, composed: the live feed, an actor's history, the page's files, for its HTTP server.
  */
 import { readHistory } from './actors/history.ts';
+import { systemClock as clock } from './base/clock.ts';
+import { systemRandom } from './base/random.ts';
 import type { Bus } from './bus/bus.ts';
 import type { Subjects } from './bus/subjects.ts';
-import { systemClock as clock } from './clock.ts';
 import type { RunConfig } from './config.ts';
 import { createControl } from './control.ts';
 import { createFeed } from './inspector/feed.ts';
@@ -12,7 +13,6 @@ import { openLive } from './inspector/open-live.ts';
 import { createPageFiles } from './inspector/page-files.ts';
 import type { HttpOptions } from './inspector/server.ts';
 import { machines } from './machines/index.ts';
-import { systemRandom } from './random.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */

@@ -5,17 +5,17 @@
 import type { Engine } from './actors/engine.ts';
 import { startLocal } from './actors/local.ts';
 import { ReleaseDesk } from './actors/release-desk.ts';
+import type { Clock } from './base/clock.ts';
+import type { Log } from './base/log.ts';
+import type { Random } from './base/random.ts';
 import { type Bundle, loadBundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import type { Subjects } from './bus/subjects.ts';
-import type { Clock } from './clock.ts';
 import type { KubePort } from './kube/port.ts';
 import { type ReleaseWork, startReleaseWork } from './kube/release-work.ts';
-import type { Log } from './log.ts';
 import type { BundleFacts } from './machines/release-table.ts';
 import { watchChart } from './machines/watch.ts';
 import type { Metrics } from './metrics.ts';
-import type { Random } from './random.ts';
 
 export interface ReplicaRelease {
   readonly desk: ReleaseDesk;

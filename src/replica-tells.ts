@@ -4,15 +4,15 @@
 import { kindOf } from './actors/cell.ts';
 import type { Engine } from './actors/engine.ts';
 import { shownRecordOf } from './actors/views.ts';
+import { shardCount } from './base/limits.ts';
+import type { Readiness, Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';
 import { certificateExpiries } from './certificate-parts.ts';
 import type { Pipelines } from './health/pipelines.ts';
-import { shardCount } from './limits.ts';
 import type { ElectionContext } from './machines/election-context.ts';
 import type { PodContext } from './machines/pod-context.ts';
 import type { Metrics } from './metrics.ts';
 import type { ReplicaRelease } from './release.ts';
-import type { Readiness, Transition } from './views.ts';
 
 /** A Service whose slices cannot be written any more. */
 export function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {

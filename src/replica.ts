@@ -3,21 +3,25 @@
  * the reverse order. Everything is handed what it needs; nothing here decides anything.
  */
 
-import { everybodyMay } from './access.ts';
 import type { ChallengeServer } from './acme/challenge-server.ts';
 import { serveControl } from './actors/control-server.ts';
 import { Engine } from './actors/engine.ts';
 import { startInspection } from './actors/inspection.ts';
 import { startLocal } from './actors/local.ts';
+import { everybodyMay } from './base/access.ts';
+import { systemClock } from './base/clock.ts';
+import { asError } from './base/errors.ts';
+import { limits } from './base/limits.ts';
+import { createLog, type Log } from './base/log.ts';
+import { systemRandom } from './base/random.ts';
+import { isTracingWanted, type Tracing } from './base/tracing.ts';
 import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
-import { systemClock } from './clock.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
-import { asError } from './errors.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
 import { type HttpServer, startHttp } from './inspector/server.ts';
@@ -30,8 +34,6 @@ import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { Mirror } from './kube/mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { createKubeAuthorizer } from './kube/token-review.ts';
-import { limits } from './limits.ts';
-import { createLog, type Log } from './log.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
@@ -40,10 +42,8 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { lookupAt } from './probe/lookup.ts';
-import { systemRandom } from './random.ts';
 import { createRelease, type ReplicaRelease, readBundle } from './release.ts';
 import { gauges, observeGateWait, observeStuck, readinessOf } from './replica-tells.ts';
-import { isTracingWanted, type Tracing } from './tracing.ts';
 import { sourceWarnings, warnAboutGate } from './warnings.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
 

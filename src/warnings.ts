@@ -1,5 +1,5 @@
 /** Warning Events about objects that no actor stands for, written by the same code as those of actors, under keys of the objects' own. */
-import { systemClock } from './clock.ts';
+import { systemClock } from './base/clock.ts';
 import { kubeEventWrite } from './effects/kube-event.ts';
 import type { GateWarning } from './kube/gate-status.ts';
 import type { KubePort } from './kube/port.ts';

@@ -7,12 +7,14 @@
 import { startLocal } from './actors/local.ts';
 import type { HoldingSpec, Ownership } from './actors/ownership.ts';
 import type { World } from './actors/world.ts';
+import type { Clock } from './base/clock.ts';
+import type { WorldEntry } from './base/digests.ts';
+import { asError } from './base/errors.ts';
+import type { Random } from './base/random.ts';
+import { type Tracing, traceHeader } from './base/tracing.ts';
 import type { Bus } from './bus/bus.ts';
 import { encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
-import type { Clock } from './clock.ts';
-import type { WorldEntry } from './digests.ts';
-import { asError } from './errors.ts';
 import type { GateStatusKeeper } from './kube/gate-status.ts';
 import { labelled } from './kube/labelled.ts';
 import type { KubeLog } from './kube/log.ts';
@@ -22,8 +24,6 @@ import type { KubePort } from './kube/port.ts';
 import { endpointSlices, nodes, pods, routeGates, secrets, services } from './kube/resources.ts';
 import type { SourceWarnings } from './kube/source-warnings.ts';
 import { watchChart } from './machines/watch.ts';
-import type { Random } from './random.ts';
-import { type Tracing, traceHeader } from './tracing.ts';
 
 export interface WatchParts {
   readonly bus: Bus;

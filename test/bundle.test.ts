@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hasCode } from '../src/base/errors.ts';
 import { loadBundle } from '../src/bundle.ts';
-import { hasCode } from '../src/errors.ts';
 
 let dir: string;
 beforeEach(() => {

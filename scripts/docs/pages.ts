@@ -11,7 +11,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
   const charts = Object.values(machines);
   return new Map([
     ['docs/errors.md', errorsPage()],
-    ['docs/limits.md', limitsPage(read('src/limits.ts'))],
+    ['docs/limits.md', limitsPage(read('src/base/limits.ts'))],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ['docs/operating.md', operatingPage(read('docs/operating.md'))],
@@ -23,7 +23,7 @@ const byHand = (source: string) => `<!-- Generated from ${source} by \`npm run d
 function errorsPage(): string {
   return `# Errors
 
-${byHand('src/errors.ts')}
+${byHand('src/base/errors.ts')}
 
 An error is sorted by what happens next, and each has a code: in log lines as \`code\`, in HTTP answers as \`error.code\`, in
 answers over NATS as the header \`Orrery-Error\`.
@@ -34,7 +34,7 @@ ${errorTable()}`;
 function limitsPage(source: string): string {
   return `# Limits
 
-${byHand('src/limits.ts')}
+${byHand('src/base/limits.ts')}
 
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 

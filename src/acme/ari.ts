@@ -1,8 +1,8 @@
 /**
  * Renewal information (RFC 9773), which the ACME library does not know: when the authority would like a certificate to be renewed.
  */
-import type { Clock } from '../clock.ts';
-import { OrreryError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { HttpClient } from './http.ts';
 import { placeOf } from './http.ts';
 import { answerError, readRetryAfter } from './problem.ts';

@@ -5,10 +5,10 @@
  * a time, so that a flood of guesses costs NATS nothing. A port that is taken is tried again and again: the replica lives without it.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type Clock, sleep } from '../clock.ts';
-import type { HostPort } from '../config-values.ts';
-import { asError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { HostPort } from '../base/config-values.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { ChallengeBoard } from './challenge.ts';
 
 export interface ChallengeServer {

@@ -6,9 +6,9 @@
  * wrong answer would cost one of the authority's few failed validations. A host that cannot be resolved or reached from inside proves
  * nothing, and does not hinder. DNS-01 (8.4): a webhook publishes the record and answers when it is there.
  */
-import { type Clock, sleep } from '../clock.ts';
-import { OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { HttpCall, HttpClient } from './http.ts';
 import { placeOf } from './http.ts';
 

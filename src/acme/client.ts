@@ -7,8 +7,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import type { HttpAnswer, HttpClient } from './http.ts';
 import { placeOf } from './http.ts';
 import { answerError, readProblem } from './problem.ts';

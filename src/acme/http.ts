@@ -6,8 +6,8 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { asError, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 
 export interface HttpCall {
   readonly method: 'GET' | 'HEAD' | 'POST';

@@ -1,7 +1,7 @@
 /**
  * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to errors of our own.
  */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { HttpAnswer } from './http.ts';
 
 export interface Problem {

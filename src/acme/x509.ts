@@ -6,7 +6,7 @@
  */
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 /** Read by every client there is, and small (RFC 8422, CA/Browser Forum 6.1.5). */
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

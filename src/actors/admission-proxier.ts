@@ -6,7 +6,7 @@
  * Everybody else's message happened when it was received: when the mail stream stored it, however long its owner was away after that.
  */
 import * as v from 'valibot';
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { PlainEvent } from './host-parts.ts';
 
 /** Where a message comes from, as far as admission cares. */

@@ -5,8 +5,8 @@
  * effects) are not admitted: nobody outside may tell an actor what the world looks like.
  */
 import * as v from 'valibot';
-import { OrreryError } from '../errors.ts';
-import type { ActorKind } from '../ids.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { ActorKind } from '../base/ids.ts';
 import { domainAdmission, issuerAdmission } from './admission-certificates.ts';
 import { admittedToElections } from './admission-election.ts';
 import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';

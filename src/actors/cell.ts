@@ -4,9 +4,9 @@
  * At rest a cell is an id and the bytes of the record (`packed`); while something happens it is `hot`: the live snapshot, the
  * mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else changes one.
  */
-import { type ActorId, parseActorId } from '../ids.ts';
-import type { TraceContext } from '../tracing.ts';
-import type { Transition } from '../views.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import type { TraceContext } from '../base/tracing.ts';
+import type { Transition } from '../base/views.ts';
 import { shortId } from './next-record.ts';
 import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
 import type { ShardRun } from './shard-run.ts';

@@ -5,8 +5,8 @@
  * Promises: one actor for one host, however many ask for it; the oldest of them goes first. A host hears nothing until every kind that
  * may ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as if it were gone.
  */
-import type { Digest, WorldEntry } from '../digests.ts';
-import type { IssuerDigest } from '../digests-certificates.ts';
+import type { Digest, WorldEntry } from '../base/digests.ts';
+import type { IssuerDigest } from '../base/digests-certificates.ts';
 import { allows, secretNameOf } from '../hosts.ts';
 import type {
   DomainFacts,

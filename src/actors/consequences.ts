@@ -2,8 +2,8 @@
  * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before the save (I1).
  */
 
-import { limits } from '../limits.ts';
-import type { TraceContext } from '../tracing.ts';
+import { limits } from '../base/limits.ts';
+import type { TraceContext } from '../base/tracing.ts';
 import type { Cell, Hot, MailboxItem } from './cell.ts';
 import { createEffectsPool } from './effects-pool.ts';
 import { publishTransition } from './feed.ts';

@@ -4,16 +4,12 @@
  * `rpc.get` and `rpc.send` reach every replica and only the owner answers; `rpc.list` and `rpc.shards` reach one, which asks the
  * others (`peer.…`) and answers for the whole cluster. Inspecting costs nothing while nobody asks.
  */
-import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
-import { decode, encodeJson } from '../bus/codec.ts';
-import { headerOf, readMessage } from '../bus/envelope.ts';
-import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { limits, releaseShard, shardCount } from '../limits.ts';
-import { traceHeader } from '../tracing.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { limits, releaseShard, shardCount } from '../base/limits.ts';
+import { traceHeader } from '../base/tracing.ts';
 import type {
   ActorSummary,
   GetRequest,
@@ -22,7 +18,12 @@ import type {
   SendAnswer,
   ShardsView,
   ShardView,
-} from '../views.ts';
+} from '../base/views.ts';
+import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
+import { decode, encodeJson } from '../bus/codec.ts';
+import { headerOf, readMessage } from '../bus/envelope.ts';
+import { type Endpoint, isAnswerable, serve } from '../bus/rpc.ts';
+import type { Subjects } from '../bus/subjects.ts';
 import { admit } from './admission.ts';
 import { type Cell, kindOf, type Taken } from './cell.ts';
 import { electionEndpoint } from './election-requests.ts';

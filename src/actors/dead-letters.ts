@@ -1,8 +1,9 @@
 /**
  * Dead letters: messages that nobody can take, put on a stream of their own with the reason.
  */
+
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
 import type { StoredMessage } from '../bus/bus.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
 import type { HostPorts } from './host-parts.ts';
 import type { ShardRun } from './shard-run.ts';
 

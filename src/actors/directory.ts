@@ -5,10 +5,11 @@
  * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
  * knows the others within one round trip.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
 
 /** One heartbeat, JSON on `member.<replica>`. */
 export interface Beat {

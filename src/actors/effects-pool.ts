@@ -7,11 +7,12 @@
  * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
  * proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { traceIdOf } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
-import type { Clock } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { traceIdOf } from '../tracing.ts';
 import type { EffectRun, HostPorts, PlainEvent } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 

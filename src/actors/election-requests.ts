@@ -4,14 +4,15 @@
  * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known then and waits for
  * nobody else. Only the owner of the election answers.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { type ErrorCode, errorCodes, OrreryError } from '../base/errors.ts';
+import { type ActorId, actorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import type { BusMessage } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Endpoint } from '../bus/rpc.ts';
 import type { ElectionAction, Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { type ErrorCode, errorCodes, OrreryError } from '../errors.ts';
-import { type ActorId, actorId } from '../ids.ts';
-import { limits } from '../limits.ts';
 import type { ElectionContext } from '../machines/election-context.ts';
 import { campaignAnswer, renewAnswer, statusOf } from '../machines/election-words.ts';
 import { admit } from './admission.ts';

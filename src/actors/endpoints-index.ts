@@ -5,14 +5,14 @@
  * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by single labels. For each Service
  * sums are kept over what its workloads show, so that one workload's news among a thousand is one addition.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import {
   type EndpointSliceDigest,
   type Labels,
   type ServiceDigest,
   selects,
   type WorkloadDigest,
-} from '../digests.ts';
+} from '../base/digests.ts';
 import { isDnsLabel, type NamedWorkload } from '../endpoints/desired.ts';
 import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
 import { canonical } from '../endpoints/slices.ts';

@@ -5,8 +5,8 @@
  * when a pass runs, so that records stay small however many endpoints there are. Nothing is said until workloads and slices are
  * mirrored completely: an endpoint whose workload is merely not listed yet must not be taken out.
  */
-import type { Clock } from '../clock.ts';
-import type { Digest, WorkloadDigest, WorldEntry } from '../digests.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Digest, WorkloadDigest, WorldEntry } from '../base/digests.ts';
 import { isDnsLabel } from '../endpoints/desired.ts';
 import type { EndpointsFacts, WorkloadFacts } from '../machines/facts.ts';
 import { EndpointsIndex } from './endpoints-index.ts';

@@ -2,19 +2,20 @@
  * The engine: the parts of `actors/` put together into what one replica runs. Several engines may live in one process (tests,
  * simulation); all that they share is the bus they are handed.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { releaseShard } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
+import type { Tracing } from '../base/tracing.ts';
+import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { releaseShard } from '../limits.ts';
 import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
 import { defaultTimeoutMs } from '../machines/proxier-context.ts';
-import type { Random } from '../random.ts';
-import type { Tracing } from '../tracing.ts';
-import type { Transition } from '../views.ts';
 import { admit } from './admission.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { type Directory, startDirectory } from './directory.ts';

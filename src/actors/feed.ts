@@ -4,14 +4,15 @@
  * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none; `Nats-Msg-Id` (id and
  * rev) makes a repetition harmless. After a claim `unpublished` tells which of the loaded transitions are on the stream already.
  */
+
+import { type Clock, sleep } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { jittered, type Random } from '../base/random.ts';
+import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { type Clock, sleep } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { jittered, type Random } from '../random.ts';
-import type { Transition } from '../views.ts';
 import type { HostLog } from './host-parts.ts';
 
 interface FeedPorts {

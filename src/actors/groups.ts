@@ -11,8 +11,8 @@ import type {
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../digests.ts';
-import { selects } from '../digests.ts';
+} from '../base/digests.ts';
+import { selects } from '../base/digests.ts';
 import type { Affected } from './join.ts';
 import { hash } from './rendezvous.ts';
 

@@ -5,14 +5,15 @@
  * taking the events again, from the actor's beginning on. Where the recording does not hold that, or a step comes out differently (it
  * was another version of the chart), there is no context until the next beginning.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { HistoryStep, HistoryView, Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
 import { effectTypes } from '../machines/effects.ts';
 import { machines } from '../machines/index.ts';
-import type { HistoryStep, HistoryView, Transition } from '../views.ts';
 import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from './step.ts';
 
 const dayMs = 24 * 3_600_000;

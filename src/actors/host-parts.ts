@@ -1,13 +1,14 @@
 /**
  * What the parts of the host share: the ports they are handed and the few calls between them.
  */
+
+import type { Clock } from '../base/clock.ts';
+import type { ActorId } from '../base/ids.ts';
+import type { Random } from '../base/random.ts';
+import type { TraceContext, Tracing } from '../base/tracing.ts';
+import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import type { ActorId } from '../ids.ts';
-import type { Random } from '../random.ts';
-import type { TraceContext, Tracing } from '../tracing.ts';
-import type { Transition } from '../views.ts';
 import type { Origin } from './admission-proxier.ts';
 import type { ShardRun } from './shard-run.ts';
 import type { EffectData, Stepper } from './step.ts';

@@ -8,9 +8,9 @@
  * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
  * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
  */
-import { asError, hasCode } from '../errors.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 import {
   type Cell,
   createCell,

@@ -5,13 +5,14 @@
  * the engine has no listener and a step costs nothing. Rows of lists are told in bundles, each actor once however often it stepped;
  * the steps of one actor that is watched are told each, with the context.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { LiveRow, LiveStep, Transition, Watch } from '../base/views.ts';
 import type { Bus, BusMessage } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { LiveRow, LiveStep, Transition, Watch } from '../views.ts';
 import { type Cell, kindOf, livingRecordOf, recordOf } from './cell.ts';
 import type { Engine } from './engine.ts';
 import { standingOf, summaryOf } from './views.ts';

@@ -5,7 +5,7 @@
  * Promises of each: what it keeps is an index over the world picture and nothing more, so that every replica has the same; it speaks
  * only when its part of the picture is complete, since a thing that is merely not listed yet must not look like one that does not exist.
  */
-import type { Digest, WorldEntry } from '../digests.ts';
+import type { Digest, WorldEntry } from '../base/digests.ts';
 
 /** What the world says to one actor. */
 export interface Observation {

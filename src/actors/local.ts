@@ -4,9 +4,9 @@
  * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock.
  */
 import type { AnyStateMachine } from 'xstate';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import type { Random } from '../random.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import type { PlainEvent } from './host-parts.ts';
 import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
 

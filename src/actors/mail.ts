@@ -5,12 +5,13 @@
  * so a message is taken once whoever owns the shard, and none waits for a dead owner's time-out.
  * What cannot be taken by anybody becomes a dead letter and never stops the messages behind it (I8).
  */
+
+import { asError, OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { traceHeader } from '../base/tracing.ts';
 import type { StoredMessage } from '../bus/bus.ts';
 import { headerOf, readMessage } from '../bus/envelope.ts';
-import { asError, OrreryError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import { traceHeader } from '../tracing.ts';
 import type { MailboxItem, Taken } from './cell.ts';
 import { bury } from './dead-letters.ts';
 import type { Host } from './host.ts';

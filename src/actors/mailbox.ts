@@ -1,7 +1,7 @@
 /**
  * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what became of it.
  */
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import { type Cell, type Hot, isRepetition, type MailboxItem, type Taken } from './cell.ts';
 import type { HostPorts } from './host-parts.ts';
 import { idsOf } from './next-record.ts';

@@ -1,8 +1,8 @@
 /** The record that follows from a step: pure. */
-import { invariant } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { Transition } from '../views.ts';
+import { invariant } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Transition } from '../base/views.ts';
 import type { MailboxItem } from './cell.ts';
 import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
 import { hash } from './rendezvous.ts';

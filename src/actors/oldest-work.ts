@@ -1,5 +1,5 @@
 /** What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that is busy. */
-import type { ActorId } from '../ids.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { Cell } from './cell.ts';
 
 /** Shard → the event that has been in work for longest. */

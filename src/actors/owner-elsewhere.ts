@@ -1,7 +1,7 @@
 /** Who answers for an actor whose shard is not open here: its owner, or, where there is none, whoever is asked. */
-import { OrreryError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { releaseShard } from '../limits.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { releaseShard } from '../base/limits.ts';
 import type { Engine } from './engine.ts';
 import { holdingName, homeOf } from './shard-run.ts';
 

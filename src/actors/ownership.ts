@@ -9,13 +9,14 @@
  * by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time.
  * Absent: what a holding does (each brings its own `Work`), saving, the judgement on who lives (directory.ts).
  */
+
+import type { Clock } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
-import type { Clock } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
-import { limits } from '../limits.ts';
 import { type HoldingContext, holdingEffectTypes, shardMachine } from '../machines/shard.ts';
-import type { Random } from '../random.ts';
 import { beatMs, type Directory } from './directory.ts';
 import type { HostLog, PlainEvent } from './host-parts.ts';
 import { type LocalActor, startLocal } from './local.ts';

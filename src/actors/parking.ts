@@ -6,8 +6,8 @@
  * of an effect, what the world says) comes again after a long pause, for as long as this replica owns the actor. So a chart that is
  * mended by events in between is not left waiting for ever (I4).
  */
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { Cell, Hot, MailboxItem } from './cell.ts';
 import type { HostLog } from './host-parts.ts';
 import { settle } from './mailbox.ts';

@@ -4,7 +4,7 @@
  * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes have been listed, only the
  * setting is told, and nothing of the Node: one that is merely not listed yet must not look deleted.
  */
-import { nodeEligibility, type WorldEntry } from '../digests.ts';
+import { nodeEligibility, type WorldEntry } from '../base/digests.ts';
 import type { ProxierFacts } from '../machines/proxier-events.ts';
 import type { Join } from './join.ts';
 import type { World } from './world.ts';

@@ -4,11 +4,12 @@
  * Owns: the record's shape and its bytes (MessagePack without record extensions, so that any replica and any tool reads it).
  * A record is written whole, once for each step, under the fence of its shard.
  */
+
+import { OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { Transition } from '../base/views.ts';
 import { decode, encode } from '../bus/codec.ts';
-import { OrreryError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { Transition } from '../views.ts';
 import type { EffectData, PersistedSnapshot } from './step.ts';
 
 export interface TimerRecord {

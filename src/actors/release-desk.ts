@@ -4,14 +4,15 @@
  *
  * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before it led.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { type ActorId, actorId } from '../base/ids.ts';
+import { releaseShard } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { type ActorId, actorId } from '../ids.ts';
-import { releaseShard } from '../limits.ts';
 import type { ReleaseOwnEvent } from '../machines/release-events.ts';
 import { type BundleFacts, type NodeFacts, unsuitedFor } from '../machines/release-table.ts';
-import type { Random } from '../random.ts';
 import type { Engine } from './engine.ts';
 import type { HostLog } from './host-parts.ts';
 import type { HoldingSpec } from './ownership.ts';

@@ -6,13 +6,14 @@
  * it have been silent only, it enters itself anew, and the epoch moves again. Taking a node away does not move it: what may be written
  * with a node may be written without.
  */
+
+import { type Clock, sleep, type Timer } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { jittered, type Random } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { type Clock, sleep, type Timer } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
 import type { NodeFacts } from '../machines/release-table.ts';
-import { jittered, type Random } from '../random.ts';
 import type { Directory } from './directory.ts';
 import type { HostLog } from './host-parts.ts';
 import type { StoredNode } from './release-picture.ts';

@@ -6,14 +6,14 @@
  * batch has the node first). A picture may lag; a write under its epoch or fence is then refused.
  */
 import * as v from 'valibot';
+import { asError } from '../base/errors.ts';
+import { releaseShard } from '../base/limits.ts';
+import { isRelease } from '../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
 import { decode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { asError } from '../errors.ts';
-import { releaseShard } from '../limits.ts';
 import type { ReleasePicture } from '../machines/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../machines/release-table.ts';
-import { isRelease } from '../semantic-version.ts';
 import type { HostLog } from './host-parts.ts';
 
 /** A node as it is stored. */

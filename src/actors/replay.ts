@@ -5,12 +5,13 @@
  * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first beginning in the recording (it
  * begins in the middle) cannot be re-run: they are counted, and only looked at for gaps. Pure. Absent: reading files, other versions of a chart than the present.
  */
-import { asError } from '../errors.ts';
-import { parseActorId } from '../ids.ts';
+
+import { equal } from '../base/equal.ts';
+import { asError } from '../base/errors.ts';
+import { parseActorId } from '../base/ids.ts';
+import type { Transition } from '../base/views.ts';
 import { effectTypes } from '../machines/effects.ts';
-import { equal } from '../machines/equal.ts';
 import { machines } from '../machines/index.ts';
-import type { Transition } from '../views.ts';
 import { createStepper, type Snapshot, type Stepper, type StepResult, stateText } from './step.ts';
 
 /** The first step of a recording that does not come out as it was recorded. */

@@ -5,7 +5,7 @@
  * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
  * look like one that does not exist (never Ready early).
  */
-import type { Digest, GroupResourceDigest, PodDigest, ServiceDigest, WorldEntry } from '../digests.ts';
+import type { Digest, GroupResourceDigest, PodDigest, ServiceDigest, WorldEntry } from '../base/digests.ts';
 import type { PodFacts, RouteProbe, ServiceFacts } from '../machines/facts.ts';
 import { type Gate, type Group, Groups, gateOf } from './groups.ts';
 import type { Affected, Join } from './join.ts';

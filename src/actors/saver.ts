@@ -9,11 +9,12 @@
  * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001). So does
  * whoever was stopped between the write and its acknowledgement: what is read so late says nothing of who owns the shard by now.
  */
+
+import { type Clock, sleep } from '../base/clock.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { jittered, type Random } from '../base/random.ts';
 import type { AppendOptions, Bus } from '../bus/bus.ts';
-import { type Clock, sleep } from '../clock.ts';
-import { hasCode, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { jittered, type Random } from '../random.ts';
 import type { ShardRun } from './shard-run.ts';
 
 export interface Saver {

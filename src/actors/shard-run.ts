@@ -1,10 +1,11 @@
 /**
  * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under that fence.
  */
+
+import type { ActorId } from '../base/ids.ts';
+import { releaseShard } from '../base/limits.ts';
 import type { Following } from '../bus/bus.ts';
 import { shardOf } from '../bus/shard.ts';
-import type { ActorId } from '../ids.ts';
-import { releaseShard } from '../limits.ts';
 import type { Cell } from './cell.ts';
 import type { Letter } from './mail.ts';
 

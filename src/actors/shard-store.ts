@@ -5,11 +5,12 @@
  * the fence in the stream, and later ones are refused, so nothing is missed; where it is read from a replica of the stream that
  * lags, it waits.
  */
+
+import { asError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { Bus, StoredMessage } from '../bus/bus.ts';
 import { decode, encode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { asError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
 import { createCell } from './cell.ts';
 import { lastPublished, type Published } from './feed.ts';
 import type { HostPorts } from './host-parts.ts';

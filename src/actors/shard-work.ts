@@ -5,11 +5,12 @@
  * actors first, then what the world says of them, then the mail; so a message never meets an actor that the world already called for
  * but that was not told yet.
  */
+
+import { sleep } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { releaseShard, shardCount } from '../base/limits.ts';
 import { shardOf } from '../bus/shard.ts';
-import { sleep } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { releaseShard, shardCount } from '../limits.ts';
 import type { Host } from './host.ts';
 import type { HostPorts } from './host-parts.ts';
 import { followMail, rereadMail } from './mail.ts';

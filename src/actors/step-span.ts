@@ -1,9 +1,9 @@
 /** The span of one step, and the line in the log that goes with it: both only where somebody wants them. */
-import { asError } from '../errors.ts';
-import type { ActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import { type Span, type TraceContext, traceIdOf } from '../tracing.ts';
-import type { Transition } from '../views.ts';
+import { asError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import { type Span, type TraceContext, traceIdOf } from '../base/tracing.ts';
+import type { Transition } from '../base/views.ts';
 import type { Cell, MailboxItem } from './cell.ts';
 import type { HostPorts } from './host-parts.ts';
 

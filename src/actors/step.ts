@@ -8,7 +8,7 @@
  * Absent: spawned and invoked children, what a new version does to old records (migrations.ts), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
-import { asError, invariant, OrreryError } from '../errors.ts';
+import { asError, invariant, OrreryError } from '../base/errors.ts';
 import type { Chart } from '../machines/index.ts';
 import { migrate } from '../machines/migrations.ts';
 

@@ -3,8 +3,8 @@
  *
  * Not for ever: a count of what is still to come that is wrong must not silence a replica.
  */
-import type { Clock, Timer } from '../clock.ts';
-import type { ActorId } from '../ids.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { ShardRun } from './shard-run.ts';
 import type { World } from './world.ts';
 

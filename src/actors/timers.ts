@@ -4,7 +4,7 @@
  * Deadlines are never taken out of the heap: whoever is called looks whether the deadline still stands in the actor's record,
  * so a cancelled one costs a comparison and no search.
  */
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 
 interface Deadline<T> {
   readonly at: number;

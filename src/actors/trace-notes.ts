@@ -2,8 +2,8 @@
  * Which change of the world an actor is about to be told of, for its trace: noted when the change is folded, taken when the actor is told.
  * Bounded; what falls out begins a trace of its own.
  */
-import { limits } from '../limits.ts';
-import type { TraceContext } from '../tracing.ts';
+import { limits } from '../base/limits.ts';
+import type { TraceContext } from '../base/tracing.ts';
 
 export interface TraceNotes {
   note(ids: Iterable<string>, context: TraceContext | undefined): void;

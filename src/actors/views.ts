@@ -1,9 +1,10 @@
-/** What is told about an actor: the views of `src/views.ts`, made from a cell. */
+/** What is told about an actor: the views of `src/base/views.ts`, made from a cell. */
+
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { ActorSummary, ActorView, Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { ActorSummary, ActorView, Transition } from '../views.ts';
 import { admittedEvents } from './admission.ts';
 import { type Cell, livingRecordOf } from './cell.ts';
 import type { ActorRecord } from './records.ts';

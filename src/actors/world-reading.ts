@@ -5,11 +5,12 @@
  * stopped, would keep what was removed meanwhile for ever: it reads the last message of each object once more, and what it does not find
  * is gone. A stream that was made anew holds nothing of what was known: all of it is forgotten, until the mirrors have said it again.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { limits } from '../limits.ts';
 import type { HostLog } from './host-parts.ts';
 
 export interface WorldReading {

@@ -5,13 +5,14 @@
  * is gone is gone; listeners are called once for each change, after it is applied.
  * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
  */
+
+import type { Clock } from '../base/clock.ts';
+import type { Digest, ResourceName, WorldEntry } from '../base/digests.ts';
+import { asError } from '../base/errors.ts';
+import { type TraceContext, traceHeader } from '../base/tracing.ts';
 import type { Bus, StoredMessage } from '../bus/bus.ts';
 import { decode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import type { Digest, ResourceName, WorldEntry } from '../digests.ts';
-import { asError } from '../errors.ts';
-import { type TraceContext, traceHeader } from '../tracing.ts';
 import type { HostLog } from './host-parts.ts';
 import { createWorldReading } from './world-reading.ts';
 

@@ -4,7 +4,7 @@
  * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the same form is
  * no error to the server. What cannot be changed any more – the number of shards – is compared and refused.
  */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { StreamName } from './bus.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import type { StreamDefinition, StreamDefinitions } from './streams.ts';

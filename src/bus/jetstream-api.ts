@@ -1,8 +1,8 @@
 /**
  * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the leader of the stream.
  */
-import { asError, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { unreachable } from './bus-errors.ts';
 import type { WireMessage } from './wire.ts';
 import type { WireRequests } from './wire-requests.ts';

@@ -3,10 +3,10 @@
  *
  * After each reconnect they are looked at again: the server may be another one, with an empty disk.
  */
-import type { Clock } from '../clock.ts';
-import { asError } from '../errors.ts';
-import type { Log } from '../log-port.ts';
-import type { Random } from '../random.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import type { Log } from '../base/log-port.ts';
+import type { Random } from '../base/random.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { keepTrying } from './keep-trying.ts';

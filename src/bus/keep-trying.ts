@@ -1,8 +1,8 @@
 /** Trying again for ever, without a word more than needed. */
-import { type Clock, sleep } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import type { Log } from '../log-port.ts';
-import { jittered, type Random } from '../random.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import type { Log } from '../base/log-port.ts';
+import { jittered, type Random } from '../base/random.ts';
 import { unreachable } from './bus-errors.ts';
 
 export interface KeepTrying {

@@ -1,10 +1,10 @@
 /**
  * One client of the memory hub: the port `Bus` over its link to the server.
  */
-import type { Clock, Timer } from '../clock.ts';
-import { asError, type OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import type { Log } from '../log-port.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError, type OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log-port.ts';
 import type {
   Appended,
   AppendOptions,

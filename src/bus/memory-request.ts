@@ -1,6 +1,6 @@
 /** Requests of one client of the memory hub: a message with an inbox of its own, and the answers that come there. */
-import type { Timer } from '../clock.ts';
-import type { OrreryError } from '../errors.ts';
+import type { Timer } from '../base/clock.ts';
+import type { OrreryError } from '../base/errors.ts';
 import type { Bus, BusMessage } from './bus.ts';
 import { unreachable } from './bus-errors.ts';
 import type { ClientParts } from './memory-client.ts';

@@ -3,8 +3,8 @@
  *
  * Knows nothing of connections: `memory-client.ts` decides what of all this reaches a client.
  */
-import type { Clock } from '../clock.ts';
-import { asError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { BusMessage, Headers, StoredMessage, StreamName } from './bus.ts';
 import { refused } from './bus-errors.ts';
 import { type MemoryStream, memoryStream } from './memory-stream.ts';

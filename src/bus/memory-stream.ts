@@ -4,7 +4,7 @@
  * Owns what is stored. Absent: who is told of it and over which connection (`memory.ts`).
  * Everything happens at once and in the order of the calls, as at the leader of a stream.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Appended, AppendOptions, BatchMessage, Guard, StoredMessage } from './bus.ts';
 import { conflict, refused, unknownOutcome } from './bus-errors.ts';
 import { msgIdHeader } from './envelope.ts';

@@ -8,8 +8,8 @@
  * may serve clients in any order, yet no two messages of one connection overtake each other.
  * Absent: durability, and the time that a real server needs.
  */
-import type { Clock } from '../clock.ts';
-import { type Log, silentLog } from '../log-port.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Log, silentLog } from '../base/log-port.ts';
 import type { StoredMessage, StreamName } from './bus.ts';
 import { type MemoryBus, memoryClient } from './memory-client.ts';
 import type { Schedule } from './memory-link.ts';

@@ -1,5 +1,5 @@
 /** The address of a NATS server as people write it: `nats://user:password@host:port`, `tls://…`, or `host:port` alone. */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 export interface ServerUrl {
   readonly server: string;

@@ -4,7 +4,7 @@
  * Per-message TTL, subject transforms and guards on another subject need 2.12. On replicated streams a guard was not safe
  * before 2.12.14 and 2.14.4 (2.13 was never a release line of its own), so a cluster needs one of those, or 2.15.
  */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 export interface Version {
   readonly major: number;

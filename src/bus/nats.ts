@@ -20,11 +20,11 @@ import {
   type MsgHdrs,
   type NatsConnection,
 } from 'nats';
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { type Log, silentLog } from '../log-port.ts';
-import type { Random } from '../random.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { type Log, silentLog } from '../base/log-port.ts';
+import type { Random } from '../base/random.ts';
 import type { Bus, BusStatus, Headers } from './bus.ts';
 import { refused } from './bus-errors.ts';
 import { jetStreamApi } from './jetstream-api.ts';

@@ -4,8 +4,8 @@
  * The client library's own publish makes a promise chain, a stack trace and a timer for each message; this one shares the
  * inbox and the timer of all requests, and is what makes pipelined saves fast.
  */
-import type { OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import type { OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Appended, AppendOptions, Guard, Headers } from './bus.ts';
 import { conflict, refused, unknownOutcome, unreachable } from './bus-errors.ts';
 import { msgIdHeader } from './envelope.ts';

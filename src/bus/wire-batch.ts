@@ -4,7 +4,7 @@
  * The messages leave in one packet; only the last, which commits, asks for an answer, and that answer speaks for all. The client
  * library's own batches drop the conditions of the single messages, so the headers are written here.
  */
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import type { Appended, BatchMessage } from './bus.ts';
 import { refused, unknownOutcome, unreachable } from './bus-errors.ts';
 import type { Wire, WireMessage } from './wire.ts';

@@ -1,11 +1,11 @@
 /**
  * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams together.
  */
-import type { Clock } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import type { Log } from '../log-port.ts';
-import type { Random } from '../random.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log-port.ts';
+import type { Random } from '../base/random.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from './bus.ts';
 import { unreachable } from './bus-errors.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';

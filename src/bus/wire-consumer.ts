@@ -5,9 +5,9 @@
  * consumer's own count. A count that is missing, a heartbeat that does not come, a status that is no heartbeat: each is a
  * doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next one.
  */
-import { type Clock, type Timer, timestamp } from '../clock.ts';
-import { asError } from '../errors.ts';
-import type { Log } from '../log-port.ts';
+import { type Clock, type Timer, timestamp } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import type { Log } from '../base/log-port.ts';
 import type { FollowFrom, FollowOptions, StoredMessage, Subscription } from './bus.ts';
 import type { FollowPlace } from './follow-place.ts';
 import type { JetStreamApi } from './jetstream-api.ts';

@@ -7,8 +7,8 @@
  * A stream that was deleted and made anew is followed from its first message; one that lost its end with its disk from where
  * it ends now. Both are logged as errors (`follow-place.ts`).
  */
-import type { Timer } from '../clock.ts';
-import { jittered, type Random } from '../random.ts';
+import type { Timer } from '../base/clock.ts';
+import { jittered, type Random } from '../base/random.ts';
 import type { BusStatus, Following, FollowOptions } from './bus.ts';
 import { unreachable } from './bus-errors.ts';
 import { followPlace } from './follow-place.ts';

@@ -4,7 +4,7 @@
  * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to `sweepMs` late), by
  * abort, or at once when the connection is lost. Absent: any meaning of the answer.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Headers } from './bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
 

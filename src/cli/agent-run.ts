@@ -1,13 +1,14 @@
 /** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
+
+import { systemClock } from '../base/clock.ts';
+import type { HostPort } from '../base/config-values.ts';
+import type { Log } from '../base/log-port.ts';
+import { systemRandom } from '../base/random.ts';
 import { connectNats } from '../bus/nats.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
-import { systemClock } from '../clock.ts';
 import { type NatsConfig, natsAccess } from '../config.ts';
-import type { HostPort } from '../config-values.ts';
 import { createControl } from '../control.ts';
 import { startAgent } from '../health/agent.ts';
-import type { Log } from '../log-port.ts';
-import { systemRandom } from '../random.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface AgentConfig {

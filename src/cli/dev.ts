@@ -1,9 +1,12 @@
 /** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
 import { relative } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { type HostPort, hostPort, type Reader, wholeNumber } from '../base/config-values.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { createLog } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
 import { connectNats } from '../bus/nats.ts';
 import { subjects } from '../bus/subjects.ts';
-import { systemClock } from '../clock.ts';
-import { type HostPort, hostPort, type Reader, wholeNumber } from '../config-values.ts';
 import { type DevCluster, startDevCluster } from '../dev/cluster.ts';
 import { startElectionScenario } from '../dev/election-scenario.ts';
 import { type OutsideScenario, startOutsideScenario } from '../dev/outside-scenario.ts';
@@ -12,9 +15,6 @@ import { untilReady } from '../dev/replicas.ts';
 import { type Scenario, startScenario } from '../dev/scenario.ts';
 import { startCertificateScenario } from '../dev/scenario-certificates.ts';
 import { prepareBundle, startReleaseScenario } from '../dev/scenario-release.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { createLog } from '../log.ts';
-import { systemRandom } from '../random.ts';
 import { writeDevFile } from './dev-file.ts';
 import type { Program } from './parser.ts';
 import { processTerminal, type Terminal } from './terminal.ts';

@@ -1,14 +1,14 @@
 /** `orrery elect`: runs a command only while leading an election. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../clock.ts';
+import { sleep, systemClock } from '../base/clock.ts';
+import { type Reader, wholeNumber } from '../base/config-values.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { silentLog } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
 import { environmentName } from '../config.ts';
-import { type Reader, wholeNumber } from '../config-values.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
 import type { KubeConnection } from '../kube/client.ts';
 import { defaultTiming, type ElectionTiming, type LeasePlace } from '../lease-record.ts';
-import { silentLog } from '../log.ts';
-import { systemRandom } from '../random.ts';
 import { devFile } from './dev-file.ts';
 import { CommandEnded, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -4,8 +4,9 @@
  * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a command needs is
  * loaded when it runs, so that the reading commands start fast.
  */
+
+import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../config.ts';
-import { asError, hasCode } from '../errors.ts';
 import { chartCommand } from './chart.ts';
 import { electCommand } from './elect.ts';
 import { eventsCommand } from './events.ts';

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/replay.ts';
-import { asError, OrreryError } from '../errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import { eventName } from '../words.ts';
 import { CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -1,6 +1,7 @@
 /** `orrery run`: one replica, until it is asked to end. */
+
+import { hasCode } from '../base/errors.ts';
 import { readRunConfig } from '../config.ts';
-import { hasCode } from '../errors.ts';
 import { addRunFlags, flagTexts, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

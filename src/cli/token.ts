@@ -7,12 +7,12 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../clock.ts';
-import { duration } from '../config-values.ts';
-import { hasCode, OrreryError } from '../errors.ts';
+import { systemClock } from '../base/clock.ts';
+import { duration } from '../base/config-values.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { systemRandom } from '../base/random.ts';
 import type { KubePort } from '../kube/port.ts';
-import { limits } from '../limits.ts';
-import { systemRandom } from '../random.ts';
 import { devFile } from './dev-file.ts';
 import type { Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -7,7 +7,7 @@
  * loopback already are their own sockets. Cluster IPs are what clients dial; they must be loopback themselves.
  */
 import { createServer, type Server } from 'node:net';
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 /** An IPv4 network of whole bytes: `10.80.0.0/16`. */
 export interface Network {

@@ -10,7 +10,7 @@
  *
  * A container with `TS_ENABLE_HEALTH_CHECK` of another value than `true` has no health endpoint, as Tailscale's proxies.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import { parseDurationMs } from './durations.ts';
 import { devAnnotation, isDeleting, type PodObject } from './objects.ts';
 

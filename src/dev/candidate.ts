@@ -4,14 +4,15 @@
  * Promises: it believes that it leads only until its own count says that its time is over, and counts from before it asked. It hears
  * of its election at once by the event feed; if nothing is heard it asks again within a third of its time.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
 import type { Bus } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import { errorInAnswer } from '../bus/rpc.ts';
 import type { ElectionAction, Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
 import type { LeasePlace } from '../lease-record.ts';
-import type { Log } from '../log.ts';
 
 export interface CandidateOptions {
   readonly bus: Bus;

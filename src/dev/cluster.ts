@@ -8,12 +8,12 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
 import { connectKube, type KubeConnection } from '../kube/client.ts';
-import { limits } from '../limits.ts';
-import type { Log } from '../log.ts';
-import type { Random } from '../random.ts';
 import { type AddressRange, claimRange, parseNetwork } from './addresses.ts';
 import { startKubeApi } from './api/server.ts';
 import { type ControlPlane, findControlPlane, noControlPlane } from './control-plane.ts';

@@ -2,8 +2,8 @@
  * Which parts of a control plane a cluster has already, so that the stand-ins do not do the same work twice.
  */
 
-import type { Clock } from '../clock.ts';
-import { hasCode } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { hasCode } from '../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../kube/port.ts';
 
 export interface ControlPlane {

@@ -4,7 +4,7 @@
  *
  * Promises: a condition that says the same as before is the same one, times included. Absent: deadlines, so Progressing is never False.
  */
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../base/clock.ts';
 import type { WorkloadObject } from './objects.ts';
 
 export interface RolloutFacts {

@@ -5,7 +5,7 @@
  * replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old ones before. Absent: progress
  * deadlines, proportional scaling in the middle of a rollout.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import { deployments as resource } from '../kube/resources.ts';
 import { deploymentConditions } from './deployment-conditions.ts';
 import { numberRevisions, revisionAnnotation, revisionOf } from './deployment-revisions.ts';

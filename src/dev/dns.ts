@@ -8,7 +8,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { isIPv4 } from 'node:net';
-import type { HostPort } from '../config-values.ts';
+import type { HostPort } from '../base/config-values.ts';
 import { services as serviceResource } from '../kube/resources.ts';
 import { type DnsAnswer, readQuestion, recordTypeA, writeAnswer } from './dns-message.ts';
 import { startInformer } from './informer.ts';

@@ -1,8 +1,8 @@
 /**
  * Durations as people write them in annotations: `800ms`, `1.5s`, and ranges of them: `200ms-3s`.
  */
-import { OrreryError } from '../errors.ts';
-import type { Random } from '../random.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 
 /** Both ends in milliseconds, `min` ≤ `max`. */
 export interface DurationRange {

@@ -4,12 +4,13 @@
  * Every now and then the open till closes in good order, or falls silent as if it had died; the other one takes over, and it is told how
  * long that took. Plays until it is stopped; the Election stays.
  */
+
+import { type Clock, sleep } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { type Clock, sleep } from '../clock.ts';
 import type { KubePort } from '../kube/port.ts';
 import { elections, namespaces } from '../kube/resources.ts';
-import type { Log } from '../log.ts';
 import { type Candidate, startCandidate } from './candidate.ts';
 import { inSeconds } from './durations.ts';
 import { ensureObject } from './manifests.ts';

@@ -5,7 +5,7 @@
  * come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for clusters that have a
  * controller manager, only Services with `dev.orrery.dev/publish` are looked after.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import { pods as podResource, services, endpointSlices as sliceResource } from '../kube/resources.ts';
 import {
   isSameSlice,

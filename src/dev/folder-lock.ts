@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 /** @throws OrreryError USAGE if another process holds the folder */
 export function lockFolder(folder: string): Promise<() => Promise<void>> {

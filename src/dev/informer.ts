@@ -5,11 +5,11 @@
  * under an old name with a new uid is reported as gone first; a broken watch goes on where it stopped, an expired one
  * (410) lists again and reports the differences. Absent: paging back-pressure, resync timers, sharing between processes.
  */
-import { sleep } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
+import { sleep } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { jittered } from '../base/random.ts';
 import type { KubeObject, KubeResource, KubeWatchEvent } from '../kube/port.ts';
-import { limits } from '../limits.ts';
-import { jittered } from '../random.ts';
 import { keyOf } from './objects.ts';
 import type { DevPart, DevParts } from './parts.ts';
 

@@ -5,9 +5,9 @@
  * tells what is so (pod-status.ts); a deleted Pod drains, ends, and only then leaves the API; a kubelet that starts again
  * adopts the Pods it finds, addresses included. Absent: images, volumes, probes of its own, restarts.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { pods as podResource } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 import { createAddressPool, parseNetwork } from './addresses.ts';
 import { type BehaviourDefaults, behaviourOf } from './behaviour.ts';
 import { startInformer } from './informer.ts';

@@ -6,8 +6,8 @@
  * request is not sent and counts as lost; `stop` waits for the answers under way. Absent: latencies.
  */
 import { get } from 'node:http';
-import type { Clock, Timer } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 
 export interface LoadTarget {
   readonly host: string;

@@ -4,11 +4,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { type Clock, sleep } from '../clock.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { KubeObject, KubePort, KubeResource } from '../kube/port.ts';
 import { customResourceDefinitions } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 import type { PodObject } from './objects.ts';
 
 /** Every object of every YAML file of the folder, files in order of their names. */

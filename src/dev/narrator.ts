@@ -3,7 +3,7 @@
  *
  * Watches Pods and the routing's events; writes nothing. Times are its own observations, since a condition's has whole seconds.
  */
-import type { Timer } from '../clock.ts';
+import type { Timer } from '../base/clock.ts';
 import { pods } from '../kube/resources.ts';
 import { inSeconds } from './durations.ts';
 import { startInformer } from './informer.ts';

@@ -12,10 +12,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { type Log, silentLog } from '../base/log.ts';
 import { isAtLeast, parseVersion } from '../bus/nats-version.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { type Log, silentLog } from '../log.ts';
 import { freePort } from './ports.ts';
 
 export interface NatsServerOptions {

@@ -4,11 +4,11 @@
  */
 
 import { arch, platform, release, type } from 'node:os';
-import type { Timer } from '../clock.ts';
-import { timestamp } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
+import type { Timer } from '../base/clock.ts';
+import { timestamp } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { nodes } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 import type { DevPart, DevParts } from './parts.ts';
 
 export interface NodeOptions extends DevParts {

@@ -3,7 +3,7 @@
  *
  * Owns no behaviour: pure functions over plain objects. Everything may be absent, as on the wire.
  */
-import type { LabelSelector, Labels } from '../digests.ts';
+import type { LabelSelector, Labels } from '../base/digests.ts';
 import type { KubeMeta, KubeObject, KubeResource } from '../kube/port.ts';
 
 export const replicaSets: KubeResource = {

@@ -5,8 +5,8 @@
  * Owns the machine's process. Plays until it is stopped; its objects stay.
  */
 import { join, resolve } from 'node:path';
-import { sleep } from '../clock.ts';
-import { asError } from '../errors.ts';
+import { sleep } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { KubeObject } from '../kube/port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../kube/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../slice-labels.ts';

@@ -1,10 +1,10 @@
 /**
  * What every moving part of the development cluster is handed: the API server, time, chance, and a log.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
 import type { KubePort } from '../kube/port.ts';
-import type { Log } from '../log.ts';
-import type { Random } from '../random.ts';
 
 export interface DevParts {
   readonly kube: KubePort;

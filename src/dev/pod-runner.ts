@@ -5,8 +5,8 @@
  * serves as before (what a preStop sleep is for), then takes no new connection, then ends those left when the grace is over.
  * Knows nothing of the API server; `onChange` says that the facts are other than before.
  */
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import { socketAddress } from './addresses.ts';
 import { type Backend, startBackend } from './backend.ts';
 import type { Behaviour } from './behaviour.ts';

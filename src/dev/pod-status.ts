@@ -5,7 +5,7 @@
  * True only if the containers are ready and every readiness gate's condition is True (Kubernetes KEP-580); a condition's
  * transition time changes only with its status; null when the Pod says all of it already.
  */
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../base/clock.ts';
 import { type Condition, type Container, conditionOf, isTrue, type PodObject } from './objects.ts';
 
 export interface RunFacts {

@@ -9,8 +9,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Clock, Timer } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 
 export interface ReplicaOptions {
   readonly name: string;

@@ -4,10 +4,10 @@
  * Promises: a key enqueued while it runs runs once more afterwards; a failure is retried with jittered back-off, for
  * ever; never two calls for one key. Absent: order between keys, priorities.
  */
-import type { Timer } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { jittered } from '../random.ts';
+import type { Timer } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { jittered } from '../base/random.ts';
 import type { DevPart, DevParts } from './parts.ts';
 
 export interface Reconciler extends DevPart {

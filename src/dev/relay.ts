@@ -5,8 +5,8 @@
  * its backend, whatever happens to the list of backends; no backend, or one that refuses → the client sees a reset.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 
 export interface RelayOptions {
   readonly host: string;

@@ -3,8 +3,8 @@
  */
 import { get } from 'node:http';
 import { join } from 'node:path';
-import { type Clock, sleep } from '../clock.ts';
-import { limits } from '../limits.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import { freePort } from './ports.ts';
 import { createReplica, type ReplicaProcess } from './processes.ts';
 

@@ -4,7 +4,7 @@
  * Owns the timers of changes that are true but not known yet. Promises: a change is known after its delay, not sooner; what
  * is taken back before it was known is never known; all ports of one address are learned together.
  */
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import type { EndpointSliceObject } from './objects.ts';
 
 /** `draining`: it serves, but is being deleted; used only while nothing is ready (Kubernetes' KEP-1669). */

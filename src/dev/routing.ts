@@ -8,7 +8,7 @@
  * `200ms-3s`). Promises: without endpoints nothing listens, so connections are refused; established connections survive the
  * removal of their endpoint; each address that became reachable is told once. Absent: UDP, node ports, session affinity.
  */
-import { asError, hasCode } from '../errors.ts';
+import { asError, hasCode } from '../base/errors.ts';
 import { endpointSlices, services as serviceResource } from '../kube/resources.ts';
 import { isLoopback, type Network, parseNetwork, socketAddress } from './addresses.ts';
 import { type DurationRange, drawMs, parseDurationRange } from './durations.ts';

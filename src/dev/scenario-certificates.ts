@@ -4,8 +4,8 @@
  * `www` is issued and stays; `api` lives for two minutes, so its renewal can be watched; `login` names a Secret that is somebody else's, fails
  * for that reason, and is mended after a while as a person would do it. Plays until it is stopped; its objects stay.
  */
-import { sleep } from '../clock.ts';
-import { asError } from '../errors.ts';
+import { sleep } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { KubeObject } from '../kube/port.ts';
 import { domains, issuers, namespaces, secrets } from '../kube/resources.ts';
 import { createAuthority } from './api/http/certificates.ts';

@@ -6,8 +6,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clock, sleep } from '../clock.ts';
-import { asError, hasCode } from '../errors.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import { releases } from '../kube/resources.ts';
 import type { DevCluster } from './cluster.ts';

@@ -5,11 +5,11 @@
  * proven every route to it; so the rolling update never takes the last Pod that traffic can reach. With `isGated: false` the
  * same thing loses requests. Plays until it is stopped; its objects stay.
  */
-import { sleep, timestamp } from '../clock.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
+import { sleep, timestamp } from '../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { KubeResource } from '../kube/port.ts';
 import { namespaces, routeGates, services as serviceResource, statefulSets } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 import { isLoopback } from './addresses.ts';
 import { inSeconds } from './durations.ts';
 import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from './load.ts';

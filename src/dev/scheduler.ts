@@ -3,9 +3,9 @@
  *
  * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound first is left alone.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { KubeResource } from '../kube/port.ts';
-import { limits } from '../limits.ts';
 import { hasEnded, isDeleting, type PodObject, splitKey } from './objects.ts';
 import type { DevParts } from './parts.ts';
 import { createReconciler, type Reconciler } from './reconciler.ts';

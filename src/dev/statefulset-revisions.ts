@@ -4,7 +4,7 @@
  * Promises: the current template has the highest number, also when an old one comes back; as many old ones are kept as
  * `revisionHistoryLimit` says. A Pod is not made from them: that a lost one below the partition comes back by the new template stays as it is.
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { KubeObject, KubeResource } from '../kube/port.ts';
 import type { WorkloadObject } from './objects.ts';
 import { childMeta, childrenOf } from './pod-template.ts';

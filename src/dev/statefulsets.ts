@@ -6,7 +6,7 @@
  * Pods of an old template (one below the partition that is lost comes back by the new one), volume claims (an emptyDir
  * stands in).
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import { pods as podResource, statefulSets as resource } from '../kube/resources.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from './objects.ts';
 import { childrenOf, podFromTemplate, templateHash } from './pod-template.ts';

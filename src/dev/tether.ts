@@ -4,7 +4,7 @@
  * The parent holds an IPC channel; the kernel closes it however the parent dies, by SIGKILL as well. Then the child asks itself to
  * end (SIGTERM), and is forced to after `limits.devStopMs`. The channel alone keeps nobody alive.
  */
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 
 if (process.channel !== undefined && process.channel !== null) {
   process.on('disconnect', () => {

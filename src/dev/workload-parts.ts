@@ -2,7 +2,7 @@
  * What the workload controllers share: their pictures of the cluster, writes that show in them at once, and the removal of
  * children whose owner is gone (nobody else does it where no controller manager runs).
  */
-import { hasCode } from '../errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { KubeObject, KubeResource } from '../kube/port.ts';
 import { pods } from '../kube/resources.ts';
 import type { Informer } from './informer.ts';

@@ -2,7 +2,7 @@
  * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS are sorted into the
  * outcomes that the domain chart knows.
  */
-import { asError, OrreryError } from '../errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import type { AcquisitionFailed, FailureOutcome } from '../machines/domain-events.ts';
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {

@@ -3,9 +3,9 @@
  * Secret once, and a changed CA is used soon. The CA's key leaves this process on no way (I9).
  */
 import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
-import type { Clock } from '../clock.ts';
-import type { CaSpec } from '../digests-certificates.ts';
-import { OrreryError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { CaSpec } from '../base/digests-certificates.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';

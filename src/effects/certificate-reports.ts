@@ -5,8 +5,9 @@
  * Of one object the reports are written one after the other, in the order in which they were asked for; of those that wait only the
  * latest is written, so a slow API server never leaves an old status behind. The chart says everything, so writing twice changes nothing (I5).
  */
+
+import { asError, hasCode } from '../base/errors.ts';
 import type { EffectContext, EffectRunner } from '../effect-runner.ts';
-import { asError, hasCode } from '../errors.ts';
 import type { KubePort, KubeResource } from '../kube/port.ts';
 import { domains, issuers } from '../kube/resources.ts';
 import type { DomainReport, Notice, StatusCondition } from '../machines/domain-effects.ts';

@@ -6,8 +6,9 @@
  * Keys go from their maker into a Secret, and from one Secret into another; no error quotes one (I9).
  * Absent: what is to be stored when (the chart), and what a certificate is (certificates.ts).
  */
+
+import { hasCode, OrreryError } from '../base/errors.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
-import { hasCode, OrreryError } from '../errors.ts';
 import { hostLabel } from '../hosts.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { secrets } from '../kube/resources.ts';

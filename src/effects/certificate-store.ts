@@ -4,10 +4,11 @@
  * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is taken away from its waiting
  * place only after it stands everywhere, and each Secret says which order, or which run of this effect, its certificate came from.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
 import { readPair } from '../certificates.ts';
-import type { Clock } from '../clock.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { OrreryError } from '../errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { CertificateStore } from '../machines/domain-effects.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';

@@ -3,9 +3,9 @@
  *
  * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5).
  */
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../base/clock.ts';
+import { hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { hasCode } from '../errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import { elections } from '../kube/resources.ts';
 import type { ElectionStatusPatch } from '../machines/election-effects.ts';

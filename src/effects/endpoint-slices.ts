@@ -7,17 +7,17 @@
  * planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { EffectContext, EffectRunner } from '../effect-runner.ts';
 import { wantedSlices } from '../endpoints/desired.ts';
 import type { PlannedWrite } from '../endpoints/order.ts';
 import { pack } from '../endpoints/pack.ts';
 import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
 import type { StandingSlice, WantedSlices } from '../endpoints/slices.ts';
-import { OrreryError } from '../errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import { endpointSlices } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 import type { SlicesReconcile } from '../machines/slices-effects.ts';
 import type { PassEnd, SlicesFailed, SlicesReconciled } from '../machines/slices-events.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';

@@ -4,15 +4,15 @@
 import type { LookupFunction } from 'node:net';
 
 import type { ChallengeParts } from '../acme/challenge.ts';
+import type { Clock } from '../base/clock.ts';
+import { invariant } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
 import type { EffectContext, EffectRunner, EffectRunners } from '../effect-runner.ts';
-import { invariant } from '../errors.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseFollower } from '../kube/lease-follow.ts';
 import type { KubePort } from '../kube/port.ts';
-import { limits } from '../limits.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { LeaseFollow } from '../machines/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';

@@ -4,8 +4,9 @@
  * ACME: the directory answers and knows our account (it is made if there is none). CA: certificate and key can be read, belong together
  * and may sign.
  */
+
+import { asError, hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { asError, hasCode } from '../errors.ts';
 import type { IssuerVerify } from '../machines/issuer-effects.ts';
 import type { IssuerFailed } from '../machines/issuer-events.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';

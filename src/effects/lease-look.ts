@@ -1,7 +1,7 @@
 /** Effect `lease.look`: reads a Lease. */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { asError } from '../errors.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseLook } from '../machines/election-effects.ts';

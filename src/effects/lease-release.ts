@@ -4,9 +4,9 @@
  * The freed Lease has no holder and lasts a second, as client-go's does; its transitions stay, so that terms go on growing.
  * Running it twice finds it given back already (I5).
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { asError } from '../errors.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseRelease } from '../machines/election-effects.ts';

@@ -3,9 +3,9 @@
  *
  * Run again after a crash it is refused as a conflict, and the look that follows shows that the Lease says what was asked for (I5).
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { asError, hasCode } from '../errors.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseWrite } from '../machines/election-effects.ts';

@@ -4,12 +4,13 @@
  * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it the receiver's record
  * tells the repetition.
  */
+
+import { traceHeader } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { writeMessage } from '../bus/envelope.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { MessageSend } from '../machines/effects.ts';
-import { traceHeader } from '../tracing.ts';
 
 export function messageSend(bus: Bus, subjects: Subjects): EffectRunner<MessageSend> {
   return async ({ to, event }, { key, actor, trace }) => {

@@ -4,8 +4,9 @@
  * The conditions of a Pod are merged by their type (strategic merge patch), so nobody else's condition is touched; the uid is
  * part of the patch, so another Pod under the old name is refused by the API server. Running it twice leaves the same (I5).
  */
+
+import { hasCode, type OrreryError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { hasCode, type OrreryError } from '../errors.ts';
 import type { KubePort } from '../kube/port.ts';
 import { pods } from '../kube/resources.ts';
 import type { PodConditionPatch } from '../machines/effects.ts';

@@ -4,12 +4,13 @@
  * Conditional on the fence of the leadership, and where nodes matter on their epoch too, in one atomic batch that moves the epoch: who
  * looked at the nodes before looks again. Running it twice under one leadership writes the same (I5); under a later one it is refused.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { asError, hasCode } from '../base/errors.ts';
+import { releaseShard } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { asError, hasCode } from '../errors.ts';
-import { releaseShard } from '../limits.ts';
 import type { ReleaseStatusWrite } from '../machines/release-effects.ts';
 import type { StatusRefused } from '../machines/release-events.ts';
 

@@ -4,17 +4,17 @@
  * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API server says; what was
  * written, or has to be read again, is told to the scene.
  */
-import { type Clock, sleep } from '../clock.ts';
-import type { EndpointSliceDigest } from '../digests.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import type { EndpointSliceDigest } from '../base/digests.ts';
+import { asError, hasCode, type OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { newSlice, slicePatch } from '../endpoints/objects.ts';
 import type { PlannedWrite } from '../endpoints/order.ts';
 import type { EndpointsScene } from '../endpoints/scene.ts';
 import type { SliceFrame } from '../endpoints/slices.ts';
-import { asError, hasCode, type OrreryError } from '../errors.ts';
 import { endpointSliceDigest } from '../kube/digest.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { endpointSlices } from '../kube/resources.ts';
-import { limits } from '../limits.ts';
 
 export interface WriteParts {
   readonly kube: KubePort;

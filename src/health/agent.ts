@@ -4,14 +4,15 @@
  * Promises: it listens before anything is connected; it never ends because NATS does not answer. Absent: Kubernetes (the Node comes
  * by the world stream), and whatever would make it heavy: it runs on every node.
  */
+
+import type { Clock } from '../base/clock.ts';
+import type { HostPort } from '../base/config-values.ts';
+import { asError } from '../base/errors.ts';
+import type { Log } from '../base/log-port.ts';
+import type { Random } from '../base/random.ts';
+import type { ControlPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import type { HostPort } from '../config-values.ts';
-import { asError } from '../errors.ts';
-import type { Log } from '../log-port.ts';
-import type { Random } from '../random.ts';
-import type { ControlPort } from '../views.ts';
 import { followProxier } from './agent-feed.ts';
 import { createProxierHealth, type ProxierHealth } from './proxier-health.ts';
 import { type SmallAnswer, startSmallHttp } from './small-http.ts';

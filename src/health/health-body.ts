@@ -5,8 +5,8 @@
  * the fields, `nodeEligible` in /healthz alone, no `status` at all while no family has been updated, and times in RFC 3339 with as many
  * digits of nanoseconds as are not zero at the end.
  */
-import { timestamp } from '../clock.ts';
-import type { IpFamily } from '../digests.ts';
+import { timestamp } from '../base/clock.ts';
+import type { IpFamily } from '../base/digests.ts';
 import { type FamilyHealth, isLate } from '../machines/health-family.ts';
 
 export type HealthEndpoint = 'healthz' | 'livez';

@@ -8,7 +8,7 @@
  * another place to stay and do not come back at once.
  * Absent: HTTP, and what follows from being unfit (actors/engine.ts).
  */
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from '../base/clock.ts';
 import { type FamilyHealth, isLate, queued, updated } from '../machines/health-family.ts';
 import type { HealthPicture } from './health-body.ts';
 

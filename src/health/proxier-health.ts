@@ -8,12 +8,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type LocalActor, startLocal } from '../actors/local.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import type { IpFamily } from '../digests.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { IpFamily } from '../base/digests.ts';
+import { type Random, systemRandom } from '../base/random.ts';
 import { proxierMachine } from '../machines/proxier.ts';
 import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../machines/proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from '../machines/proxier-events.ts';
-import { type Random, systemRandom } from '../random.ts';
 import {
   type HealthAnswer,
   type HealthEndpoint,

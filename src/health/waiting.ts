@@ -4,8 +4,8 @@
  * For the time of the first connection only; then the replica's own server takes the address over. Absent: metrics and the API, which
  * are answered with 503.
  */
-import type { Clock } from '../clock.ts';
-import type { HostPort } from '../config-values.ts';
+import type { Clock } from '../base/clock.ts';
+import type { HostPort } from '../base/config-values.ts';
 import { healthAnswer } from './health-body.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from './small-http.ts';

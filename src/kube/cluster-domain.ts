@@ -5,8 +5,8 @@
  * case, with or without a dot at the end. Anything else means `cluster.local`.
  */
 import { readFileSync, statSync } from 'node:fs';
-import type { Clock } from '../clock.ts';
-import { asError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import type { KubeLog } from './log.ts';
 
 export const defaultClusterDomain = 'cluster.local';

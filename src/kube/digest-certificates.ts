@@ -4,9 +4,15 @@
  * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are canonical; a list of hosts that
  * cannot be read changes nothing: the last one that could be read stands on.
  */
+
+import type { Digest, DigestBase, ServeDigest } from '../base/digests.ts';
+import type {
+  DomainDigest,
+  IngressDigest,
+  IssuerDigest,
+  SecretDigest,
+} from '../base/digests-certificates.ts';
 import { isFor, readPair } from '../certificates.ts';
-import type { Digest, DigestBase, ServeDigest } from '../digests.ts';
-import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest } from '../digests-certificates.ts';
 import { readHost, secretNameOf } from '../hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
 import type { KubeObject } from './port.ts';

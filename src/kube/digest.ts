@@ -6,6 +6,8 @@
  * type count as absent, so that one broken object hurts nobody else (I8).
  * Absent: which objects are wanted (interest.ts), and any opinion on what an invalid value means for a chart.
  */
+
+import { parseAddress } from '../base/address.ts';
 import type {
   Address,
   ConditionStatus,
@@ -18,9 +20,8 @@ import type {
   RouteGateDigest,
   ServiceDigest,
   ServicePortDigest,
-} from '../digests.ts';
-import { OrreryError } from '../errors.ts';
-import { parseAddress } from './address.ts';
+} from '../base/digests.ts';
+import { OrreryError } from '../base/errors.ts';
 import {
   domainDigest,
   ingressDigest,

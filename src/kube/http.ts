@@ -17,9 +17,9 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { abortedError, within } from './deadline.ts';
 import { refusalError } from './status.ts';
 

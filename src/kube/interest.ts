@@ -8,7 +8,13 @@
  * charts are made of (`isWhole`): all. Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster if they have none.
  * Absent: everything else. The version of a gate is that of `actors/groups.ts`: `<uid>/<generation>`.
  */
-import { type Digest, type ResourceName, type RouteGateSpec, selects, type WorldEntry } from '../digests.ts';
+import {
+  type Digest,
+  type ResourceName,
+  type RouteGateSpec,
+  selects,
+  type WorldEntry,
+} from '../base/digests.ts';
 import { type DigestInterest, type EnvPair, isWhole, pairText } from './digest.ts';
 import type { KubeResource } from './port.ts';
 import { createWorkloadInterest, workloadResources } from './workload-interest.ts';

@@ -6,10 +6,10 @@
  * Promises: a Lease is said to be missing only if a read of its own says so and nothing was written around it.
  * Absent: what a change means. Why there is no mirror of Leases: docs/decisions/0003-following-leases.md
  */
-import { type Clock, sleep, type Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
+import { type Clock, sleep, type Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import type { LeasePlace } from '../lease-record.ts';
-import type { Random } from '../random.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
 import type { KubeLog } from './log.ts';
 import type { KubeObject, KubePort } from './port.ts';

@@ -5,10 +5,10 @@
  * `notAfter` is not sent, whatever happened between its being asked for and now; times are MicroTime with six digits.
  * One store for a process: it keeps the objects that it saw last, so that a renewal is one request.
  */
-import type { Clock } from '../clock.ts';
-import { hasCode, OrreryError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { LeasePlace, LeaseRecord } from '../lease-record.ts';
-import { limits } from '../limits.ts';
 import type { KubeObject, KubePort } from './port.ts';
 import { leases } from './resources.ts';
 

@@ -3,7 +3,7 @@
  *
  * Promises: a line is at most `bytesMax` long, a longer one is an error as soon as it is seen, so that memory is bounded (I6).
  */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 
 export interface LineReader {
   /** The lines that are complete with this piece, without their ends; empty lines are left out. @throws OrreryError MESSAGE_TOO_LARGE */

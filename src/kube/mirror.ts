@@ -10,10 +10,10 @@
  *   everything; the statement follows everything that it speaks of.
  * Absent: the election of the one replica, and joins (both in actors/).
  */
-import type { Clock } from '../clock.ts';
-import type { SyncedDigest, WorldEntry } from '../digests.ts';
-import { asError, invariant, OrreryError } from '../errors.ts';
-import type { Random } from '../random.ts';
+import type { Clock } from '../base/clock.ts';
+import type { SyncedDigest, WorldEntry } from '../base/digests.ts';
+import { asError, invariant, OrreryError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
 import type { KubeLog } from './log.ts';
 import { createPicture } from './picture.ts';

@@ -6,9 +6,9 @@
  * need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
  * Known limit: two RouteGates that name one kind by two versions have two mirrors, which write the same digests in turn.
  */
-import { type Clock, sleep } from '../clock.ts';
-import { asError, hasCode, invariant, OrreryError } from '../errors.ts';
-import { jittered } from '../random.ts';
+import { type Clock, sleep } from '../base/clock.ts';
+import { asError, hasCode, invariant, OrreryError } from '../base/errors.ts';
+import { jittered } from '../base/random.ts';
 import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
 import type { KubePort, KubeResource } from './port.ts';
 

@@ -7,9 +7,9 @@
  * Absent: sending (publisher.ts), requests (scope.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Digest, SyncedDigest, WorldEntry } from '../digests.ts';
-import type { ChallengeDigest } from '../digests-certificates.ts';
-import { limits } from '../limits.ts';
+import type { Digest, SyncedDigest, WorldEntry } from '../base/digests.ts';
+import type { ChallengeDigest } from '../base/digests-certificates.ts';
+import { limits } from '../base/limits.ts';
 import { carriedOver } from './digest-certificates.ts';
 import type { Interest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';

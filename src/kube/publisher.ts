@@ -6,10 +6,10 @@
  * anything newer. While NATS is away keys wait (as many as there are objects), and nothing is lost. A refused guard ends all.
  * Absent: what the values are (`take` tells it at the moment of sending), and whether one must be sent.
  */
-import type { Clock, Timer } from '../clock.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { jittered, type Random } from '../random.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { jittered, type Random } from '../base/random.ts';
 import type { KubeLog } from './log.ts';
 
 /** The part of the bus (bus/bus.ts) that is needed here. */

@@ -4,8 +4,9 @@
  * Promises: an object of that name that is not ours is touched only where the manifest adopts it; where the API server refuses because
  * a field cannot be changed, the object is deleted – that very one, as it was seen – and made anew.
  */
+
+import { hasCode, OrreryError } from '../base/errors.ts';
 import { type BundleObject, builtinLabel, isAdopting } from '../bundle.ts';
-import { hasCode, OrreryError } from '../errors.ts';
 import type { KubeObject, KubePort, KubeResource } from './port.ts';
 
 /** In managedFields; who else applies the same fields under this name is us. */

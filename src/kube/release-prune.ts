@@ -4,9 +4,10 @@
  * Promises: only objects with the label are looked at, only of the kinds that are named; one is deleted on condition that it is still
  * that very object as it was seen.
  */
+
+import { hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { builtinLabel } from '../bundle.ts';
-import { hasCode } from '../errors.ts';
-import { limits } from '../limits.ts';
 import type { KubeObject, KubePort, KubeResource } from './port.ts';
 import { preconditions } from './release-apply.ts';
 

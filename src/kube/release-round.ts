@@ -4,9 +4,10 @@
  * Promises: namespaces and definitions come first; one object's error does not stop the others, and is in the summary; a kind that the
  * cluster does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
  */
+
+import { asError, hasCode } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import { asError, hasCode } from '../errors.ts';
-import { limits } from '../limits.ts';
 import type { RoundSummary } from '../machines/release-events.ts';
 import type { KindName } from '../machines/release-table.ts';
 import type { KubeObject, KubePort, KubeResource } from './port.ts';

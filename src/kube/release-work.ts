@@ -4,8 +4,9 @@
  * Owns the watches of the bundle's kinds (labelled objects alone) and the memory of how each object stood when it was applied. A change
  * to anything else is told once as drift; repairing it is the next round's business. Everything ends with `stop`.
  */
+
+import { asError } from '../base/errors.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import { asError } from '../errors.ts';
 import type { RoundSummary } from '../machines/release-events.ts';
 import type { KindName } from '../machines/release-table.ts';
 import { shapeOf } from './object-shape.ts';

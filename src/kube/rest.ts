@@ -4,9 +4,9 @@
  * Promises: what `port.ts` promises. A watch that ends in the middle of a line did not end in good order.
  * Absent: authentication (`client.ts`), connections (`http.ts`), retries (the one who asks knows what a failure means).
  */
-import type { Clock } from '../clock.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { HttpCall, Transport } from './http.ts';
 import { createLineReader } from './lines.ts';
 import type {

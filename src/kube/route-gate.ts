@@ -5,7 +5,7 @@
  * than its schema. Defaults are those of docs and schema. A field that is not known is left alone.
  */
 import * as v from 'valibot';
-import type { LabelSelector, RouteGateSpec } from '../digests.ts';
+import type { LabelSelector, RouteGateSpec } from '../base/digests.ts';
 import {
   isApiVersion,
   isDnsLabel,

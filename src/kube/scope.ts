@@ -3,7 +3,7 @@
  *
  * Owns the chart's actor and the question whether what was listed was read with all RouteGates in mind.
  */
-import { asError, hasCode } from '../errors.ts';
+import { asError, hasCode } from '../base/errors.ts';
 import { digestOf } from './digest.ts';
 import { apiVersionOf, type Interest, resourceName } from './interest.ts';
 import type { Picture, Seen } from './picture.ts';

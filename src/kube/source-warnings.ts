@@ -4,9 +4,9 @@
  * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
  * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
  */
-import { type Clock, sleep, timestamp } from '../clock.ts';
-import type { Digest, WorldEntry } from '../digests.ts';
-import { asError, hasCode } from '../errors.ts';
+import { type Clock, sleep, timestamp } from '../base/clock.ts';
+import type { Digest, WorldEntry } from '../base/digests.ts';
+import { asError, hasCode } from '../base/errors.ts';
 import type { KubeLog } from './log.ts';
 import type { KubePort } from './port.ts';
 import { domains } from './resources.ts';

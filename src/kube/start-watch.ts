@@ -1,10 +1,10 @@
 /**
  * One list/watch: the watch chart (machines/watch.ts), run in memory, that feeds one store.
  */
-import type { Clock } from '../clock.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import type { WatchEffect, WatchEvent, WatchFailed, WatchInput } from '../machines/watch.ts';
-import type { Random } from '../random.ts';
 import type { KubeLog } from './log.ts';
 import type { KubePort, KubeResource } from './port.ts';
 import { createWatchRunner, type ObjectFeed } from './watch.ts';

@@ -4,7 +4,7 @@
  * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names objects and fields, never a value of
  * a Secret (I9).
  */
-import { type ErrorCode, OrreryError } from '../errors.ts';
+import { type ErrorCode, OrreryError } from '../base/errors.ts';
 
 export interface Refusal {
   /** `GET /api/v1/pods`: what was asked. */

@@ -6,9 +6,9 @@
  * of the token (the token itself is kept nowhere, I9); a question that Kubernetes did not answer is an error and grants nothing.
  */
 import { createHash } from 'node:crypto';
-import type { Access, AccessVerb, Authorize } from '../access.ts';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Access, AccessVerb, Authorize } from '../base/access.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import type { KubeObject, KubePort } from './port.ts';
 import { subjectAccessReviews, tokenReviews } from './resources.ts';
 

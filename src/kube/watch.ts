@@ -6,9 +6,9 @@
  * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
  * Absent: when to ask again, and for what; that is the chart.
  */
-import type { Clock } from '../clock.ts';
-import { asError, type ErrorCode, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, type ErrorCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { WatchEffect, WatchEvent, WatchFailed, WatchList, WatchOpen } from '../machines/watch.ts';
 import type { KubeLog } from './log.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from './port.ts';

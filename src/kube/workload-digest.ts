@@ -4,6 +4,8 @@
  *
  * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
  */
+
+import { isPublishable, parseAddress } from '../base/address.ts';
 import type {
   Address,
   ConditionStatus,
@@ -13,9 +15,8 @@ import type {
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../digests.ts';
+} from '../base/digests.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { isPublishable, parseAddress } from './address.ts';
 import { type Fields, list, record, textMap, texts } from './fields.ts';
 import type { KubeObject } from './port.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The domain chart's context and everything pure that is computed from it: what is due, how long is waited, what others are told.
  */
-import type { ActorId } from '../ids.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { ActorInput } from './actor-input.ts';
 import type {
   AcmeAuthorize,

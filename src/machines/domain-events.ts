@@ -1,5 +1,5 @@
 /** Events of the domain chart, and those by which domains and Issuers speak with each other. */
-import type { ActorId } from '../ids.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 import type { EffectSettled } from './events.ts';
 

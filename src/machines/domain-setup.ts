@@ -2,6 +2,7 @@
  * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts uses it. Pure.
  */
 import { assign, raise, setup } from 'xstate';
+import { equal } from '../base/equal.ts';
 import type { ActorInput } from './actor-input.ts';
 import {
   askPauseMs,
@@ -27,10 +28,8 @@ import {
   windowOf,
 } from './domain-context.ts';
 import type { DomainEffect, DomainReport } from './domain-effects.ts';
-
 import { deferralText, entered, foreignText, isToldValid } from './domain-report.ts';
 import type { MessageSend } from './effects.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 
 type Args = { readonly context: DomainContext };

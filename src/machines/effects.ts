@@ -3,7 +3,7 @@
  *
  * The effect's outcome comes back as an event (I4); an effect may run again after a crash and must then change nothing (I5).
  */
-import type { ActorId } from '../ids.ts';
+import type { ActorId } from '../base/ids.ts';
 import { type DomainEffect, domainEffectTypes, stepFailure } from './domain-effects.ts';
 import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
 import type { ActorEvent } from './events.ts';

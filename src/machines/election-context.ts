@@ -4,11 +4,12 @@
  * Times are those of whoever runs the chart, milliseconds since the epoch, and are compared with nothing else: a Lease is judged by
  * when it was *seen* to change, never by the times that stand in it.
  */
+
+import { equal } from '../base/equal.ts';
 import type { ElectionTiming, LeasePlace, LeaseRecord } from '../lease-record.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { ElectionStatus } from './election-effects.ts';
 import type { ElectionEvent, ElectionFacts } from './election-events.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 
 export type ElectionInput = ElectionEvent & Stamp;

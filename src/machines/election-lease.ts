@@ -3,6 +3,8 @@
  *
  * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the Lease anew.
  */
+
+import { equal } from '../base/equal.ts';
 import type { LeaseRecord } from '../lease-record.ts';
 import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
 import {
@@ -13,7 +15,6 @@ import {
   timingOf,
 } from './election-context.ts';
 import type { LeaseSeen } from './election-events.ts';
-import { equal } from './equal.ts';
 
 /** Without news the chart looks around so often, ms: it only mends what was never said. */
 const lookAroundMs = 60_000;

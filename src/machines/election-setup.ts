@@ -4,6 +4,7 @@
  * Each is a line over a pure function: what is decided stands in election-candidates.ts and election-lease.ts.
  */
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
+import { equal } from '../base/equal.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite } from './effects.ts';
 import {
@@ -53,7 +54,6 @@ import {
   withSeen,
 } from './election-lease.ts';
 import { isStatusNews, leaderNote, statusOf } from './election-words.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: ElectionInput };

@@ -1,11 +1,11 @@
 /** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
 
+import { equal } from '../base/equal.ts';
 import type { KubeEventWrite } from './effects.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
 import type { ElectionStatus } from './election-effects.ts';
 import { foreignEnd } from './election-lease.ts';
-import { equal } from './equal.ts';
 
 /** Answer to `campaign`. */
 export interface CampaignAnswer {

@@ -4,8 +4,8 @@
  * Events are facts in the past tense; commands are imperative. The host adds `Stamp` to each before the machine sees it (I7).
  */
 
-import type { IpFamily } from '../digests.ts';
-import type { ActorId } from '../ids.ts';
+import type { IpFamily } from '../base/digests.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { DomainEvent } from './domain-events.ts';
 import type { ElectionEvent } from './election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';

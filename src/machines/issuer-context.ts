@@ -1,7 +1,7 @@
 /**
  * The issuer chart's context and everything pure that is computed from it: whose turn it is, what the budgets allow, what is told.
  */
-import type { ActorId } from '../ids.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { ActorInput } from './actor-input.ts';
 import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
 import type { Notice } from './domain-effects.ts';

@@ -1,10 +1,11 @@
 /**
  * The pod chart's context and everything pure that is computed from it: what is owed, what is asked, what is told to people.
  */
-import type { ActorId } from '../ids.ts';
+
+import { equal } from '../base/equal.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite, MessageSend } from './effects.ts';
-import { equal } from './equal.ts';
 import type { PodEvent, RouteLost, RouteProven, RouteUnverifiable, Stamp } from './events.ts';
 import type { PodFacts } from './facts.ts';
 

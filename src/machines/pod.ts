@@ -9,9 +9,9 @@
  * Absent: probing (the Service chart does it), any knowledge of other Pods.
  */
 import { assign, setup } from 'xstate';
+import { equal } from '../base/equal.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite, MessageSend, PodConditionPatch } from './effects.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
   adopted,

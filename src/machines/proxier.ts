@@ -12,7 +12,7 @@
  * a moment late must not make the answer wrong.
  */
 import { assign, raise, setup } from 'xstate';
-import type { IpFamily } from '../digests.ts';
+import type { IpFamily } from '../base/digests.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { Stamp } from './events.ts';
 import { familyRegion } from './health-family.ts';

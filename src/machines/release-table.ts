@@ -5,7 +5,7 @@
  * (minServingRelease), R the oldest release whose written state a replica of the bundle can serve (minReconcilerRelease);
  * V and C are release and minimumCompatible of the written status.
  */
-import { compareReleases } from '../semantic-version.ts';
+import { compareReleases } from '../base/semantic-version.ts';
 
 /** A kind as a manifest names it. */
 export interface KindName {

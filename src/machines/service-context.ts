@@ -1,9 +1,10 @@
 /**
  * The service chart's context and everything pure that is computed from it: who wants what, what a round has to ask, what is told.
  */
-import type { ActorId } from '../ids.ts';
+
+import { equal } from '../base/equal.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { MessageSend, RouteSample } from './effects.ts';
-import { equal } from './equal.ts';
 import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent, Stamp } from './events.ts';
 import type { RouteProbe, ServiceFacts } from './facts.ts';
 import type { SlicesContext } from './slices-context.ts';

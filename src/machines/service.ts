@@ -12,9 +12,9 @@
  * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
  */
 import { assign, enqueueActions, setup } from 'xstate';
+import { equal } from '../base/equal.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite, MessageSend, RouteSample } from './effects.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
   askers,

@@ -2,8 +2,9 @@
  * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a pass is due, how long it
  * gathers, when it is tried again.
  */
+
+import { equal } from '../base/equal.ts';
 import type { KubeEventWrite } from './effects.ts';
-import { equal } from './equal.ts';
 import type { ServiceEvent, Stamp } from './events.ts';
 import type { EndpointsFacts } from './facts.ts';
 import type { SlicesReconcile } from './slices-effects.ts';

@@ -1,6 +1,7 @@
 /** The workload chart's context and everything pure that is computed from it. */
+
+import { equal } from '../base/equal.ts';
 import type { KubeEventWrite } from './effects.ts';
-import { equal } from './equal.ts';
 import type { EffectSettled, Stamp } from './events.ts';
 import type { WorkloadFacts } from './facts.ts';
 import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';

@@ -9,9 +9,9 @@
  * Absent: calls (the effect); who gets traffic (the Services' slices read the condition).
  */
 import { assign, setup } from 'xstate';
+import { equal } from '../base/equal.ts';
 import type { ActorInput } from './actor-input.ts';
 import type { KubeEventWrite } from './effects.ts';
-import { equal } from './equal.ts';
 import type { Stamp } from './events.ts';
 import {
   counted,

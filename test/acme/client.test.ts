@@ -5,8 +5,8 @@ import { fetchWindow } from '../../src/acme/ari.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../../src/acme/client.ts';
 import { createHttpClient } from '../../src/acme/http.ts';
 import { makeKey, makeRequest, renewalIdOf } from '../../src/acme/x509.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { isFor, readPair } from '../../src/certificates.ts';
-import { systemClock } from '../../src/clock.ts';
 import { type Pebble, startPebble } from '../certificates/pebble.ts';
 import { until } from '../until.ts';
 

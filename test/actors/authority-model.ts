@@ -4,8 +4,8 @@
  */
 import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
 import type { EffectData } from '../../src/actors/step.ts';
+import { sleep } from '../../src/base/clock.ts';
 import { encode } from '../../src/bus/codec.ts';
-import { sleep } from '../../src/clock.ts';
 import type { DomainEffect, DomainStatus } from '../../src/machines/domain-effects.ts';
 import type { AcquisitionFailed } from '../../src/machines/domain-events.ts';
 import type { CertificateFacts, Target } from '../../src/machines/domain-facts.ts';

@@ -2,14 +2,15 @@
  * A network that balances each call at random over the Pods that a Service reaches by now, in virtual time: the outside of engines
  * under test. Rounds are made by the program's own sampler and limiter; only the single call is replaced.
  */
-import type { Clock } from '../../src/clock.ts';
-import { parseAddress } from '../../src/kube/address.ts';
-import { limits } from '../../src/limits.ts';
+
+import { parseAddress } from '../../src/base/address.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
+import type { Random } from '../../src/base/random.ts';
 import type { RouteSample } from '../../src/machines/effects.ts';
 import type { ProbeAnswer, probeCall } from '../../src/probe/call.ts';
 import { createLimiter } from '../../src/probe/limiter.ts';
 import { createSampler, type Sampler } from '../../src/probe/probe.ts';
-import type { Random } from '../../src/random.ts';
 import { type Outside, reachable } from './harness.ts';
 
 /** How a backend answers: by its own address, with an error, without the header, by the address of nobody, or never. */

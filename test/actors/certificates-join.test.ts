@@ -1,7 +1,7 @@
 /** Who asks for which host, of which Issuer, into which Secrets. */
 import { expect, test } from 'vitest';
 import { createCertificatesJoin } from '../../src/actors/certificates-join.ts';
-import type { Digest, WorldEntry } from '../../src/digests.ts';
+import type { Digest, WorldEntry } from '../../src/base/digests.ts';
 import type { DomainFacts, IssuerFacts } from '../../src/machines/domain-facts.ts';
 
 const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };

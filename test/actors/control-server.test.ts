@@ -1,11 +1,11 @@
 /** What a running replica tells of its actors: lists in pages, one actor, actors whose records nobody can read. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { serveControl } from '../../src/actors/control-server.ts';
+import type { ActorId } from '../../src/base/ids.ts';
+import type { ControlPort, ListAnswer, ListRequest } from '../../src/base/views.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { shardOf } from '../../src/bus/shard.ts';
 import { createControl } from '../../src/control.ts';
-import type { ActorId } from '../../src/ids.ts';
-import type { ControlPort, ListAnswer, ListRequest } from '../../src/views.ts';
 import { pod, TestCluster } from './harness.ts';
 
 let cluster: TestCluster;

@@ -1,8 +1,8 @@
 /** Mail that nobody can take: it is buried, not lost, and holds nobody up for ever. */
 import { expect, test } from 'vitest';
+import { limits } from '../../src/base/limits.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { shardOf } from '../../src/bus/shard.ts';
-import { limits } from '../../src/limits.ts';
 import { pod, TestCluster } from './harness.ts';
 
 const id = 'pod/shop/web-0' as const;

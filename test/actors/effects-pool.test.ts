@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { createEffectsPool } from '../../src/actors/effects-pool.ts';
 import type { PlainEvent } from '../../src/actors/host-parts.ts';
+import { limits } from '../../src/base/limits.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
-import { limits } from '../../src/limits.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {

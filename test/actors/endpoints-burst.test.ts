@@ -4,8 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import type { PlainEvent } from '../../src/actors/host-parts.ts';
-import { sleep } from '../../src/clock.ts';
-import type { WorkloadDigest } from '../../src/digests.ts';
+import { sleep } from '../../src/base/clock.ts';
+import type { WorkloadDigest } from '../../src/base/digests.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
 import { endpointSliceDigest } from '../../src/kube/digest.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';

@@ -1,7 +1,7 @@
 /** Who is told what about EndpointSlices: the triggers, and what is no trigger. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createEndpointsJoin, type EndpointsJoin } from '../../src/actors/endpoints-join.ts';
-import type { Digest, EndpointSliceDigest, ServiceDigest, WorkloadDigest } from '../../src/digests.ts';
+import type { Digest, EndpointSliceDigest, ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
 import { ownerReferences } from '../../src/endpoints/slices.ts';
 import type { EndpointsFacts, WorkloadFacts } from '../../src/machines/facts.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../src/slice-labels.ts';

@@ -4,10 +4,10 @@
  */
 import type { PlainEvent } from '../../src/actors/host-parts.ts';
 import { unpackRecord } from '../../src/actors/records.ts';
-import type { ServiceDigest } from '../../src/digests.ts';
+import type { ServiceDigest } from '../../src/base/digests.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { PodConditionPatch } from '../../src/machines/effects.ts';
 import type { PodFacts } from '../../src/machines/facts.ts';
-import { type Random, seededRandom } from '../../src/random.ts';
 import { BalancedNetwork, type Manner } from './balanced-network.ts';
 import { gateSpec, pod, service, TestCluster, type TestReplica } from './harness.ts';
 

@@ -4,9 +4,9 @@
 import { expect, test } from 'vitest';
 import { type ActorRecord, unpackRecord } from '../../src/actors/records.ts';
 import { createStepper } from '../../src/actors/step.ts';
+import { limits } from '../../src/base/limits.ts';
 import { encode } from '../../src/bus/codec.ts';
 import { shardOf } from '../../src/bus/shard.ts';
-import { limits } from '../../src/limits.ts';
 import { effectTypes } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';
 import { samples } from '../machines/samples.ts';

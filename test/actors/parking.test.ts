@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { recordOf } from '../../src/actors/cell.ts';
 import type { Stepper } from '../../src/actors/step.ts';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { finished, pod, reachable, TestCluster, type TestReplica } from './harness.ts';
 
 /** Lets the chart of Pods throw over some events, until the test mends it. */

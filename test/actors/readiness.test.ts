@@ -1,6 +1,6 @@
 /** The readiness specification's "Must hold" on whole engines, in virtual time. Sentences in quotes are the specification's. */
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../../src/random.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { BalancedNetwork } from './balanced-network.ts';
 import { pod, reachable, service, TestCluster } from './harness.ts';
 

@@ -4,10 +4,10 @@
  * when it is quiet the newest that live have written Done, and exactly those serve that it suits.
  */
 import { expect, test } from 'vitest';
+import { releaseShard } from '../../src/base/limits.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { decode } from '../../src/bus/codec.ts';
-import { releaseShard } from '../../src/limits.ts';
 import { type BundleFacts, isOlder, newerOf, type ReleaseStatus } from '../../src/machines/release-table.ts';
-import { seededRandom } from '../../src/random.ts';
 import { broken, bundle, clean } from '../machines/release-script.ts';
 import { ReleaseScene, type Round, type SceneReplica } from './release-scene.ts';
 

@@ -1,6 +1,6 @@
 /** What the router tells Services, and whom a change concerns. Sentences in quotes are the readiness specification's. */
 import { describe, expect, test } from 'vitest';
-import type { ServiceDigest } from '../../src/digests.ts';
+import type { ServiceDigest } from '../../src/base/digests.ts';
 import { gateSpec } from './harness.ts';
 import { podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
 

@@ -1,6 +1,6 @@
 /** What the router tells actors of the world. Sentences in quotes are the readiness specification's. */
 import { describe, expect, test } from 'vitest';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/digests.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
 import { gateSpec } from './harness.ts';
 import {
   gateDigest,

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { createSaver } from '../../src/actors/saver.ts';
 import { createShardRun } from '../../src/actors/shard-run.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { Clock } from '../../src/clock.ts';
-import { limits } from '../../src/limits.ts';
-import { seededRandom } from '../../src/random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 /** A save whose acknowledgement is read after the process was stopped for so long. */

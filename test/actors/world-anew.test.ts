@@ -3,7 +3,7 @@
  * more – and after the broker came back with an empty disk.
  */
 import { expect, test } from 'vitest';
-import { limits } from '../../src/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { pod, TestCluster } from './harness.ts';
 
 const tombstoneMs = limits.worldTombstoneSeconds * 1_000;

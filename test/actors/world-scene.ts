@@ -2,9 +2,6 @@
 import { createRouter, type Router } from '../../src/actors/router.ts';
 import { createRoutesJoin } from '../../src/actors/routes-join.ts';
 import { createWorld } from '../../src/actors/world.ts';
-import { encode } from '../../src/bus/codec.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
-import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type {
   EndpointSliceDigest,
   GroupResourceDigest,
@@ -12,7 +9,10 @@ import type {
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../../src/digests.ts';
+} from '../../src/base/digests.ts';
+import { encode } from '../../src/bus/codec.ts';
+import { memoryHub } from '../../src/bus/memory.ts';
+import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { gateSpec } from './harness.ts';

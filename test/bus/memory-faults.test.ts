@@ -1,11 +1,11 @@
 /** What a simulation can do to the memory bus, and that nothing else happens by itself. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { StoredMessage } from '../../src/bus/bus.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
-import { seededRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { bytes, codeOf, collect, text } from './bus-parts.ts';
 

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
-import { systemClock } from '../../src/clock.ts';
 import { contract } from './contract.ts';
 
 describe('the memory bus', () => {

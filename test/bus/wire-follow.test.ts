@@ -1,14 +1,14 @@
 /** Following over a connection that is played by hand: what a real server shows only in bad luck. */
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { BusStatus, FollowFrom, StoredMessage } from '../../src/bus/bus.ts';
 import { unreachable } from '../../src/bus/bus-errors.ts';
 import { followPlace } from '../../src/bus/follow-place.ts';
 import type { JetStreamApi } from '../../src/bus/jetstream-api.ts';
 import type { Wire, WireMessage } from '../../src/bus/wire.ts';
 import { follow } from '../../src/bus/wire-follow.ts';
-import { systemClock } from '../../src/clock.ts';
-import { silentLog } from '../../src/log.ts';
-import { seededRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { bytes } from './bus-parts.ts';
 

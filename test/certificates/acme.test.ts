@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { secrets, services } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
@@ -133,7 +133,7 @@ test('`domain.renew` has a new certificate made', async () => {
 
 async function send(id: string, type: string): Promise<void> {
   const { connectNats } = await import('../../src/bus/nats.ts');
-  const { systemRandom } = await import('../../src/random.ts');
+  const { systemRandom } = await import('../../src/base/random.ts');
   const options = { name: 'test', cluster: 'dev', clock: systemClock, random: systemRandom };
   const bus = await connectNats({ ...options, servers: [stage.cluster.natsUrl] });
   await bus.append(

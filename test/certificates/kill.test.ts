@@ -3,7 +3,7 @@
  * certificate, while its request to the authority is on the way.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { secrets } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';

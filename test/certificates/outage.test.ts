@@ -1,6 +1,6 @@
 /** Limits and outages of a real ACME server, made by a proxy in front of it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { until } from '../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { Stage } from './stage.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { presentDns } from '../../src/acme/challenge.ts';
 import type { HttpClient } from '../../src/acme/http.ts';
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 
 const { signal } = new AbortController();
 const record = { webhook: 'http://127.0.0.1:1/dns', host: '*.example.com', value: 'v' };

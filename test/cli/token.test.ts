@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Authorize } from '../../src/access.ts';
-import { systemClock as clock } from '../../src/clock.ts';
+import type { Authorize } from '../../src/base/access.ts';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom as random } from '../../src/base/random.ts';
 import { type KubeApi, startKubeApi } from '../../src/dev/api/server.ts';
 import { ensureInspectorAccess } from '../../src/dev/manifests.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { createKubeAuthorizer } from '../../src/kube/token-review.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemRandom as random } from '../../src/random.ts';
 import { orrery } from './command.ts';
 
 const { signal } = new AbortController();

@@ -4,13 +4,13 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { type DevCluster, type DevClusterOptions, startDevCluster } from '../../src/dev/cluster.ts';
 import { ensureAll, readManifests } from '../../src/dev/manifests.ts';
 import { isTrue, type PodObject, type ServiceObject } from '../../src/dev/objects.ts';
 import { pods, services } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { knock } from './http.ts';
 

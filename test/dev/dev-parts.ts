@@ -7,7 +7,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { hasCode } from '../../src/base/errors.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { claimRange } from '../../src/dev/addresses.ts';
 import { startEndpoints } from '../../src/dev/endpoints.ts';
 import { type Kubelet, startKubelet } from '../../src/dev/kubelet.ts';
@@ -15,12 +18,9 @@ import type { PodObject, PodSpec, ServiceObject } from '../../src/dev/objects.ts
 import type { DevPart, DevParts } from '../../src/dev/parts.ts';
 import { type Routing, startRouting } from '../../src/dev/routing.ts';
 import { startWorkloads } from '../../src/dev/workloads.ts';
-import { hasCode } from '../../src/errors.ts';
 import { connectKube } from '../../src/kube/client.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import { namespaces, pods, services } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemRandom } from '../../src/random.ts';
 
 export const gate = 'orrery.dev/routes-verified';
 

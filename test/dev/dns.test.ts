@@ -1,13 +1,13 @@
 /** The development cluster's name server, asked as probes ask it. */
 import { afterEach, expect, test } from 'vitest';
+import { OrreryError } from '../../src/base/errors.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { type DevDns, startDns } from '../../src/dev/dns.ts';
 import { readQuestion, writeAnswer } from '../../src/dev/dns-message.ts';
 import type { ServiceObject } from '../../src/dev/objects.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubePort, KubeWatchEvent } from '../../src/kube/port.ts';
-import { silentLog } from '../../src/log.ts';
 import { lookupAt } from '../../src/probe/lookup.ts';
-import { seededRandom } from '../../src/random.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 let tell: (event: KubeWatchEvent) => void;

@@ -1,11 +1,11 @@
 /** The picture of a resource, against a Kubernetes API of the test that answers as it is told. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { OrreryError } from '../../src/base/errors.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { type Change, type Informer, startInformer } from '../../src/dev/informer.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubeObject, KubePort, KubeWatchEvent } from '../../src/kube/port.ts';
 import { pods } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { seededRandom } from '../../src/random.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 interface Watch {

@@ -7,9 +7,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { type KubeApi, startKubeApi } from '../../src/dev/api/server.ts';
-import { systemRandom } from '../../src/random.ts';
 import { uniqueName } from '../conformance/conformance.ts';
 import { until } from '../until.ts';
 

@@ -1,7 +1,7 @@
 /** The load client against a server of the test. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { type LoadTarget, startLoad } from '../../src/dev/load.ts';
 import { until } from '../until.ts';
 

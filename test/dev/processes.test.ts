@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { createReplica, type ReplicaProcess } from '../../src/dev/processes.ts';
-import { limits } from '../../src/limits.ts';
 import { until } from '../until.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');

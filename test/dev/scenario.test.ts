@@ -1,7 +1,7 @@
 /** The scenario shows the problem and its solution: what decides is when the gates open. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { startInformer } from '../../src/dev/informer.ts';
 import { ensureDefinitions, readManifests } from '../../src/dev/manifests.ts';
 import type { PodReady } from '../../src/dev/narrator.ts';

@@ -1,12 +1,12 @@
 /** The status of workloads of the development cluster. */
 import { expect, test } from 'vitest';
+import { OrreryError } from '../../src/base/errors.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { WorkloadObject } from '../../src/dev/objects.ts';
 import { writeStatus } from '../../src/dev/workload-parts.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { statefulSets } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { seededRandom } from '../../src/random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 const set: WorkloadObject = { metadata: { name: 'web', namespace: 'shop', uid: 'one' } };

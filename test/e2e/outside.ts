@@ -1,7 +1,7 @@
 /**
  * Services and workloads outside the cluster on an API server, and what their slices say: words for the whole-path tests of endpoints.
  */
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../src/slice-labels.ts';

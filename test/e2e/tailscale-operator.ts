@@ -2,11 +2,12 @@
  * The part of Tailscale's operator that decides who is behind an egress Service: it lists the proxies of the group whose
  * containers run, whatever their readiness gates say, and takes them off when they are deleted.
  */
+
+import { hasCode } from '../../src/base/errors.ts';
 import { startInformer } from '../../src/dev/informer.ts';
 import { isDeleting, isTrue, type PodObject } from '../../src/dev/objects.ts';
 import type { DevPart, DevParts } from '../../src/dev/parts.ts';
 import { createReconciler } from '../../src/dev/reconciler.ts';
-import { hasCode } from '../../src/errors.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import {
   endpointSlices,

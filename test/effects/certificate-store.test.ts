@@ -1,11 +1,11 @@
 /** Secrets of certificates on an API server: what is written, what is left alone, and what a second run changes. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { createAuthorities } from '../../src/effects/certificate-authorities.ts';
 import { certificateInspect } from '../../src/effects/certificate-inspect.ts';
 import { writePending } from '../../src/effects/certificate-secrets.ts';
 import { certificateStore } from '../../src/effects/certificate-store.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import type { CertificateStore } from '../../src/machines/domain-effects.ts';
 import { makeAuthority, type TestAuthority } from '../certificates/test-authority.ts';

@@ -1,5 +1,5 @@
 /** A KubePort of which a test answers the calls that it expects; every other call fails. */
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 
 export function fakePort(answers: Partial<KubePort>): KubePort {

@@ -1,7 +1,7 @@
 /** Kubernetes Events: legal whatever they are about, and written once. */
 import { describe, expect, test } from 'vitest';
+import { OrreryError } from '../../src/base/errors.ts';
 import { kubeEventWrite } from '../../src/effects/kube-event.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import type { KubeEventWrite } from '../../src/machines/effects.ts';
 import { context, fakePort } from './fake-port.ts';

@@ -1,7 +1,7 @@
 /** The condition that opens a Pod's gate: exactly that one, of exactly that Pod. */
 import { expect, test } from 'vitest';
+import { type ErrorCode, OrreryError } from '../../src/base/errors.ts';
 import { podConditionPatch } from '../../src/effects/pod-condition.ts';
-import { type ErrorCode, OrreryError } from '../../src/errors.ts';
 import type { KubePort, PatchOptions } from '../../src/kube/port.ts';
 import type { PodConditionPatch } from '../../src/machines/effects.ts';
 import { context, fakePort } from './fake-port.ts';

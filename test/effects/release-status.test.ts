@@ -1,11 +1,11 @@
 /** The status of a release is written under the leadership's fence and, where nodes matter, under their epoch; else it says why not. */
 import { beforeEach, expect, test } from 'vitest';
+import { releaseShard } from '../../src/base/limits.ts';
 import { decode } from '../../src/bus/codec.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
 import type { MemoryBus } from '../../src/bus/memory-client.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { releaseStatusWrite } from '../../src/effects/release-status.ts';
-import { releaseShard } from '../../src/limits.ts';
 import type { ReleaseStatusWrite } from '../../src/machines/release-effects.ts';
 import { status } from '../machines/release-script.ts';
 import { VirtualClock } from '../virtual-clock.ts';

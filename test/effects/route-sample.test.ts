@@ -1,6 +1,6 @@
 /** A sampling round as its actor is told of it. */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { routeSample } from '../../src/effects/route-sample.ts';
 import type { RouteSample } from '../../src/machines/effects.ts';
 import type { ActorEvent } from '../../src/machines/events.ts';

@@ -1,8 +1,8 @@
 /** EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads; failures as the test says. */
 import { EndpointsIndex } from '../../src/actors/endpoints-index.ts';
-import type { ServiceDigest, WorkloadDigest } from '../../src/digests.ts';
+import type { ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
-import { OrreryError } from '../../src/errors.ts';
 import { endpointSliceDigest } from '../../src/kube/digest.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/port.ts';
 import type { SlicesReconcile } from '../../src/machines/slices-effects.ts';

@@ -1,7 +1,7 @@
 /** The condition Ready of a workload: that one alone, of exactly that workload. */
 import { expect, test } from 'vitest';
+import { OrreryError } from '../../src/base/errors.ts';
 import { workloadConditionPatch } from '../../src/effects/workload-condition.ts';
-import { OrreryError } from '../../src/errors.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/port.ts';
 import type { WorkloadConditionPatch } from '../../src/machines/workload-effects.ts';
 import { context, fakePort } from './fake-port.ts';

@@ -1,11 +1,12 @@
 /** Processes that campaign on one Lease, with virtual time: who led and lost when. */
+
+import type { Clock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../src/campaign.ts';
-import type { Clock } from '../../src/clock.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../src/lease-record.ts';
-import { silentLog } from '../../src/log.ts';
-import { seededRandom } from '../../src/random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { LeaseKube } from './lease-kube.ts';
 

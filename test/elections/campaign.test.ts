@@ -1,6 +1,6 @@
 /** One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the rules of docs/elections.md. */
 import { describe, expect, test } from 'vitest';
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../src/lease-record.ts';

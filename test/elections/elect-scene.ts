@@ -5,15 +5,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { hasCode } from '../../src/base/errors.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { type KubeApi, startKubeApi } from '../../src/dev/api/server.ts';
 import { type Relay, startRelay } from '../../src/dev/relay.ts';
-import { hasCode } from '../../src/errors.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { leases, namespaces } from '../../src/kube/resources.ts';
 import type { LeaseRecord } from '../../src/lease-record.ts';
-import { systemRandom } from '../../src/random.ts';
 import { type Running, start } from '../cli/command.ts';
 import { until } from '../until.ts';
 

@@ -2,7 +2,7 @@
  * A Kubernetes API in memory that keeps Leases as the real one does: versions are conditions, times must be MicroTime. Every write is
  * remembered with the time at which it came; requests can be made to fail, to hang and to lose their answers.
  */
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';

@@ -4,19 +4,19 @@
  */
 import { type ControlServer, serveControl } from '../../src/actors/control-server.ts';
 import { startLocal } from '../../src/actors/local.ts';
+import type { ElectionDigest } from '../../src/base/digests.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { MemoryBus } from '../../src/bus/memory-client.ts';
 import { errorInAnswer } from '../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../src/bus/subjects.ts';
-import type { ElectionDigest } from '../../src/digests.ts';
 import { leaseRunners, runEffectWith } from '../../src/effects/index.ts';
 import { createLeaseStore } from '../../src/kube/lease.ts';
 import { createLeaseFollower } from '../../src/kube/lease-follow.ts';
 import { defaultTiming } from '../../src/lease-record.ts';
-import { silentLog } from '../../src/log.ts';
 import type { ElectionStatus } from '../../src/machines/election-effects.ts';
 import type { CampaignAnswer, RenewAnswer } from '../../src/machines/election-words.ts';
 import { watchChart } from '../../src/machines/watch.ts';
-import { seededRandom } from '../../src/random.ts';
 import { reachable, TestCluster, type TestReplica } from '../actors/harness.ts';
 import { LeaseKube } from './lease-kube.ts';
 

@@ -1,6 +1,6 @@
 /** What the slices of a Service must say: each rule for one workload. The whole path shows the same on an API server. */
 import { expect, test } from 'vitest';
-import type { SelectingService, ServiceDigest, WorkloadDigest } from '../../src/digests.ts';
+import type { SelectingService, ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
 import { isDnsLabel, wantedSlices } from '../../src/endpoints/desired.ts';
 import { service, workload } from '../effects/slice-api.ts';
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IpFamily, SliceEndpoint } from '../../src/digests.ts';
+import type { IpFamily, SliceEndpoint } from '../../src/base/digests.ts';
 import type { PlannedWrite } from '../../src/endpoints/order.ts';
 import { pack } from '../../src/endpoints/pack.ts';
 import { canonical, type StandingSlice, type WantedSlices, workloadOf } from '../../src/endpoints/slices.ts';

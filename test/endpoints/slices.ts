@@ -1,5 +1,5 @@
 /** Slices and what is wanted of them, for tests of the packing; and the API server that takes the writes. */
-import type { IpFamily, SliceEndpoint } from '../../src/digests.ts';
+import type { IpFamily, SliceEndpoint } from '../../src/base/digests.ts';
 import type { PlannedWrite } from '../../src/endpoints/order.ts';
 import { type PackOptions, pack } from '../../src/endpoints/pack.ts';
 import {

@@ -1,9 +1,9 @@
 /** `orrery health` as a process beside a real NATS server: what it takes, and that it survives the server. */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
 import { startNatsServer } from '../../src/dev/nats-server.ts';
 import { freePort } from '../../src/dev/ports.ts';
 import { connectTo, temporaryFolder } from '../bus/nats-backend.ts';

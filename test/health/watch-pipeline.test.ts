@@ -1,6 +1,6 @@
 /** A watch as a pipeline of its replica: silence and what waits for the world make it late, quiet does not. */
 import { afterEach, expect, test } from 'vitest';
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { type Pipelines, startPipelines } from '../../src/health/pipelines.ts';
 import type { Mirror } from '../../src/kube/mirror.ts';
 import { nodes } from '../../src/kube/resources.ts';

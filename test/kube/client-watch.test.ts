@@ -1,12 +1,12 @@
 /** Watches over HTTP against servers that misbehave: nothing is lost unnoticed, and nothing is waited for for ever. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { OrreryError } from '../../src/errors.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import type { KubeWatchEvent } from '../../src/kube/port.ts';
 import { pods } from '../../src/kube/resources.ts';
-import { limits } from '../../src/limits.ts';
-import { systemRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { HostileApi, lineOf, status, statusObject } from './hostile-api.ts';

@@ -1,12 +1,12 @@
 /** The client against servers that misbehave: what it asks, what it makes of the answers, and that it never waits for ever. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { OrreryError } from '../../src/errors.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { events, pods } from '../../src/kube/resources.ts';
-import { limits } from '../../src/limits.ts';
-import { systemRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { HostileApi, json, status, statusObject } from './hostile-api.ts';

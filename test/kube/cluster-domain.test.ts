@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { silentLog } from '../../src/base/log.ts';
 import { createClusterDomain, parseClusterDomain } from '../../src/kube/cluster-domain.ts';
-import { silentLog } from '../../src/log.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 test.each([

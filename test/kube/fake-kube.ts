@@ -3,7 +3,7 @@
  *
  * Every change reaches the open watches at once. What must fail is told by `failing`.
  */
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/kube/port.ts';
 
 interface Watcher {

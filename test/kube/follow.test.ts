@@ -1,13 +1,13 @@
 /** Chart, runner and client together against a hostile API server: the watch never stops, and ends with the right objects. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../src/actors/local.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { pods } from '../../src/kube/resources.ts';
 import { createWatchRunner } from '../../src/kube/watch.ts';
-import { silentLog } from '../../src/log.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../src/machines/watch.ts';
-import { type Random, seededRandom } from '../../src/random.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { type Fault, HostileApi, lineOf, status, statusObject } from './hostile-api.ts';

@@ -1,7 +1,7 @@
 /** Mirrors whose fence is stale, and mirrors whose NATS is away. */
 import { describe, expect, test } from 'vitest';
+import type { OrreryError } from '../../src/base/errors.ts';
 import { decode } from '../../src/bus/codec.ts';
-import type { OrreryError } from '../../src/errors.ts';
 import { pods, services } from '../../src/kube/resources.ts';
 import { pod, published, withPods } from './mirror-scene.ts';
 

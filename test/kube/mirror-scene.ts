@@ -1,19 +1,19 @@
 /** The scene of the mirrors' tests: one Kubernetes, one stream, virtual time, and replicas that mirror. */
 import { startLocal } from '../../src/actors/local.ts';
 import { createWorld } from '../../src/actors/world.ts';
+import type { Digest } from '../../src/base/digests.ts';
+import type { OrreryError } from '../../src/base/errors.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { StoredMessage } from '../../src/bus/bus.ts';
 import { decode, encode } from '../../src/bus/codec.ts';
 import { memoryHub } from '../../src/bus/memory.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { Digest } from '../../src/digests.ts';
-import type { OrreryError } from '../../src/errors.ts';
 import { createMirror, type Mirror } from '../../src/kube/mirror.ts';
 import { createOptionalMirror } from '../../src/kube/optional-mirror.ts';
 import type { KubeResource } from '../../src/kube/port.ts';
 import { pods, routeGates } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
 import { watchChart } from '../../src/machines/watch.ts';
-import { seededRandom } from '../../src/random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { FakeKube } from './fake-kube.ts';
 

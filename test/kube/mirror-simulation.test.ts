@@ -1,8 +1,8 @@
 /** Everything that can fail does, from a seed; in the end the world is right, and it never went back. */
 import { expect, test } from 'vitest';
+import { seededRandom } from '../../src/base/random.ts';
 import { decode } from '../../src/bus/codec.ts';
 import { pods, routeGates } from '../../src/kube/resources.ts';
-import { seededRandom } from '../../src/random.ts';
 import { settle } from '../virtual-clock.ts';
 import type { FakeKube } from './fake-kube.ts';
 import { gate, pod, type Scene, withPods } from './mirror-scene.ts';

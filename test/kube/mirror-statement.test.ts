@@ -1,8 +1,8 @@
 /** What a mirror states, and that it is true when it is read. */
 import { describe, expect, test } from 'vitest';
+import type { Digest } from '../../src/base/digests.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { decode } from '../../src/bus/codec.ts';
-import type { Digest } from '../../src/digests.ts';
-import { OrreryError } from '../../src/errors.ts';
 import { pods, routeGates } from '../../src/kube/resources.ts';
 import { gate, pod, proxyGroups, Scene, withPods } from './mirror-scene.ts';
 

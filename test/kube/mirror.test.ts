@@ -1,8 +1,8 @@
 /** Mirrors on the memory bus: what stands in the world, and what is published of it. */
 import { describe, expect, test } from 'vitest';
+import type { Digest } from '../../src/base/digests.ts';
+import { OrreryError } from '../../src/base/errors.ts';
 import { encode } from '../../src/bus/codec.ts';
-import type { Digest } from '../../src/digests.ts';
-import { OrreryError } from '../../src/errors.ts';
 import { endpointSlices, pods, routeGates, services } from '../../src/kube/resources.ts';
 import { gate, pod, published, withPods } from './mirror-scene.ts';
 

@@ -1,7 +1,7 @@
 /** What a mirror sees beside what the world holds: which message an object needs, if any. */
 import { expect, test } from 'vitest';
+import type { Digest, PodDigest, WorldEntry } from '../../src/base/digests.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import type { Digest, PodDigest, WorldEntry } from '../../src/digests.ts';
 import { createPicture } from '../../src/kube/picture.ts';
 
 const digest = (uid: string, resourceVersion: string, more: Partial<PodDigest> = {}): PodDigest => ({

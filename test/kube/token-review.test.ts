@@ -1,10 +1,10 @@
 /** Who may look: the questions put to Kubernetes, and how long an answer holds. */
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { OrreryError } from '../../src/errors.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import { createKubeAuthorizer } from '../../src/kube/token-review.ts';
-import { limits } from '../../src/limits.ts';
 
 const { signal } = new AbortController();
 

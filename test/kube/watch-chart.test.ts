@@ -1,6 +1,7 @@
 /** The life of a watch, walked in virtual time: what is asked of the API server, and when. */
 import { expect, test } from 'vitest';
 import { startLocal } from '../../src/actors/local.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import {
   type WatchContext,
   type WatchEffect,
@@ -8,7 +9,6 @@ import {
   watchChart,
   watchSilentSince,
 } from '../../src/machines/watch.ts';
-import { seededRandom } from '../../src/random.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 type Outcome = Omit<WatchEvent, 'attempt'> & { readonly type: string };

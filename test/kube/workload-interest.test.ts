@@ -1,6 +1,6 @@
 /** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
 import { describe, expect, test } from 'vitest';
-import type { Digest, WorldEntry } from '../../src/digests.ts';
+import type { Digest, WorldEntry } from '../../src/base/digests.ts';
 import { digestOf, endpointSliceDigest, serviceDigest } from '../../src/kube/digest.ts';
 import { createInterest } from '../../src/kube/interest.ts';
 import type { KubeObject } from '../../src/kube/port.ts';

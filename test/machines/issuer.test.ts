@@ -1,6 +1,6 @@
 /** The issuer chart: who may order when, budgets, limits and outages. */
 import { describe, expect, test } from 'vitest';
-import type { ActorId } from '../../src/ids.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { pruned } from '../../src/machines/budget.ts';
 import type { PermitReturned } from '../../src/machines/domain-events.ts';
 import type { IssuerFacts } from '../../src/machines/domain-facts.ts';

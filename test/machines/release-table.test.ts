@@ -1,7 +1,7 @@
 /** Every cell of the table of release-gated reconciliation: what is written before, whether is waited, what is written after. */
 import { describe, expect, test } from 'vitest';
+import { compareReleases, isRelease } from '../../src/base/semantic-version.ts';
 import { hinderingNodes, type ReleaseStatus, rowOf, unsuitedFor } from '../../src/machines/release-table.ts';
-import { compareReleases, isRelease } from '../../src/semantic-version.ts';
 import { bundle, clean, kinds, ledBy, node, nothing, seen, status } from './release-script.ts';
 
 const done = (release: string, minServing: string): ReleaseStatus => ({

@@ -1,6 +1,6 @@
 /** When traces are wanted, and that the SDK says what the port promises. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { isTraceContext, isTracingWanted, type Tracing, traceIdOf } from '../../src/tracing.ts';
+import { isTraceContext, isTracingWanted, type Tracing, traceIdOf } from '../../src/base/tracing.ts';
 import { startOtlp } from '../../src/tracing-otlp.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 

@@ -1,9 +1,9 @@
 /** Rounds of calls through Services that answer, lie, hang and break off. */
 import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { parseAddress } from '../../src/kube/address.ts';
-import { limits } from '../../src/limits.ts';
+import { parseAddress } from '../../src/base/address.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { createLimiter } from '../../src/probe/limiter.ts';
 import { createSampler, type Round } from '../../src/probe/probe.ts';
 import { until } from '../until.ts';

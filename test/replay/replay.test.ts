@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReplay, type Difference, readTransition } from '../../src/actors/replay.ts';
+import type { Transition } from '../../src/base/views.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
-import type { Transition } from '../../src/views.ts';
 import { pod, TestCluster } from '../actors/harness.ts';
 import { simulate } from '../sim/simulation.ts';
 

@@ -3,7 +3,7 @@
  * change what happens in the others.
  */
 import { hash } from '../../src/actors/rendezvous.ts';
-import { type Random, seededRandom } from '../../src/random.ts';
+import { type Random, seededRandom } from '../../src/base/random.ts';
 
 export interface Chance {
   readonly random: Random;

@@ -3,8 +3,8 @@
  * first. Left out: what says nothing to a reader (the world's messages, the feed, records that are stored again).
  */
 import type { EffectData } from '../../src/actors/step.ts';
+import type { Transition } from '../../src/base/views.ts';
 import type { SampleSummary } from '../../src/machines/events.ts';
-import type { Transition } from '../../src/views.ts';
 import { eventName } from '../../src/words.ts';
 import type { Sighting } from './sightings.ts';
 

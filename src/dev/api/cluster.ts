@@ -1,7 +1,7 @@
 /** The parts that every verb works with. */
-import type { Clock } from '../../clock.ts';
-import type { Log } from '../../log.ts';
-import type { Random } from '../../random.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Registry } from './resources/registry.ts';
 import type { ServiceAddresses } from './storage/service-addresses.ts';

@@ -1,5 +1,5 @@
 /** What a new cluster holds: its namespaces, and the Service of the API server itself. */
-import { invariant } from '../../errors.ts';
+import { invariant } from '../../base/errors.ts';
 import type { Cluster } from './cluster.ts';
 import type { JsonObject } from './json.ts';
 import { insert } from './writing/insert.ts';

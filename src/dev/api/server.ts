@@ -5,11 +5,11 @@
  * test/conformance, which runs on both.
  */
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../../clock.ts';
-import { invariant } from '../../errors.ts';
-import { limits } from '../../limits.ts';
-import { type Log, silentLog } from '../../log.ts';
-import type { Random } from '../../random.ts';
+import type { Clock } from '../../base/clock.ts';
+import { invariant } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { type Log, silentLog } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
 import { createDefaultRoles } from './access/default-roles.ts';
 import { Tokens } from './access/tokens.ts';
 import type { Cluster } from './cluster.ts';

@@ -1,6 +1,7 @@
 /** For the tests: a development API server on a clock that only the test moves, and a client. */
+
+import { seededRandom } from '../../../src/base/random.ts';
 import { type KubeApi, type KubeApiOptions, startKubeApi } from '../../../src/dev/api/server.ts';
-import { seededRandom } from '../../../src/random.ts';
 import { Client } from '../../conformance/client.ts';
 import { readKubeconfig } from '../../conformance/kubeconfig.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { systemRandom } from '../../../src/base/random.ts';
 import { startKubeApi } from '../../../src/dev/api/server.ts';
-import { systemRandom } from '../../../src/random.ts';
 import { until } from '../../until.ts';
 import { memoryCluster, secrets } from './memory-cluster.ts';
 

@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { invariant } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
 import { Tokens } from '../../../src/dev/api/access/tokens.ts';
 import type { Cluster } from '../../../src/dev/api/cluster.ts';
 import { newUid } from '../../../src/dev/api/cluster.ts';
@@ -8,10 +12,6 @@ import { Store } from '../../../src/dev/api/storage/store.ts';
 import { listOptions } from '../../../src/dev/api/verbs/list-options.ts';
 import { Fanout } from '../../../src/dev/api/watch/fanout.ts';
 import { openWatch, type WatchSink } from '../../../src/dev/api/watch/stream.ts';
-import { invariant } from '../../../src/errors.ts';
-import { limits } from '../../../src/limits.ts';
-import { silentLog } from '../../../src/log.ts';
-import { seededRandom } from '../../../src/random.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
 const random = seededRandom(7);

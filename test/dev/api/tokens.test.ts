@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../../src/base/random.ts';
 import { Tokens } from '../../../src/dev/api/access/tokens.ts';
 import { mastersGroup } from '../../../src/dev/api/access/users.ts';
 import { Store } from '../../../src/dev/api/storage/store.ts';
-import { seededRandom } from '../../../src/random.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
 function setUp() {

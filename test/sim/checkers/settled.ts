@@ -6,11 +6,11 @@
  */
 
 import type { ActorRecord } from '../../../src/actors/records.ts';
+import type { Digest } from '../../../src/base/digests.ts';
+import { equal } from '../../../src/base/equal.ts';
+import type { ActorId } from '../../../src/base/ids.ts';
+import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
-import type { Digest } from '../../../src/digests.ts';
-import type { ActorId } from '../../../src/ids.ts';
-import { shardCount } from '../../../src/limits.ts';
-import { equal } from '../../../src/machines/equal.ts';
 import type { PodContext } from '../../../src/machines/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { Sighting } from '../sightings.ts';

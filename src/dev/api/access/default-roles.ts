@@ -1,5 +1,5 @@
 /** Roles that every cluster has: what anybody may ask, and the usual ones for people. */
-import { invariant } from '../../../errors.ts';
+import { invariant } from '../../../base/errors.ts';
 import type { Cluster } from '../cluster.ts';
 import type { JsonObject } from '../json.ts';
 import { insert } from '../writing/insert.ts';

@@ -5,8 +5,8 @@
  * check by themselves (JWT); they are opaque.
  */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../../clock.ts';
-import type { Random } from '../../../random.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Random } from '../../../base/random.ts';
 import { newUid } from '../cluster.ts';
 import type { Store } from '../storage/store.ts';
 import { administrator, serviceAccountUser, type User } from './users.ts';

@@ -1,5 +1,5 @@
 /** Events are forgotten an hour after their last change, as in the real server; else they would fill the memory. */
-import type { Timer } from '../../../clock.ts';
+import type { Timer } from '../../../base/clock.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Change, Version } from '../storage/version.ts';
 

@@ -4,9 +4,9 @@
  * Promises: work is done after the step that asked for it, never inside it, and between two batches requests pass. What
  * throws is logged and does not stop the others.
  */
-import { asError } from '../../../errors.ts';
-import { limits } from '../../../limits.ts';
-import type { Log } from '../../../log.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { Log } from '../../../base/log.ts';
 
 export class WorkQueue {
   readonly #name: string;

@@ -5,8 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import { asError } from '../../../errors.ts';
-import { limits } from '../../../limits.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
 import { ownAudience } from '../access/tokens.ts';

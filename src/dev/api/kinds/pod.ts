@@ -1,6 +1,6 @@
 /** Pods: what the server fills in, what may change after creation, and how podIP and podIPs go together. */
 
-import { parseAddress } from '../../../kube/address.ts';
+import { parseAddress } from '../../../base/address.ts';
 import { type Cause, forbiddenField, invalidValue } from '../causes.ts';
 import { copy, equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
 import type { StoredObject } from '../objects.ts';

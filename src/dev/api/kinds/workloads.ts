@@ -1,6 +1,6 @@
 /** Deployments, ReplicaSets and StatefulSets: defaults of the roll-out, the selector that must fit the template. */
 
-import { type LabelSelector, selects } from '../../../digests.ts';
+import { type LabelSelector, selects } from '../../../base/digests.ts';
 import { type Cause, forbiddenField, immutable, invalidValue, required } from '../causes.ts';
 import { equal, type Json, type JsonObject, numberAt, objectAt, textAt } from '../json.ts';
 import type { StoredObject } from '../objects.ts';

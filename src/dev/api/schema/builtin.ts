@@ -2,7 +2,7 @@
  * Compiles the table of built-in types (`builtin-types.txt`, generated) and our tables of defaults and merge keys to schemas.
  */
 import { readFileSync } from 'node:fs';
-import { invariant } from '../../../errors.ts';
+import { invariant } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { always, defaults, quantities } from './builtin-defaults.ts';
 import { atomicFields, atomicTypes, listMerges, retainKeysTypes } from './merge-keys.ts';

@@ -4,8 +4,8 @@
  * Promises: no two Services have one address or port. The index follows the store, so a request that fails or is a dry run
  * reserves nothing.
  */
-import { invariant } from '../../../errors.ts';
-import type { Random } from '../../../random.ts';
+import { invariant } from '../../../base/errors.ts';
+import type { Random } from '../../../base/random.ts';
 import { type Network, parseNetwork } from '../../addresses.ts';
 import { invalidValue } from '../causes.ts';
 import { type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../json.ts';

@@ -1,6 +1,6 @@
 /** Rules of IP addresses in fields: one spelling, and the special ranges that an endpoint may not have. */
 import { isIPv4 } from 'node:net';
-import { parseAddress } from '../../../kube/address.ts';
+import { parseAddress } from '../../../base/address.ts';
 import { type Cause, invalidValue } from '../causes.ts';
 
 export type Family = 'IPv4' | 'IPv6';

@@ -5,8 +5,8 @@
  * up to which the watcher has heard everything. A watcher that does not read is cut off (I6) and comes back by itself.
  * As in the real server, a version that is too old is told inside the stream.
  */
-import type { Timer } from '../../../clock.ts';
-import { limits } from '../../../limits.ts';
+import type { Timer } from '../../../base/clock.ts';
+import { limits } from '../../../base/limits.ts';
 import type { Cluster } from '../cluster.ts';
 import { typePrefix } from '../encoding.ts';
 import type { Target } from '../http/request.ts';

@@ -1,6 +1,6 @@
 /** Bodies of requests: JSON or YAML text to values, by content type. */
 import { parse } from 'yaml';
-import { asError } from '../../../errors.ts';
+import { asError } from '../../../base/errors.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';

@@ -11,7 +11,7 @@ import {
   ParseError,
   TypeError as TypingError,
 } from '@marcbachmann/cel-js';
-import { asError } from '../../../../errors.ts';
+import { asError } from '../../../../base/errors.ts';
 import { addressFunctions, addressTypes } from './addresses.ts';
 import { type CelFunction, formatted, listFunctions, namespaces, textFunctions } from './functions.ts';
 import { quantityFunctions, quantityTypes } from './quantities.ts';

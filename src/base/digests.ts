@@ -5,9 +5,9 @@
  * a new object under an old name is told apart. No environment value and nothing of a Secret but the public part of a certificate is
  * ever part of one (I9).
  */
-import type { CertificateDigest } from './digests-certificates.ts';
 
-import type { ElectionTiming, LeasePlace } from './lease-record.ts';
+import type { ElectionTiming, LeasePlace } from '../lease-record.ts';
+import type { CertificateDigest } from './digests-certificates.ts';
 
 export type IpFamily = 'IPv4' | 'IPv6';
 

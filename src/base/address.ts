@@ -7,7 +7,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Address } from '../digests.ts';
+import type { Address } from './digests.ts';
 
 /** undefined: the text is no address. */
 export function parseAddress(text: string): Address | undefined {

@@ -1,7 +1,7 @@
 /** Addresses: one canonical form each, and texts that are none. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../src/kube/address.ts';
+import { parseAddress } from '../../src/base/address.ts';
 
 describe('an address has one canonical form', () => {
   test.each([

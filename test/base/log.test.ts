@@ -1,9 +1,9 @@
 /** The log keeps secrets to itself (I9) and stays within its bounds. */
 import { expect, test } from 'vitest';
-import { OrreryError } from '../src/errors.ts';
-import { limits } from '../src/limits.ts';
-import { createLog } from '../src/log.ts';
-import { changeLevelOnSignal } from '../src/log-level.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
+import { createLog } from '../../src/base/log.ts';
+import { changeLevelOnSignal } from '../../src/log-level.ts';
 
 function logged(facts: object, message = 'said'): Record<string, unknown> {
   const lines: string[] = [];

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
 import { limits } from '../src/base/limits.ts';
@@ -17,7 +18,6 @@ import { memoryHub } from '../src/bus/memory.ts';
 import { connectNats } from '../src/bus/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects } from '../src/bus/subjects.ts';
-import { startNatsServer } from '../src/dev/nats-server.ts';
 
 const cluster = 'bench';
 const s = subjects(cluster);

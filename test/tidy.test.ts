@@ -49,7 +49,7 @@ describe('who may import whom', () => {
     ['src/inspector/server.ts', "import type { KubePort } from '../kube/port.ts'"],
     ['src/base/limits.ts', "import { shardOf } from './bus/shard.ts'"],
     ['src/bus/nats.ts', "import { startReplica } from '../replica.ts'"],
-    ['src/dev/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
+    ['packages/dev-cluster/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
   ])('%s must not say %s', (path, text) => {
     expect(found(path, text)).toBe(1);
   });

@@ -8,6 +8,7 @@
 import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../config.ts';
 import { chartCommand } from './chart.ts';
+import { devCommand } from './dev.ts';
 import { electCommand } from './elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
@@ -38,8 +39,8 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   );
   runCommand(program, terminal);
   healthCommand(program, terminal);
-  // The development cluster is a large part of the program and is loaded only where it is named.
-  if (argv[0] === 'dev' || isOverview(argv)) (await import('./dev.ts')).devCommand(program, terminal);
+  // The development cluster is large: it is loaded only where it is named.
+  if (argv[0] === 'dev' || isOverview(argv)) await devCommand(program, terminal);
   const reading = [
     getCommand,
     explainCommand,

@@ -2,12 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats, type NatsOptions } from '../../src/bus/nats.ts';
-import { startNatsServer } from '../../src/dev/nats-server.ts';
 import type { Backend } from './contract.ts';
 
 export async function temporaryFolder(): Promise<{ dir: string; remove(): Promise<void> }> {

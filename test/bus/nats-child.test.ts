@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findNatsServer, startNatsServer } from '../../src/dev/nats-server.ts';
+import { findNatsServer, startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { until } from '../until.ts';
 import { temporaryFolder } from './nats-backend.ts';
 
@@ -69,7 +69,7 @@ describe('the nats-server child', () => {
   });
 
   test('ends when its parent is killed', async () => {
-    const module = resolve(import.meta.dirname, '../../src/dev/nats-server.ts');
+    const module = resolve(import.meta.dirname, '../../packages/dev-cluster/processes/nats-server.ts');
     const script = `
       import { startNatsServer } from ${JSON.stringify(module)};
       const server = await startNatsServer({ dir: ${JSON.stringify(join(folder.dir, 'f'))} });

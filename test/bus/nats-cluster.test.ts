@@ -1,8 +1,8 @@
 /** Three servers, streams of three copies: what the bus promises while servers die. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startNatsCluster } from '../../packages/dev-cluster/processes/nats-server.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { startNatsCluster } from '../../src/dev/nats-server.ts';
 import { until } from '../until.ts';
 import { bytes, codeOf, collect, text } from './bus-parts.ts';
 import { connectTo, temporaryFolder } from './nats-backend.ts';

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { actorId, actorKinds } from '../../src/base/ids.ts';
 import type { Bus, StoredMessage } from '../../src/bus/bus.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { shardOf } from '../../src/bus/shard.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { type NatsServer, startNatsServer } from '../../src/dev/nats-server.ts';
 import { until } from '../until.ts';
 import { bytes, codeOf, collect, flush, text } from './bus-parts.ts';
 import { connectTo, recordingLog, temporaryFolder } from './nats-backend.ts';

@@ -15,8 +15,8 @@ import { createServer as createTlsServer, Agent as HttpsAgent, request as httpsR
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { pebbleFolder } from '../../scripts/setup/pebble.mjs';
-import { freePort } from '../../src/dev/ports.ts';
 import { until } from '../until.ts';
 import { makeAuthority } from './test-authority.ts';
 

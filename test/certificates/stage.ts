@@ -5,13 +5,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ShardsView } from '../../src/base/views.ts';
 import { readPair } from '../../src/certificates.ts';
-import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
 import type { KubeObject, KubeResource } from '../../src/kube/port.ts';
 import { domains, events, issuers, namespaces, secrets } from '../../src/kube/resources.ts';
 import { readStory } from '../e2e/story.ts';

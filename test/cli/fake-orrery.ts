@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -14,7 +15,6 @@ import { contentType, decode, encodeJson } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { startNatsServer } from '../../src/dev/nats-server.ts';
 
 export interface FakeOrrery {
   readonly url: string;

@@ -6,13 +6,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { startScenario } from '../../packages/dev-cluster/scenarios/shop.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Readiness } from '../../src/base/views.ts';
-import { startDevCluster } from '../../src/dev/cluster.ts';
-import { startNatsServer } from '../../src/dev/nats-server.ts';
-import { startScenario } from '../../src/dev/scenario.ts';
 import { until } from '../until.ts';
 import { gaps, markings, readStory } from './story.ts';
 

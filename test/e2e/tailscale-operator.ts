@@ -3,11 +3,11 @@
  * containers run, whatever their readiness gates say, and takes them off when they are deleted.
  */
 
+import { startInformer } from '../../packages/dev-cluster/controllers/informer.ts';
+import { createReconciler } from '../../packages/dev-cluster/controllers/reconciler.ts';
+import { isDeleting, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
+import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { hasCode } from '../../src/base/errors.ts';
-import { startInformer } from '../../src/dev/informer.ts';
-import { isDeleting, isTrue, type PodObject } from '../../src/dev/objects.ts';
-import type { DevPart, DevParts } from '../../src/dev/parts.ts';
-import { createReconciler } from '../../src/dev/reconciler.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import {
   endpointSlices,

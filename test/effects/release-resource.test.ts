@@ -1,7 +1,7 @@
 /** The Release resource: made where it is missing, its status replaced, older ones never over newer ones, Events about it. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ensureDefinitions, readManifests } from '../../packages/dev-cluster/manifests.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { ensureDefinitions, readManifests } from '../../src/dev/manifests.ts';
 import { kubeEventWrite } from '../../src/effects/kube-event.ts';
 import { releaseResourceWrite } from '../../src/effects/release-resource.ts';
 import { events, releases } from '../../src/kube/resources.ts';

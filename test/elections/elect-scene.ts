@@ -5,11 +5,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Relay, startRelay } from '../../packages/dev-cluster/network/relay.ts';
+import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { type KubeApi, startKubeApi } from '../../src/dev/api/server.ts';
-import { type Relay, startRelay } from '../../src/dev/relay.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { leases, namespaces } from '../../src/kube/resources.ts';

@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startKubeApi } from '../../packages/kube-api/server.ts';
 import { startLocal } from '../../src/actors/local.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type Bundle, type BundleObject, builtinLabel } from '../../src/bundle.ts';
-import { startKubeApi } from '../../src/dev/api/server.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { type ReleaseWork, startReleaseWork } from '../../src/kube/release-work.ts';

@@ -3,8 +3,8 @@ import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { createCertificates } from '../../packages/kube-api/http/certificates.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createCertificates } from '../../src/dev/api/http/certificates.ts';
 import { type ReachTarget, reach } from '../../src/probe/reach.ts';
 
 const servers: Server[] = [];

@@ -11,7 +11,7 @@ import { parseAllDocuments } from 'yaml';
 import { asError, OrreryError } from './base/errors.ts';
 import { limits } from './base/limits.ts';
 import { compareReleases, isRelease } from './base/semantic-version.ts';
-import type { KindName } from './machines/release-table.ts';
+import type { KindName } from './machines/release/release-table.ts';
 
 /** An object as its manifest has it. */
 export interface BundleObject {

@@ -18,13 +18,22 @@ import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { KubeLog } from './kube/log.ts';
 import type { KubePort } from './kube/port.ts';
 import { leaseClock } from './lease-clock.ts';
-import { defaultTiming, type ElectionTiming, type LeasePlace, timingError } from './lease-record.ts';
-import { electionMachine } from './machines/election.ts';
-import { deadlineOf } from './machines/election-candidates.ts';
-import type { ElectionContext } from './machines/election-context.ts';
-import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './machines/election-effects.ts';
-import type { ElectionEvent } from './machines/election-events.ts';
-import { watchChart } from './machines/watch.ts';
+import { electionMachine } from './machines/election/election.ts';
+import { deadlineOf } from './machines/election/election-candidates.ts';
+import type { ElectionContext } from './machines/election/election-context.ts';
+import {
+  type ElectionEffect,
+  electionEffectTypes,
+  electionFailureOf,
+} from './machines/election/election-effects.ts';
+import type { ElectionEvent } from './machines/election/election-events.ts';
+import {
+  defaultTiming,
+  type ElectionTiming,
+  type LeasePlace,
+  timingError,
+} from './machines/election/lease-record.ts';
+import { watchChart } from './machines/watch/watch.ts';
 
 export interface Leadership {
   /** Fencing token: greater than that of every leader before. */

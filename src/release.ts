@@ -13,8 +13,8 @@ import type { Bus } from './bus/bus.ts';
 import type { Subjects } from './bus/subjects.ts';
 import type { KubePort } from './kube/port.ts';
 import { type ReleaseWork, startReleaseWork } from './kube/release-work.ts';
-import type { BundleFacts } from './machines/release-table.ts';
-import { watchChart } from './machines/watch.ts';
+import type { BundleFacts } from './machines/release/release-table.ts';
+import { watchChart } from './machines/watch/watch.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface ReplicaRelease {

@@ -9,8 +9,8 @@ import type { Readiness, Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';
 import { certificateExpiries } from './certificate-parts.ts';
 import type { Pipelines } from './health/pipelines.ts';
-import type { ElectionContext } from './machines/election-context.ts';
-import type { PodContext } from './machines/pod-context.ts';
+import type { ElectionContext } from './machines/election/election-context.ts';
+import type { PodContext } from './machines/pod/pod-context.ts';
 import type { Metrics } from './metrics.ts';
 import type { ReplicaRelease } from './release.ts';
 

@@ -37,7 +37,7 @@ import { createKubeAuthorizer } from './kube/token-review.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';
 import { machines } from './machines/index.ts';
-import { watchChart } from './machines/watch.ts';
+import { watchChart } from './machines/watch/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { startOwnHealth } from './own-health.ts';
 import { createLimiter } from './probe/limiter.ts';

@@ -23,7 +23,7 @@ import { createOptionalMirror } from './kube/optional-mirror.ts';
 import type { KubePort } from './kube/port.ts';
 import { endpointSlices, nodes, pods, routeGates, secrets, services } from './kube/resources.ts';
 import type { SourceWarnings } from './kube/source-warnings.ts';
-import { watchChart } from './machines/watch.ts';
+import { watchChart } from './machines/watch/watch.ts';
 
 export interface WatchParts {
   readonly bus: Bus;

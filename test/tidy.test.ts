@@ -36,10 +36,10 @@ describe('who may import whom', () => {
   const found = (path: string, text: string) => forbiddenImports([parseSource(path, text)]).length;
 
   test.each([
-    ['src/machines/pod.ts', "import { limits } from '../limits.ts'"],
-    ['src/machines/pod.ts', "import { readFileSync } from 'node:fs'"],
-    ['src/machines/pod.ts', "import pino from 'pino'"],
-    ['src/machines/pod.ts', "import { actorId } from '../ids.ts'"],
+    ['src/machines/pod/pod.ts', "import { limits } from '../limits.ts'"],
+    ['src/machines/pod/pod.ts', "import { readFileSync } from 'node:fs'"],
+    ['src/machines/pod/pod.ts', "import pino from 'pino'"],
+    ['src/machines/pod/pod.ts', "import { actorId } from '../ids.ts'"],
     ['src/bus/nats.ts', "import { machines } from '../machines/index.ts'"],
     ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
     ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
@@ -55,7 +55,7 @@ describe('who may import whom', () => {
   });
 
   test.each([
-    ['src/machines/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
+    ['src/machines/pod/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
     ['src/effects/patch.ts', "import type { EffectRunner } from '../effect-runner.ts'"],
     ['src/kube/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
     ['src/replica.ts', "import { createHost } from './actors/host.ts'"],

@@ -14,7 +14,7 @@ import type {
   DomainSource,
   IssuerFacts,
   Target,
-} from '../machines/domain-facts.ts';
+} from '../machines/domain/domain-facts.ts';
 import type { Join } from './join.ts';
 import { registeredDomain } from './registered-domain.ts';
 import type { World } from './world.ts';

@@ -3,7 +3,7 @@
  *
  * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all Elections were listed.
  */
-import type { ElectionFacts } from '../machines/election-events.ts';
+import type { ElectionFacts } from '../machines/election/election-events.ts';
 import type { Join } from './join.ts';
 import type { World } from './world.ts';
 

@@ -15,7 +15,7 @@ import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
-import { defaultTimeoutMs } from '../machines/proxier-context.ts';
+import { defaultTimeoutMs } from '../machines/proxier/proxier-context.ts';
 import { admit } from './admission.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { type Directory, startDirectory } from './directory.ts';

@@ -16,7 +16,7 @@ import { limits } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
-import { type HoldingContext, holdingEffectTypes, shardMachine } from '../machines/shard.ts';
+import { type HoldingContext, holdingEffectTypes, shardMachine } from '../machines/shard/shard.ts';
 import { beatMs, type Directory } from './directory.ts';
 import type { HostLog, PlainEvent } from './host-parts.ts';
 import { type LocalActor, startLocal } from './local.ts';

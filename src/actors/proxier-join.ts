@@ -5,7 +5,7 @@
  * setting is told, and nothing of the Node: one that is merely not listed yet must not look deleted.
  */
 import { nodeEligibility, type WorldEntry } from '../base/digests.ts';
-import type { ProxierFacts } from '../machines/proxier-events.ts';
+import type { ProxierFacts } from '../machines/proxier/proxier-events.ts';
 import type { Join } from './join.ts';
 import type { World } from './world.ts';
 

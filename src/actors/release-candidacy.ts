@@ -6,7 +6,7 @@
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
-import { isOlder, type NodeFacts, newestRelease } from '../machines/release-table.ts';
+import { isOlder, type NodeFacts, newestRelease } from '../machines/release/release-table.ts';
 
 export interface Candidacy {
   /** Looks at the nodes anew. */

@@ -13,7 +13,7 @@ import { jittered, type Random } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { NodeFacts } from '../machines/release-table.ts';
+import type { NodeFacts } from '../machines/release/release-table.ts';
 import type { Directory } from './directory.ts';
 import type { HostLog } from './host-parts.ts';
 import type { StoredNode } from './release-picture.ts';

@@ -12,8 +12,8 @@ import { isRelease } from '../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
 import { decode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { ReleasePicture } from '../machines/release-events.ts';
-import type { NodeFacts, SeenStatus } from '../machines/release-table.ts';
+import type { ReleasePicture } from '../machines/release/release-events.ts';
+import type { NodeFacts, SeenStatus } from '../machines/release/release-table.ts';
 import type { HostLog } from './host-parts.ts';
 
 /** A node as it is stored. */

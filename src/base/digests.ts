@@ -6,7 +6,7 @@
  * ever part of one (I9).
  */
 
-import type { ElectionTiming, LeasePlace } from '../lease-record.ts';
+import type { ElectionTiming, LeasePlace } from '../machines/election/lease-record.ts';
 import type { CertificateDigest } from './digests-certificates.ts';
 
 export type IpFamily = 'IPv4' | 'IPv6';

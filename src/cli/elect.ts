@@ -8,7 +8,7 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { environmentName } from '../config.ts';
 import type { KubeConnection } from '../kube/client.ts';
-import { defaultTiming, type ElectionTiming, type LeasePlace } from '../lease-record.ts';
+import { defaultTiming, type ElectionTiming, type LeasePlace } from '../machines/election/lease-record.ts';
 import { devFile } from './dev-file.ts';
 import { CommandEnded, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -11,7 +11,7 @@ import { sleep } from '../base/clock.ts';
 import type { AcmeSpec } from '../base/digests-certificates.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import type { AcmeAuthorize } from '../machines/domain-effects.ts';
+import type { AcmeAuthorize } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 

@@ -13,7 +13,7 @@ import { OrreryError } from '../base/errors.ts';
 import { isFor, readPair } from '../certificates.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
-import type { AcmeFinalize } from '../machines/domain-effects.ts';
+import type { AcmeFinalize } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import { readPending, writePending } from './certificate-secrets.ts';

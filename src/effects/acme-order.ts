@@ -7,7 +7,7 @@ import type { AcmeAccount, AcmeOrder as Order } from '../acme/client.ts';
 import type { Clock } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import type { AcmeOrder } from '../machines/domain-effects.ts';
+import type { AcmeOrder } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 

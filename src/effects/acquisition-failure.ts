@@ -3,7 +3,7 @@
  * outcomes that the domain chart knows.
  */
 import { asError, OrreryError } from '../base/errors.ts';
-import type { AcquisitionFailed, FailureOutcome } from '../machines/domain-events.ts';
+import type { AcquisitionFailed, FailureOutcome } from '../machines/domain/domain-events.ts';
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};

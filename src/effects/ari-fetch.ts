@@ -4,7 +4,7 @@ import type { HttpClient } from '../acme/http.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import type { AriFetch } from '../machines/domain-effects.ts';
+import type { AriFetch } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 
 export function ariFetch(

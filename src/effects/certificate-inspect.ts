@@ -6,9 +6,9 @@ import { hasCode } from '../base/errors.ts';
 import { isFor, type PublicPart, readPair } from '../certificates.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
-import type { CertificateInspect } from '../machines/domain-effects.ts';
-import type { CertificateInspected } from '../machines/domain-events.ts';
-import type { CertificateFacts, Target } from '../machines/domain-facts.ts';
+import type { CertificateInspect } from '../machines/domain/domain-effects.ts';
+import type { CertificateInspected } from '../machines/domain/domain-events.ts';
+import type { CertificateFacts, Target } from '../machines/domain/domain-facts.ts';
 import { readPending, readTarget, type Stored } from './certificate-secrets.ts';
 
 export function certificateInspect(kube: KubePort): EffectRunner<CertificateInspect> {

@@ -10,9 +10,9 @@ import { asError, hasCode } from '../base/errors.ts';
 import type { EffectContext, EffectRunner } from '../effect-runner.ts';
 import type { KubePort, KubeResource } from '../kube/port.ts';
 import { domains, issuers } from '../kube/resources.ts';
-import type { DomainReport, Notice, StatusCondition } from '../machines/domain-effects.ts';
+import type { DomainReport, Notice, StatusCondition } from '../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
-import type { IssuerReport } from '../machines/issuer-effects.ts';
+import type { IssuerReport } from '../machines/issuer/issuer-effects.ts';
 import { kubeEventWrite } from './kube-event.ts';
 
 interface ReportParts {

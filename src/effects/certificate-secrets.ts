@@ -12,7 +12,7 @@ import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts'
 import { hostLabel } from '../hosts.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { secrets } from '../kube/resources.ts';
-import type { Target } from '../machines/domain-facts.ts';
+import type { Target } from '../machines/domain/domain-facts.ts';
 
 export interface Pair {
   /** PEM, the whole chain. */

@@ -10,7 +10,7 @@ import { OrreryError } from '../base/errors.ts';
 import { readPair } from '../certificates.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
-import type { CertificateStore } from '../machines/domain-effects.ts';
+import type { CertificateStore } from '../machines/domain/domain-effects.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { bestOf, factsOf } from './certificate-inspect.ts';

@@ -8,7 +8,7 @@ import { hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import { elections } from '../kube/resources.ts';
-import type { ElectionStatusPatch } from '../machines/election-effects.ts';
+import type { ElectionStatusPatch } from '../machines/election/election-effects.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
 export function electionStatusPatch(kube: KubePort): EffectRunner<ElectionStatusPatch> {

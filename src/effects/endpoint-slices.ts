@@ -18,8 +18,8 @@ import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
 import type { StandingSlice, WantedSlices } from '../endpoints/slices.ts';
 import type { KubePort } from '../kube/port.ts';
 import { endpointSlices } from '../kube/resources.ts';
-import type { SlicesReconcile } from '../machines/slices-effects.ts';
-import type { PassEnd, SlicesFailed, SlicesReconciled } from '../machines/slices-events.ts';
+import type { SlicesReconcile } from '../machines/service/slices-effects.ts';
+import type { PassEnd, SlicesFailed, SlicesReconciled } from '../machines/service/slices-events.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
 import { makeWrites, putInScene, type WriteResult } from './slice-writes.ts';
 

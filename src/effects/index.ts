@@ -14,7 +14,7 @@ import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseFollower } from '../kube/lease-follow.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
-import type { LeaseFollow } from '../machines/election-effects.ts';
+import type { LeaseFollow } from '../machines/election/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import { createAcmeAccounts, type IssuerLookup } from './acme-accounts.ts';

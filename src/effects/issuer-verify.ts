@@ -7,8 +7,8 @@
 
 import { asError, hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import type { IssuerVerify } from '../machines/issuer-effects.ts';
-import type { IssuerFailed } from '../machines/issuer-events.ts';
+import type { IssuerVerify } from '../machines/issuer/issuer-effects.ts';
+import type { IssuerFailed } from '../machines/issuer/issuer-events.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 

@@ -3,7 +3,7 @@
  */
 import type { EffectRunner } from '../effect-runner.ts';
 import type { LeaseFollower } from '../kube/lease-follow.ts';
-import type { LeaseFollow } from '../machines/election-effects.ts';
+import type { LeaseFollow } from '../machines/election/election-effects.ts';
 
 /** Reports lease.seen; outcome lease.followed when its time is over. */
 export function leaseFollow({ follower }: { readonly follower: LeaseFollower }): EffectRunner<LeaseFollow> {

@@ -4,7 +4,7 @@ import { asError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseLook } from '../machines/election-effects.ts';
+import type { LeaseLook } from '../machines/election/election-effects.ts';
 
 /** Outcome lease.seen, or lease.unseen for whatever reason. */
 export function leaseLook(parts: {

@@ -9,8 +9,8 @@ import { asError } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseRelease } from '../machines/election-effects.ts';
-import type { LeaseReleased } from '../machines/election-events.ts';
+import type { LeaseRelease } from '../machines/election/election-effects.ts';
+import type { LeaseReleased } from '../machines/election/election-events.ts';
 
 /** Outcome lease.released, with an error where it could not be given back. */
 export function leaseRelease(parts: {

@@ -8,7 +8,7 @@ import { asError, hasCode } from '../base/errors.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseWrite } from '../machines/election-effects.ts';
+import type { LeaseWrite } from '../machines/election/election-effects.ts';
 
 /** Outcome lease.written, or lease.refused with the reason. */
 export function leaseWrite(parts: {

@@ -10,7 +10,7 @@ import type { EffectRunner } from '../effect-runner.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { releases } from '../kube/resources.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
-import type { ReleaseCondition, ReleaseResourceWrite } from '../machines/release-effects.ts';
+import type { ReleaseCondition, ReleaseResourceWrite } from '../machines/release/release-effects.ts';
 
 /** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
 export function releaseResourceWrite(

@@ -6,7 +6,7 @@
  */
 import type { EffectRunner } from '../effect-runner.ts';
 import type { ReleaseWork } from '../kube/release-work.ts';
-import type { ReleaseRound } from '../machines/release-effects.ts';
+import type { ReleaseRound } from '../machines/release/release-effects.ts';
 
 /** @param workUnder the work of the leadership with that fence, if it is this replica's present one */
 export function releaseRound(

@@ -11,8 +11,8 @@ import { releaseShard } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import type { ReleaseStatusWrite } from '../machines/release-effects.ts';
-import type { StatusRefused } from '../machines/release-events.ts';
+import type { ReleaseStatusWrite } from '../machines/release/release-effects.ts';
+import type { StatusRefused } from '../machines/release/release-events.ts';
 
 const utf8 = new TextEncoder();
 const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));

@@ -7,7 +7,7 @@ import type { EffectRunner, EffectRunners } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { ReleaseWork } from '../kube/release-work.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
-import type { ReleaseEffect } from '../machines/release-effects.ts';
+import type { ReleaseEffect } from '../machines/release/release-effects.ts';
 import { type ReportLog, releaseReport } from './release-report.ts';
 import { releaseResourceWrite } from './release-resource.ts';
 import { releaseRound } from './release-round.ts';

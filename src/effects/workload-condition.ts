@@ -10,8 +10,8 @@ import type { EffectRunner } from '../effect-runner.ts';
 import { list, record } from '../kube/fields.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { externalWorkloads } from '../kube/resources.ts';
-import type { WorkloadConditionPatch } from '../machines/workload-effects.ts';
-import type { WorkloadUnmarked } from '../machines/workload-events.ts';
+import type { WorkloadConditionPatch } from '../machines/workload/workload-effects.ts';
+import type { WorkloadUnmarked } from '../machines/workload/workload-events.ts';
 
 /** A workload is written by few; whoever comes between does so once. */
 const attemptsMax = 5;

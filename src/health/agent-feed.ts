@@ -18,7 +18,7 @@ import { contentType, decode } from '../bus/codec.ts';
 import { headerOf, readMessage } from '../bus/envelope.ts';
 import { shardOf } from '../bus/shard.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { ProxierContext } from '../machines/proxier-context.ts';
+import type { ProxierContext } from '../machines/proxier/proxier-context.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
 export interface AgentFeedOptions {

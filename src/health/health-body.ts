@@ -7,7 +7,7 @@
  */
 import { timestamp } from '../base/clock.ts';
 import type { IpFamily } from '../base/digests.ts';
-import { type FamilyHealth, isLate } from '../machines/health-family.ts';
+import { type FamilyHealth, isLate } from '../machines/proxier/health-family.ts';
 
 export type HealthEndpoint = 'healthz' | 'livez';
 

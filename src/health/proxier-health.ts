@@ -11,9 +11,9 @@ import { type LocalActor, startLocal } from '../actors/local.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { IpFamily } from '../base/digests.ts';
 import { type Random, systemRandom } from '../base/random.ts';
-import { proxierMachine } from '../machines/proxier.ts';
-import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../machines/proxier-context.ts';
-import type { ProxierEvent, ProxierFacts } from '../machines/proxier-events.ts';
+import { proxierMachine } from '../machines/proxier/proxier.ts';
+import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../machines/proxier/proxier-context.ts';
+import type { ProxierEvent, ProxierFacts } from '../machines/proxier/proxier-events.ts';
 import {
   type HealthAnswer,
   type HealthEndpoint,

@@ -9,7 +9,7 @@
 import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import type { LeasePlace } from '../lease-record.ts';
+import type { LeasePlace } from '../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
 import type { KubeLog } from './log.ts';
 import type { KubeObject, KubePort } from './port.ts';

@@ -8,8 +8,8 @@
 import { asError, hasCode } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import type { RoundSummary } from '../machines/release-events.ts';
-import type { KindName } from '../machines/release-table.ts';
+import type { RoundSummary } from '../machines/release/release-events.ts';
+import type { KindName } from '../machines/release/release-table.ts';
 import type { KubeObject, KubePort, KubeResource } from './port.ts';
 import { applyObject, placeOf } from './release-apply.ts';
 import { pruneKind } from './release-prune.ts';

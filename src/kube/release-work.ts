@@ -7,8 +7,8 @@
 
 import { asError } from '../base/errors.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import type { RoundSummary } from '../machines/release-events.ts';
-import type { KindName } from '../machines/release-table.ts';
+import type { RoundSummary } from '../machines/release/release-events.ts';
+import type { KindName } from '../machines/release/release-table.ts';
 import { shapeOf } from './object-shape.ts';
 import type { KubeObject, KubeResource } from './port.ts';
 import { builtinSelector } from './release-prune.ts';

@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
-import type { WatchEffect, WatchEvent, WatchFailed, WatchInput } from '../machines/watch.ts';
+import type { WatchEffect, WatchEvent, WatchFailed, WatchInput } from '../machines/watch/watch.ts';
 import type { KubeLog } from './log.ts';
 import type { KubePort, KubeResource } from './port.ts';
 import { createWatchRunner, type ObjectFeed } from './watch.ts';

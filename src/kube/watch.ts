@@ -9,7 +9,7 @@
 import type { Clock } from '../base/clock.ts';
 import { asError, type ErrorCode, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { WatchEffect, WatchEvent, WatchFailed, WatchList, WatchOpen } from '../machines/watch.ts';
+import type { WatchEffect, WatchEvent, WatchFailed, WatchList, WatchOpen } from '../machines/watch/watch.ts';
 import type { KubeLog } from './log.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from './port.ts';
 

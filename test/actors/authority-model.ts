@@ -6,9 +6,9 @@ import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
 import type { EffectData } from '../../src/actors/step.ts';
 import { sleep } from '../../src/base/clock.ts';
 import { encode } from '../../src/bus/codec.ts';
-import type { DomainEffect, DomainStatus } from '../../src/machines/domain-effects.ts';
-import type { AcquisitionFailed } from '../../src/machines/domain-events.ts';
-import type { CertificateFacts, Target } from '../../src/machines/domain-facts.ts';
+import type { DomainEffect, DomainStatus } from '../../src/machines/domain/domain-effects.ts';
+import type { AcquisitionFailed } from '../../src/machines/domain/domain-events.ts';
+import type { CertificateFacts, Target } from '../../src/machines/domain/domain-facts.ts';
 import { TestCluster } from './harness.ts';
 
 const day = 86_400_000;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createCertificatesJoin } from '../../src/actors/certificates-join.ts';
 import type { Digest, WorldEntry } from '../../src/base/digests.ts';
-import type { DomainFacts, IssuerFacts } from '../../src/machines/domain-facts.ts';
+import type { DomainFacts, IssuerFacts } from '../../src/machines/domain/domain-facts.ts';
 
 const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
 const needed = [

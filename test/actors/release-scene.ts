@@ -17,10 +17,10 @@ import type { MemoryBus } from '../../src/bus/memory-client.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { releaseStatusWrite } from '../../src/effects/release-status.ts';
 import { failureOf } from '../../src/machines/effects.ts';
-import type { ReleaseRound } from '../../src/machines/release-effects.ts';
-import type { RoundSummary } from '../../src/machines/release-events.ts';
-import type { BundleFacts, ReleaseStatus } from '../../src/machines/release-table.ts';
-import { bundle, clean } from '../machines/release-script.ts';
+import type { ReleaseRound } from '../../src/machines/release/release-effects.ts';
+import type { RoundSummary } from '../../src/machines/release/release-events.ts';
+import type { BundleFacts, ReleaseStatus } from '../../src/machines/release/release-table.ts';
+import { bundle, clean } from '../machines/release/release-script.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 export interface Round {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EffectData } from '../../src/actors/step.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { broken, bundle, clean } from '../machines/release-script.ts';
+import { broken, bundle, clean } from '../machines/release/release-script.ts';
 import { breaking, compatible, demanding, old, ReleaseScene, ready, written } from './release-scene.ts';
 
 describe('who may lead', () => {

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { kubeEventWrite } from '../../src/effects/kube-event.ts';
 import { releaseResourceWrite } from '../../src/effects/release-resource.ts';
 import { events, releases } from '../../src/kube/resources.ts';
-import type { ReleaseResourceWrite } from '../../src/machines/release-effects.ts';
+import type { ReleaseResourceWrite } from '../../src/machines/release/release-effects.ts';
 import { type Scene, signal, startScene } from '../kube/release-scene.ts';
 import { context } from './fake-port.ts';
 

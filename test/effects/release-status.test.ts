@@ -6,8 +6,8 @@ import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
 import type { MemoryBus } from '../../src/bus/memory-client.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { releaseStatusWrite } from '../../src/effects/release-status.ts';
-import type { ReleaseStatusWrite } from '../../src/machines/release-effects.ts';
-import { status } from '../machines/release-script.ts';
+import type { ReleaseStatusWrite } from '../../src/machines/release/release-effects.ts';
+import { status } from '../machines/release/release-script.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { context } from './fake-port.ts';
 

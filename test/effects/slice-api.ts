@@ -5,8 +5,8 @@ import { OrreryError } from '../../src/base/errors.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
 import { endpointSliceDigest } from '../../src/kube/digest.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/port.ts';
-import type { SlicesReconcile } from '../../src/machines/slices-effects.ts';
-import type { SlicesFailed, SlicesReconciled } from '../../src/machines/slices-events.ts';
+import type { SlicesReconcile } from '../../src/machines/service/slices-effects.ts';
+import type { SlicesFailed, SlicesReconciled } from '../../src/machines/service/slices-events.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { fakePort } from './fake-port.ts';
 

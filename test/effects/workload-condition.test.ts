@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { workloadConditionPatch } from '../../src/effects/workload-condition.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/port.ts';
-import type { WorkloadConditionPatch } from '../../src/machines/workload-effects.ts';
+import type { WorkloadConditionPatch } from '../../src/machines/workload/workload-effects.ts';
 import { context, fakePort } from './fake-port.ts';
 
 const effect: WorkloadConditionPatch = {

@@ -6,7 +6,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../src/campaign.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
-import { defaultTiming, type ElectionTiming } from '../../src/lease-record.ts';
+import { defaultTiming, type ElectionTiming } from '../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { LeaseKube } from './lease-kube.ts';
 

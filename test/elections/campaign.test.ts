@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
-import { defaultTiming, type ElectionTiming } from '../../src/lease-record.ts';
+import { defaultTiming, type ElectionTiming } from '../../src/machines/election/lease-record.ts';
 import { name, Scene } from './campaign-scene.ts';
 
 const timing = defaultTiming;

@@ -13,7 +13,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { leases, namespaces } from '../../src/kube/resources.ts';
-import type { LeaseRecord } from '../../src/lease-record.ts';
+import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { type Running, start } from '../cli/command.ts';
 import { until } from '../until.ts';
 

@@ -6,7 +6,7 @@ import { OrreryError } from '../../src/base/errors.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import type { KubeObject, KubePort } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
-import type { LeaseRecord } from '../../src/lease-record.ts';
+import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { FakeKube } from '../kube/fake-kube.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 

@@ -13,10 +13,10 @@ import type { ElectionAction } from '../../src/bus/subjects.ts';
 import { leaseRunners, runEffectWith } from '../../src/effects/index.ts';
 import { createLeaseStore } from '../../src/kube/lease.ts';
 import { createLeaseFollower } from '../../src/kube/lease-follow.ts';
-import { defaultTiming } from '../../src/lease-record.ts';
-import type { ElectionStatus } from '../../src/machines/election-effects.ts';
-import type { CampaignAnswer, RenewAnswer } from '../../src/machines/election-words.ts';
-import { watchChart } from '../../src/machines/watch.ts';
+import type { ElectionStatus } from '../../src/machines/election/election-effects.ts';
+import type { CampaignAnswer, RenewAnswer } from '../../src/machines/election/election-words.ts';
+import { defaultTiming } from '../../src/machines/election/lease-record.ts';
+import { watchChart } from '../../src/machines/watch/watch.ts';
 import { reachable, TestCluster, type TestReplica } from '../actors/harness.ts';
 import { LeaseKube } from './lease-kube.ts';
 

@@ -17,7 +17,7 @@ import { type Campaign, startCampaign } from '../../src/campaign.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { leases } from '../../src/kube/resources.ts';
-import type { LeaseRecord } from '../../src/lease-record.ts';
+import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { start } from '../cli/command.ts';
 import { until } from '../until.ts';
 

@@ -7,7 +7,7 @@ import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { pods } from '../../src/kube/resources.ts';
 import { createWatchRunner } from '../../src/kube/watch.ts';
-import { type WatchContext, type WatchEffect, watchChart } from '../../src/machines/watch.ts';
+import { type WatchContext, type WatchEffect, watchChart } from '../../src/machines/watch/watch.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { type Fault, HostileApi, lineOf, status, statusObject } from './hostile-api.ts';

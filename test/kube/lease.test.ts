@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createLeaseStore, leaseRecordOf } from '../../src/kube/lease.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { leases } from '../../src/kube/resources.ts';
-import type { LeaseRecord } from '../../src/lease-record.ts';
+import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { LeaseKube } from '../elections/lease-kube.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 

@@ -13,7 +13,7 @@ import { createMirror, type Mirror } from '../../src/kube/mirror.ts';
 import { createOptionalMirror } from '../../src/kube/optional-mirror.ts';
 import type { KubeResource } from '../../src/kube/port.ts';
 import { pods, routeGates } from '../../src/kube/resources.ts';
-import { watchChart } from '../../src/machines/watch.ts';
+import { watchChart } from '../../src/machines/watch/watch.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { FakeKube } from './fake-kube.ts';
 

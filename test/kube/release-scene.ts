@@ -12,7 +12,7 @@ import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
 import type { KubeObject } from '../../src/kube/port.ts';
 import { type ReleaseWork, startReleaseWork } from '../../src/kube/release-work.ts';
 import { namespaces } from '../../src/kube/resources.ts';
-import { watchChart } from '../../src/machines/watch.ts';
+import { watchChart } from '../../src/machines/watch/watch.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 export const signal = new AbortController().signal;

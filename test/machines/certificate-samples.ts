@@ -1,5 +1,5 @@
 /** Sample events that lead a walk through every state of the charts of certificates. */
-import type { CertificateFacts, DomainFacts, IssuerFacts } from '../../src/machines/domain-facts.ts';
+import type { CertificateFacts, DomainFacts, IssuerFacts } from '../../src/machines/domain/domain-facts.ts';
 import { effectTypes } from '../../src/machines/effects.ts';
 import type { Sample } from './samples.ts';
 

@@ -12,7 +12,7 @@ import type { Bus } from '../../../src/bus/bus.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction, Subjects } from '../../../src/bus/subjects.ts';
-import type { LeasePlace } from '../../../src/lease-record.ts';
+import type { LeasePlace } from '../../../src/machines/election/lease-record.ts';
 
 export interface CandidateOptions {
   readonly bus: Bus;

@@ -7,7 +7,7 @@
  * the actor.
  */
 import type { Digest } from '../../../src/base/digests.ts';
-import type { PodContext } from '../../../src/machines/pod-context.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind } from './checker.ts';
 

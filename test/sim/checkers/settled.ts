@@ -11,7 +11,7 @@ import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
-import type { PodContext } from '../../../src/machines/pod-context.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';

@@ -14,8 +14,8 @@ import { limits } from '../src/base/limits.ts';
 import { systemRandom } from '../src/base/random.ts';
 import type { Bus, Guard } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
-import { memoryHub } from '../src/bus/memory.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { memoryHub } from '../src/bus/memory/hub.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects } from '../src/bus/subjects.ts';
 

@@ -20,7 +20,7 @@ import { systemRandom as random } from '../src/base/random.ts';
 import type { ListAnswer, Transition } from '../src/base/views.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { connectKube, type KubeConnection } from '../src/kube/client.ts';
 import { namespaces, pods, routeGates } from '../src/kube/resources.ts';

@@ -19,7 +19,7 @@ import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import { decode, encodeJson } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { type Campaign, startCampaign } from '../src/campaign.ts';
 import { leaseRecordOf } from '../src/kube/lease.ts';

@@ -24,7 +24,7 @@ import { systemRandom as random } from '../src/base/random.ts';
 import type { Watch } from '../src/base/views.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encodeJson } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { createPageFiles, type PageFile } from '../src/inspector/page-files.ts';

@@ -20,7 +20,7 @@ import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { connectKube } from '../src/kube/client.ts';
 

@@ -21,7 +21,7 @@ import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import type { Transition } from '../src/base/views.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import type { KubeObject } from '../src/kube/port.ts';
 import { namespaces, pods, routeGates, services } from '../src/kube/resources.ts';

@@ -17,7 +17,7 @@ import { systemRandom } from './base/random.ts';
 import { isTracingWanted, type Tracing } from './base/tracing.ts';
 import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
-import { connectNats } from './bus/nats.ts';
+import { connectNats } from './bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
 import { certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
 import { natsAccess, type RunConfig } from './config.ts';

@@ -40,7 +40,7 @@ describe('who may import whom', () => {
     ['src/machines/pod/pod.ts', "import { readFileSync } from 'node:fs'"],
     ['src/machines/pod/pod.ts', "import pino from 'pino'"],
     ['src/machines/pod/pod.ts', "import { actorId } from '../ids.ts'"],
-    ['src/bus/nats.ts', "import { machines } from '../machines/index.ts'"],
+    ['src/bus/nats/nats.ts', "import { machines } from '../machines/index.ts'"],
     ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
     ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
     ['src/actors/host.ts', "import { runners } from '../effects/index.ts'"],
@@ -48,7 +48,7 @@ describe('who may import whom', () => {
     ['src/actors/host.ts', "const later = () => import('../effects/index.ts')"],
     ['src/inspector/server.ts', "import type { KubePort } from '../kube/port.ts'"],
     ['src/base/limits.ts', "import { shardOf } from './bus/shard.ts'"],
-    ['src/bus/nats.ts', "import { startReplica } from '../replica.ts'"],
+    ['src/bus/nats/nats.ts', "import { startReplica } from '../replica.ts'"],
     ['packages/dev-cluster/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
   ])('%s must not say %s', (path, text) => {
     expect(found(path, text)).toBe(1);
@@ -73,12 +73,12 @@ describe('packages', () => {
   test('a package that a second file imports, or that is no dependency, is found', () => {
     const first = parseSource('src/base/log.ts', "import { pino } from 'pino'");
     const second = parseSource(
-      'src/bus/nats.ts',
+      'src/bus/nats/nats.ts',
       "import { pino } from 'pino'; import x from '@left/pad/deep.js'",
     );
     const messages = listed(scatteredPackages([first, second], ['pino']));
     expect(messages).toEqual([
-      expect.stringContaining('src/bus/nats.ts:1 pino is imported by src/base/log.ts already'),
+      expect.stringContaining('src/bus/nats/nats.ts:1 pino is imported by src/base/log.ts already'),
       expect.stringContaining('@left/pad is no dependency'),
     ]);
   });

@@ -5,7 +5,7 @@ import { type HostPort, hostPort, type Reader, wholeNumber } from '../../src/bas
 import { asError, OrreryError } from '../../src/base/errors.ts';
 import { createLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects } from '../../src/bus/subjects.ts';
 import { writeDevFile } from '../../src/cli/dev-file.ts';
 import type { Program } from '../../src/cli/parser.ts';

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import type { HostPort } from '../base/config-values.ts';
 import type { Log } from '../base/log-port.ts';
 import { systemRandom } from '../base/random.ts';
-import { connectNats } from '../bus/nats.ts';
+import { connectNats } from '../bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
 import { type NatsConfig, natsAccess } from '../config.ts';
 import { createControl } from '../control.ts';

@@ -52,7 +52,7 @@ export async function withClient<T>(
 }
 
 async function connect({ cluster, nats }: ClientConfig, source: string): Promise<Bus> {
-  const { connectNats } = await import('../bus/nats.ts');
+  const { connectNats } = await import('../bus/nats/nats.ts');
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
     new OrreryError(

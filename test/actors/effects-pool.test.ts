@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createEffectsPool } from '../../src/actors/effects-pool.ts';
 import type { PlainEvent } from '../../src/actors/host-parts.ts';
 import { limits } from '../../src/base/limits.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {

@@ -5,7 +5,7 @@ import { createShardRun } from '../../src/actors/shard-run.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 

@@ -11,7 +11,7 @@ import type {
   ServiceDigest,
 } from '../../src/base/digests.ts';
 import { encode } from '../../src/bus/codec.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { PodFacts, ServiceFacts } from '../../src/machines/facts.ts';
 import { VirtualClock } from '../virtual-clock.ts';

@@ -132,7 +132,7 @@ test('`domain.renew` has a new certificate made', async () => {
 });
 
 async function send(id: string, type: string): Promise<void> {
-  const { connectNats } = await import('../../src/bus/nats.ts');
+  const { connectNats } = await import('../../src/bus/nats/nats.ts');
   const { systemRandom } = await import('../../src/base/random.ts');
   const options = { name: 'test', cluster: 'dev', clock: systemClock, random: systemRandom };
   const bus = await connectNats({ ...options, servers: [stage.cluster.natsUrl] });

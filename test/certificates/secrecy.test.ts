@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import type { KubeWatchEvent } from '../../src/kube/port.ts';
 import { issuers, secrets } from '../../src/kube/resources.ts';
 import { until } from '../until.ts';

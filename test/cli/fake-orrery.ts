@@ -12,7 +12,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import type { ControlPort, Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 

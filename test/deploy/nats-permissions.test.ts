@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { shardOf } from '../../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';

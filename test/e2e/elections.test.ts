@@ -15,7 +15,7 @@ import { systemClock as clock } from '../../src/base/clock.ts';
 import { silentLog as log } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { elections, leases, namespaces } from '../../src/kube/resources.ts';

@@ -5,7 +5,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 
 /** Every transition so far, in the order of the stream. */

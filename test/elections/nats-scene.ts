@@ -7,7 +7,7 @@ import { startLocal } from '../../src/actors/local.ts';
 import type { ElectionDigest } from '../../src/base/digests.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { MemoryBus } from '../../src/bus/memory-client.ts';
+import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import { errorInAnswer } from '../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../src/bus/subjects.ts';
 import { leaseRunners, runEffectWith } from '../../src/effects/index.ts';

@@ -6,7 +6,7 @@ import { startNatsServer } from '../../packages/dev-cluster/processes/nats-serve
 import { systemClock } from '../../src/base/clock.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { connectTo, temporaryFolder } from '../bus/nats-backend.ts';
+import { connectTo, temporaryFolder } from '../bus/nats/nats-backend.ts';
 import { start } from '../cli/command.ts';
 import { until } from '../until.ts';
 

@@ -13,7 +13,7 @@ import type { ActorId } from '../../src/base/ids.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encode, encodeJson } from '../../src/bus/codec.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { createControl } from '../../src/control.ts';
 import { createFeed, type Feed } from '../../src/inspector/feed.ts';

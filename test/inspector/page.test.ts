@@ -14,7 +14,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects } from '../../src/bus/subjects.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import { until } from '../until.ts';

@@ -7,7 +7,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { StoredMessage } from '../../src/bus/bus.ts';
 import { decode, encode } from '../../src/bus/codec.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { createMirror, type Mirror } from '../../src/kube/mirror.ts';
 import { createOptionalMirror } from '../../src/kube/optional-mirror.ts';

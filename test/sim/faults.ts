@@ -3,7 +3,7 @@
  */
 
 import { limits } from '../../src/base/limits.ts';
-import type { AppendFate, CoreFate } from '../../src/bus/memory-faults.ts';
+import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
 import type { Chance } from './chance.ts';
 import type { FaultKind, Profile } from './profile.ts';
 import type { SimReplica } from './sim-replica.ts';

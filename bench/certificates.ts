@@ -5,8 +5,8 @@
  * node --expose-gc bench/certificates.ts [ca|acme|idle …]
  */
 
-import { packRecord } from '../src/actors/records.ts';
-import { createStepper } from '../src/actors/step.ts';
+import { packRecord } from '../src/actors/host/records.ts';
+import { createStepper } from '../src/actors/host/step.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { secrets } from '../src/kube/resources.ts';
 import { effectTypes } from '../src/machines/effects.ts';

@@ -7,11 +7,12 @@
  * has to end first. `stop()` gives the Lease back and ends.
  * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
  */
-import { type LocalActor, startLocal } from './actors/local.ts';
+
+import type { EffectContext } from './actors/effect-runner.ts';
+import { type LocalActor, startLocal } from './actors/host/local.ts';
 import { type Clock, sleep } from './base/clock.ts';
 import { OrreryError } from './base/errors.ts';
 import type { Random } from './base/random.ts';
-import type { EffectContext } from './effect-runner.ts';
 import { leaseRunners, runEffectWith } from './effects/index.ts';
 import { createLeaseStore } from './kube/lease.ts';
 import { createLeaseFollower } from './kube/lease-follow.ts';

@@ -2,7 +2,7 @@
 import { type ChallengeServer, type ServerLog, startChallengeServer } from './acme/challenge-server.ts';
 import { createHttpClient } from './acme/http.ts';
 import type { Engine } from './actors/engine.ts';
-import type { World } from './actors/world.ts';
+import type { World } from './actors/world/world.ts';
 import type { Clock } from './base/clock.ts';
 import type { HostPort } from './base/config-values.ts';
 import type { Transition } from './base/views.ts';

@@ -5,7 +5,7 @@
  * heard of is looked up at the stream's leader, so an authority that is quicker than the news is answered all the same.
  */
 import type { ChallengeBoard } from './acme/challenge.ts';
-import type { World } from './actors/world.ts';
+import type { World } from './actors/world/world.ts';
 import type { Clock } from './base/clock.ts';
 import type { Digest } from './base/digests.ts';
 import type { ChallengeDigest } from './base/digests-certificates.ts';

@@ -3,7 +3,7 @@
  */
 
 import type { Engine } from './actors/engine.ts';
-import { startLocal } from './actors/local.ts';
+import { startLocal } from './actors/host/local.ts';
 import { ReleaseDesk } from './actors/release-desk.ts';
 import type { Clock } from './base/clock.ts';
 import type { Log } from './base/log.ts';

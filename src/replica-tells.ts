@@ -1,9 +1,10 @@
 /**
  * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
  */
-import { kindOf } from './actors/cell.ts';
+
+import { shownRecordOf } from './actors/control/views.ts';
 import type { Engine } from './actors/engine.ts';
-import { shownRecordOf } from './actors/views.ts';
+import { kindOf } from './actors/host/cell.ts';
 import { shardCount } from './base/limits.ts';
 import type { Readiness, Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';

@@ -4,10 +4,10 @@
  */
 
 import type { ChallengeServer } from './acme/challenge-server.ts';
-import { serveControl } from './actors/control-server.ts';
+import { serveControl } from './actors/control/control-server.ts';
+import { startInspection } from './actors/control/inspection.ts';
 import { Engine } from './actors/engine.ts';
-import { startInspection } from './actors/inspection.ts';
-import { startLocal } from './actors/local.ts';
+import { startLocal } from './actors/host/local.ts';
 import { everybodyMay } from './base/access.ts';
 import { systemClock } from './base/clock.ts';
 import { asError } from './base/errors.ts';

@@ -4,9 +4,9 @@
  * Owns which kinds are watched: those that every cluster has and Orrery needs, those that may not be installed, and those that
  * RouteGates name as owners of groups.
  */
-import { startLocal } from './actors/local.ts';
-import type { HoldingSpec, Ownership } from './actors/ownership.ts';
-import type { World } from './actors/world.ts';
+import { startLocal } from './actors/host/local.ts';
+import type { HoldingSpec, Ownership } from './actors/shards/ownership.ts';
+import type { World } from './actors/world/world.ts';
 import type { Clock } from './base/clock.ts';
 import type { WorldEntry } from './base/digests.ts';
 import { asError } from './base/errors.ts';

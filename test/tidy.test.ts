@@ -43,9 +43,9 @@ describe('who may import whom', () => {
     ['src/bus/nats/nats.ts', "import { machines } from '../machines/index.ts'"],
     ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
     ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
-    ['src/actors/host.ts', "import { runners } from '../effects/index.ts'"],
-    ['src/actors/host.ts', "export { runners } from '../effects/index.ts'"],
-    ['src/actors/host.ts', "const later = () => import('../effects/index.ts')"],
+    ['src/actors/host/host.ts', "import { runners } from '../effects/index.ts'"],
+    ['src/actors/host/host.ts', "export { runners } from '../effects/index.ts'"],
+    ['src/actors/host/host.ts', "const later = () => import('../effects/index.ts')"],
     ['src/inspector/server.ts', "import type { KubePort } from '../kube/port.ts'"],
     ['src/base/limits.ts', "import { shardOf } from './bus/shard.ts'"],
     ['src/bus/nats/nats.ts', "import { startReplica } from '../replica.ts'"],
@@ -103,16 +103,16 @@ describe('time and chance', () => {
     'Math.random()',
     "import { setTimeout as wait } from 'node:timers/promises'",
   ])('%s is found, and the message names what to use', (text) => {
-    const [violation] = bannedUses(parseSource('src/actors/host.ts', text));
+    const [violation] = bannedUses(parseSource('src/actors/host/host.ts', text));
     expect(violation?.message).toMatch(/banned: take a (Clock|Random) \(src\//);
   });
 
   test('a name that every object has is no banned call', () => {
-    expect(bannedUses(parseSource('src/actors/host.ts', 'valueOf(); constructor()'))).toEqual([]);
+    expect(bannedUses(parseSource('src/actors/host/host.ts', 'valueOf(); constructor()'))).toEqual([]);
   });
 
   test('a date made of a number is allowed, and clock.ts may read the time', () => {
-    expect(bannedUses(parseSource('src/actors/host.ts', 'new Date(at)'))).toEqual([]);
+    expect(bannedUses(parseSource('src/actors/host/host.ts', 'new Date(at)'))).toEqual([]);
     expect(bannedUses(parseSource('src/base/clock.ts', 'Date.now()'))).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /** What domains and Issuers take from outside and from each other (admission.ts). */
 import * as v from 'valibot';
-import type { PlainEvent } from './host-parts.ts';
+import type { PlainEvent } from './host/host-parts.ts';
 
 type Schemas = Readonly<Record<string, v.GenericSchema<unknown, PlainEvent>>>;
 

@@ -7,7 +7,7 @@
  */
 import * as v from 'valibot';
 import { OrreryError } from '../base/errors.ts';
-import type { PlainEvent } from './host-parts.ts';
+import type { PlainEvent } from './host/host-parts.ts';
 
 /** Where a message comes from, as far as admission cares. */
 export interface Origin {

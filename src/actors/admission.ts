@@ -10,7 +10,7 @@ import type { ActorKind } from '../base/ids.ts';
 import { domainAdmission, issuerAdmission } from './admission-certificates.ts';
 import { admittedToElections } from './admission-election.ts';
 import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';
-import type { PlainEvent } from './host-parts.ts';
+import type { PlainEvent } from './host/host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));

@@ -15,9 +15,9 @@ import type {
   IssuerFacts,
   Target,
 } from '../machines/domain/domain-facts.ts';
-import type { Join } from './join.ts';
 import { registeredDomain } from './registered-domain.ts';
-import type { World } from './world.ts';
+import type { Join } from './world/join.ts';
+import type { World } from './world/world.ts';
 
 /** Somebody who asks for a host. */
 interface Asking {

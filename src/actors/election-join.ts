@@ -4,8 +4,8 @@
  * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all Elections were listed.
  */
 import type { ElectionFacts } from '../machines/election/election-events.ts';
-import type { Join } from './join.ts';
-import type { World } from './world.ts';
+import type { Join } from './world/join.ts';
+import type { World } from './world/world.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */

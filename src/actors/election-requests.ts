@@ -16,11 +16,11 @@ import type { ElectionAction, Subjects } from '../bus/subjects.ts';
 import type { ElectionContext } from '../machines/election/election-context.ts';
 import { campaignAnswer, renewAnswer, statusOf } from '../machines/election/election-words.ts';
 import { admit } from './admission.ts';
-import { livingRecordOf, type Taken } from './cell.ts';
+import { leaveToOwner } from './control/owner-elsewhere.ts';
 import type { Engine } from './engine.ts';
-import type { PlainEvent } from './host-parts.ts';
-import { leaveToOwner } from './owner-elsewhere.ts';
-import type { ShardRun } from './shard-run.ts';
+import { livingRecordOf, type Taken } from './host/cell.ts';
+import type { PlainEvent } from './host/host-parts.ts';
+import type { ShardRun } from './shards/shard-run.ts';
 
 export function electionEndpoint(parts: {
   readonly engine: Engine;

@@ -17,7 +17,7 @@ import { isDnsLabel, type NamedWorkload } from '../endpoints/desired.ts';
 import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
 import { canonical } from '../endpoints/slices.ts';
 import { zoneLabel } from '../slice-labels.ts';
-import { hash } from './rendezvous.ts';
+import { hash } from './shards/rendezvous.ts';
 import { createStandingSlices } from './standing-slices.ts';
 
 interface Member {

@@ -10,8 +10,8 @@ import type { Digest, WorkloadDigest, WorldEntry } from '../base/digests.ts';
 import { isDnsLabel } from '../endpoints/desired.ts';
 import type { EndpointsFacts, WorkloadFacts } from '../machines/facts.ts';
 import { EndpointsIndex } from './endpoints-index.ts';
-import type { Join, Observation } from './join.ts';
-import type { World } from './world.ts';
+import type { Join, Observation } from './world/join.ts';
+import type { World } from './world/world.ts';
 
 export interface EndpointsJoin extends Join {
   readonly index: EndpointsIndex;

@@ -13,8 +13,8 @@ import type {
   ServiceDigest,
 } from '../base/digests.ts';
 import { selects } from '../base/digests.ts';
-import type { Affected } from './join.ts';
-import { hash } from './rendezvous.ts';
+import { hash } from './shards/rendezvous.ts';
+import type { Affected } from './world/join.ts';
 
 export interface Gate {
   readonly namespace: string;

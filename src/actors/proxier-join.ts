@@ -6,8 +6,8 @@
  */
 import { nodeEligibility, type WorldEntry } from '../base/digests.ts';
 import type { ProxierFacts } from '../machines/proxier/proxier-events.ts';
-import type { Join } from './join.ts';
-import type { World } from './world.ts';
+import type { Join } from './world/join.ts';
+import type { World } from './world/world.ts';
 
 export function createProxierJoin(options: {
   readonly world: Pick<World, 'get' | 'entries'>;

@@ -14,12 +14,12 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { ReleaseOwnEvent } from '../machines/release/release-events.ts';
 import { type BundleFacts, type NodeFacts, unsuitedFor } from '../machines/release/release-table.ts';
 import type { Engine } from './engine.ts';
-import type { HostLog } from './host-parts.ts';
-import type { HoldingSpec } from './ownership.ts';
+import type { HostLog } from './host/host-parts.ts';
 import { type Candidacy, createCandidacy } from './release-candidacy.ts';
 import { ReleaseNode } from './release-node.ts';
 import { createReleasePicture, type ReleasePictureKeeper } from './release-picture.ts';
-import { releaseHolding } from './shard-run.ts';
+import type { HoldingSpec } from './shards/ownership.ts';
+import { releaseHolding } from './shards/shard-run.ts';
 
 export interface ReleaseDeskOptions {
   readonly bus: Bus;

@@ -14,9 +14,9 @@ import type { Bus } from '../bus/bus.ts';
 import { encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { NodeFacts } from '../machines/release/release-table.ts';
-import type { Directory } from './directory.ts';
-import type { HostLog } from './host-parts.ts';
+import type { HostLog } from './host/host-parts.ts';
 import type { StoredNode } from './release-picture.ts';
+import type { Directory } from './shards/directory.ts';
 
 export interface ReleaseNodeOptions {
   readonly bus: Bus;

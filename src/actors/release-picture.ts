@@ -14,7 +14,7 @@ import { decode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { ReleasePicture } from '../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../machines/release/release-table.ts';
-import type { HostLog } from './host-parts.ts';
+import type { HostLog } from './host/host-parts.ts';
 
 /** A node as it is stored. */
 export interface StoredNode extends NodeFacts {

@@ -8,8 +8,8 @@
 import type { Digest, GroupResourceDigest, PodDigest, ServiceDigest, WorldEntry } from '../base/digests.ts';
 import type { PodFacts, RouteProbe, ServiceFacts } from '../machines/facts.ts';
 import { type Gate, type Group, Groups, gateOf } from './groups.ts';
-import type { Affected, Join } from './join.ts';
-import type { World } from './world.ts';
+import type { Affected, Join } from './world/join.ts';
+import type { World } from './world/world.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the world; for those who count. */

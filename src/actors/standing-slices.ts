@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import type { EndpointSliceDigest } from '../base/digests.ts';
 import { limits } from '../base/limits.ts';
 import { canonical, type StandingSlice } from '../endpoints/slices.ts';
-import { hash } from './rendezvous.ts';
+import { hash } from './shards/rendezvous.ts';
 
 interface Own {
   /** null: we deleted it. */

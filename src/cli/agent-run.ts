@@ -1,5 +1,6 @@
 /** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
 
+import { createControl } from '../actors/control/control-client.ts';
 import { systemClock } from '../base/clock.ts';
 import type { HostPort } from '../base/config-values.ts';
 import type { Log } from '../base/log-port.ts';
@@ -7,7 +8,6 @@ import { systemRandom } from '../base/random.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
 import { type NatsConfig, natsAccess } from '../config.ts';
-import { createControl } from '../control.ts';
 import { startAgent } from '../health/agent.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -37,7 +37,7 @@ export async function withClient<T>(
   const [bus, { subjects: subjectsOf }, { createControl }] = await Promise.all([
     connect(config, source),
     import('../bus/subjects.ts'),
-    import('../control.ts'),
+    import('../actors/control/control-client.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });

@@ -8,10 +8,10 @@
 import type { AcmeAccount, AcmeOrder } from '../acme/client.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { isFor, readPair } from '../certificates.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { AcmeFinalize } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';

@@ -4,9 +4,9 @@
  * After a crash between the answer and the record there is one order too many; authorities forget it, and some give out the same again.
  */
 import type { AcmeAccount, AcmeOrder as Order } from '../acme/client.ts';
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { AcmeOrder } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';

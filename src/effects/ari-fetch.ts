@@ -1,9 +1,9 @@
 /** Effect `ari.fetch`: when the authority would like the certificate to be renewed. Outcome ari.fetched | ari.unavailable. */
 import { fetchWindow } from '../acme/ari.ts';
 import type { HttpClient } from '../acme/http.ts';
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { AriFetch } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 

@@ -2,9 +2,9 @@
  * Effect `certificate.inspect`: reads what stands in the Secrets of a host. Outcome certificate.inspected.
  */
 import { renewalIdOf } from '../acme/x509.ts';
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { hasCode } from '../base/errors.ts';
 import { isFor, type PublicPart, readPair } from '../certificates.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { CertificateInspect } from '../machines/domain/domain-effects.ts';
 import type { CertificateInspected } from '../machines/domain/domain-events.ts';

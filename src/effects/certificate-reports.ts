@@ -6,8 +6,8 @@
  * latest is written, so a slow API server never leaves an old status behind. The chart says everything, so writing twice changes nothing (I5).
  */
 
+import type { EffectContext, EffectRunner } from '../actors/effect-runner.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { EffectContext, EffectRunner } from '../effect-runner.ts';
 import type { KubePort, KubeResource } from '../kube/port.ts';
 import { domains, issuers } from '../kube/resources.ts';
 import type { DomainReport, Notice, StatusCondition } from '../machines/domain/domain-effects.ts';

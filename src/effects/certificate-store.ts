@@ -5,10 +5,10 @@
  * place only after it stands everywhere, and each Secret says which order, or which run of this effect, its certificate came from.
  */
 
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { readPair } from '../certificates.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { CertificateStore } from '../machines/domain/domain-effects.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';

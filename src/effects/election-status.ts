@@ -3,9 +3,10 @@
  *
  * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5).
  */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import { elections } from '../kube/resources.ts';
 import type { ElectionStatusPatch } from '../machines/election/election-effects.ts';

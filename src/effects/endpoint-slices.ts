@@ -7,10 +7,10 @@
  * planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
+import type { EffectContext, EffectRunner } from '../actors/effect-runner.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import type { EffectContext, EffectRunner } from '../effect-runner.ts';
 import { wantedSlices } from '../endpoints/desired.ts';
 import type { PlannedWrite } from '../endpoints/order.ts';
 import { pack } from '../endpoints/pack.ts';

@@ -4,12 +4,13 @@
 import type { LookupFunction } from 'node:net';
 
 import type { ChallengeParts } from '../acme/challenge.ts';
+import type { EffectContext, EffectRunner, EffectRunners } from '../actors/effect-runner.ts';
+import { messageSend } from '../actors/host/message-send.ts';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { EffectContext, EffectRunner, EffectRunners } from '../effect-runner.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseFollower } from '../kube/lease-follow.ts';
 import type { KubePort } from '../kube/port.ts';
@@ -34,7 +35,6 @@ import { leaseFollow } from './lease-follow.ts';
 import { leaseLook } from './lease-look.ts';
 import { leaseRelease } from './lease-release.ts';
 import { leaseWrite } from './lease-write.ts';
-import { messageSend } from './message-send.ts';
 import { pendingDiscard } from './pending-discard.ts';
 import { podConditionPatch } from './pod-condition.ts';
 import { type ReleaseEffectParts, releaseEffects } from './release.ts';

@@ -5,8 +5,8 @@
  * and may sign.
  */
 
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { IssuerVerify } from '../machines/issuer/issuer-effects.ts';
 import type { IssuerFailed } from '../machines/issuer/issuer-events.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';

@@ -5,8 +5,8 @@
  * Event is for people, no chart depends on it.
  */
 import { createHash } from 'node:crypto';
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { events } from '../kube/resources.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';

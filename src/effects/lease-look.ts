@@ -1,7 +1,8 @@
 /** Effect `lease.look`: reads a Lease. */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseLook } from '../machines/election/election-effects.ts';

@@ -4,9 +4,10 @@
  * The freed Lease has no holder and lasts a second, as client-go's does; its transitions stay, so that terms go on growing.
  * Running it twice finds it given back already (I5).
  */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseRelease } from '../machines/election/election-effects.ts';

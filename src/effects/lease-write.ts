@@ -3,9 +3,10 @@
  *
  * Run again after a crash it is refused as a conflict, and the look that follows shows that the Lease says what was asked for (I5).
  */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import { within } from '../kube/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseWrite } from '../machines/election/election-effects.ts';

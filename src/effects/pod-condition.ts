@@ -5,8 +5,8 @@
  * part of the patch, so another Pod under the old name is refused by the API server. Running it twice leaves the same (I5).
  */
 
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import { pods } from '../kube/resources.ts';
 import type { PodConditionPatch } from '../machines/effects.ts';

@@ -4,9 +4,10 @@
  * The resource is for people; its specification is empty, and Orrery makes it where it is missing. Writes follow one another, so that
  * an older status never replaces a newer one. Where its definition is not installed nothing is written, and nothing else depends on it.
  */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { releases } from '../kube/resources.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';

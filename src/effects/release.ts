@@ -1,9 +1,9 @@
 /** The effects of the release chart, together. */
 
+import type { EffectRunner, EffectRunners } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { EffectRunner, EffectRunners } from '../effect-runner.ts';
 import type { KubePort } from '../kube/port.ts';
 import type { ReleaseWork } from '../kube/release-work.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';

@@ -4,9 +4,10 @@
  * The conditions of a custom resource are one list to a merge patch: they are read, and written with the resourceVersion that was read, so
  * that nobody else's condition is lost; on a conflict they are read again. Running it twice leaves the same (I5).
  */
+
+import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode, type OrreryError } from '../base/errors.ts';
-import type { EffectRunner } from '../effect-runner.ts';
 import { list, record } from '../kube/fields.ts';
 import type { KubeObject, KubePort } from '../kube/port.ts';
 import { externalWorkloads } from '../kube/resources.ts';

@@ -7,7 +7,7 @@
  * Absent: the listening socket, and where Node objects come from.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type LocalActor, startLocal } from '../actors/local.ts';
+import { type LocalActor, startLocal } from '../actors/host/local.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { IpFamily } from '../base/digests.ts';
 import { type Random, systemRandom } from '../base/random.ts';

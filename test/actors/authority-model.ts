@@ -2,8 +2,8 @@
  * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them: each step takes a while, and
  * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
  */
-import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
-import type { EffectData } from '../../src/actors/step.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
 import { sleep } from '../../src/base/clock.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { DomainEffect, DomainStatus } from '../../src/machines/domain/domain-effects.ts';

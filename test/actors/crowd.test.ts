@@ -1,6 +1,6 @@
 /** “1,000 gated Pods × 20 Services on one replica: bounded memory and sockets, no starvation.” (readiness specification, "Must hold" 6) */
 import { expect, test } from 'vitest';
-import { recordOf } from '../../src/actors/cell.ts';
+import { recordOf } from '../../src/actors/host/cell.ts';
 import { limits } from '../../src/base/limits.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { BalancedNetwork } from './balanced-network.ts';

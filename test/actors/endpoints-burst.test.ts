@@ -3,7 +3,7 @@
  * How many writes a burst of changes becomes, and how late the last of them is.
  */
 import { expect, test } from 'vitest';
-import type { PlainEvent } from '../../src/actors/host-parts.ts';
+import type { PlainEvent } from '../../src/actors/host/host-parts.ts';
 import { sleep } from '../../src/base/clock.ts';
 import type { WorkloadDigest } from '../../src/base/digests.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';

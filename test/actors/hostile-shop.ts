@@ -2,8 +2,8 @@
  * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the first sentence of the
  * readiness specification's "Must hold": no condition True before a 200 with this Pod's own IP through every verifiable Service.
  */
-import type { PlainEvent } from '../../src/actors/host-parts.ts';
-import { unpackRecord } from '../../src/actors/records.ts';
+import type { PlainEvent } from '../../src/actors/host/host-parts.ts';
+import { unpackRecord } from '../../src/actors/host/records.ts';
 import type { ServiceDigest } from '../../src/base/digests.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import type { PodConditionPatch } from '../../src/machines/effects.ts';

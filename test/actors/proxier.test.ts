@@ -1,8 +1,8 @@
 /** Proxiers in a cluster: brought into being by messages, told of their Nodes, asked for over HTTP at any replica. */
 import { describe, expect, test } from 'vitest';
-import { serveControl } from '../../src/actors/control-server.ts';
+import { createControl } from '../../src/actors/control/control-client.ts';
+import { serveControl } from '../../src/actors/control/control-server.ts';
 import type { NodeDigest } from '../../src/base/digests.ts';
-import { createControl } from '../../src/control.ts';
 import type { HttpAnswer } from '../../src/inspector/http-answer.ts';
 import { routes } from '../../src/inspector/routes.ts';
 import { httpOptions } from '../inspector/http-parts.ts';

@@ -5,9 +5,9 @@
 
 import { expect } from 'vitest';
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
 import { ReleaseDesk } from '../../src/actors/release-desk.ts';
-import type { EffectData } from '../../src/actors/step.ts';
 import { releaseShard } from '../../src/base/limits.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';

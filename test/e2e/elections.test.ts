@@ -67,7 +67,7 @@ async function setStage(): Promise<Stage> {
 }
 
 async function ownerOf({ bus, namespace }: Stage): Promise<number> {
-  const { createControl } = await import('../../src/control.ts');
+  const { createControl } = await import('../../src/actors/control/control-client.ts');
   const control = createControl({ bus, subjects: subjectsOf('dev') });
   const view = await control.get(`election/${namespace}/oven`);
   return Number(view?.owner?.split('-').at(-1));

@@ -2,8 +2,8 @@
  * Elections on several replicas with virtual time: the real charts, hosts, requests and Lease effects, on the memory bus and a
  * Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
  */
-import { type ControlServer, serveControl } from '../../src/actors/control-server.ts';
-import { startLocal } from '../../src/actors/local.ts';
+import { type ControlServer, serveControl } from '../../src/actors/control/control-server.ts';
+import { startLocal } from '../../src/actors/host/local.ts';
 import type { ElectionDigest } from '../../src/base/digests.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';

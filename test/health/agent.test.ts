@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { serveControl } from '../../src/actors/control-server.ts';
+import { createControl } from '../../src/actors/control/control-client.ts';
+import { serveControl } from '../../src/actors/control/control-server.ts';
 import { silentLog } from '../../src/base/log-port.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { createControl } from '../../src/control.ts';
 import { type Agent, startAgent } from '../../src/health/agent.ts';
 import { startSmallHttp } from '../../src/health/small-http.ts';
 import { TestCluster } from '../actors/harness.ts';

@@ -3,10 +3,11 @@
  * accepts every patch at once. For tests and benchmarks of the page.
  */
 
-import { serveControl } from '../../src/actors/control-server.ts';
+import { createControl } from '../../src/actors/control/control-client.ts';
+import { serveControl } from '../../src/actors/control/control-server.ts';
+import { readHistory } from '../../src/actors/control/history.ts';
+import { startInspection } from '../../src/actors/control/inspection.ts';
 import { Engine } from '../../src/actors/engine.ts';
-import { readHistory } from '../../src/actors/history.ts';
-import { startInspection } from '../../src/actors/inspection.ts';
 import { everybodyMay } from '../../src/base/access.ts';
 import { systemClock as clock, sleep } from '../../src/base/clock.ts';
 import type { ActorId } from '../../src/base/ids.ts';
@@ -15,7 +16,6 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { encode, encodeJson } from '../../src/bus/codec.ts';
 import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { createControl } from '../../src/control.ts';
 import { createFeed, type Feed } from '../../src/inspector/feed.ts';
 import { openLive } from '../../src/inspector/open-live.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';

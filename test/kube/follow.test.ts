@@ -1,6 +1,6 @@
 /** Chart, runner and client together against a hostile API server: the watch never stops, and ends with the right objects. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LocalActor, startLocal } from '../../src/actors/local.ts';
+import { type LocalActor, startLocal } from '../../src/actors/host/local.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { type Random, seededRandom } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/client.ts';

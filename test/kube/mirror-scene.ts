@@ -1,6 +1,6 @@
 /** The scene of the mirrors' tests: one Kubernetes, one stream, virtual time, and replicas that mirror. */
-import { startLocal } from '../../src/actors/local.ts';
-import { createWorld } from '../../src/actors/world.ts';
+import { startLocal } from '../../src/actors/host/local.ts';
+import { createWorld } from '../../src/actors/world/world.ts';
 import type { Digest } from '../../src/base/digests.ts';
 import type { OrreryError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';

@@ -1,6 +1,6 @@
 /** Records of earlier versions are taken up by the present charts. */
 import { describe, expect, test } from 'vitest';
-import { createStepper } from '../../src/actors/step.ts';
+import { createStepper } from '../../src/actors/host/step.ts';
 import { effectTypes } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';
 import { migrate } from '../../src/machines/migrations.ts';

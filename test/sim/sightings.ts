@@ -3,8 +3,8 @@
  *
  * `createLedger` makes them of the streams' messages, as they are stored and before anybody reads them.
  */
-import { type ActorRecord, unpackRecord } from '../../src/actors/records.ts';
-import type { EffectData } from '../../src/actors/step.ts';
+import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Digest } from '../../src/base/digests.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { Transition } from '../../src/base/views.ts';

@@ -4,8 +4,9 @@
  * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
  */
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
-import type { EffectData } from '../../src/actors/step.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
+import { messageSend } from '../../src/actors/host/message-send.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import { asError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -14,7 +15,6 @@ import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
 import { effectTimeoutMs } from '../../src/effects/index.ts';
 import { kubeEventWrite } from '../../src/effects/kube-event.ts';
-import { messageSend } from '../../src/effects/message-send.ts';
 import { podConditionPatch } from '../../src/effects/pod-condition.ts';
 import type { KubePort } from '../../src/kube/port.ts';
 import { type Effect, failureOf, type RouteSample } from '../../src/machines/effects.ts';

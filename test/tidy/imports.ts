@@ -11,7 +11,7 @@ import type { Violation } from './violation.ts';
 const compositionFiles: readonly string[] = [
   'src/main.ts',
   'src/replica.ts',
-  'src/control.ts',
+  'src/actors/control/control-client.ts',
   'src/watches.ts',
   'src/challenges.ts',
   'src/certificate-parts.ts',
@@ -90,7 +90,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
  */
 const sharedPackages: Readonly<Record<string, (path: string) => boolean>> = {
   xstate: (path) =>
-    path.startsWith('src/machines/') || ['src/actors/step.ts', 'src/actors/local.ts'].includes(path),
+    path.startsWith('src/machines/') ||
+    ['src/actors/host/step.ts', 'src/actors/host/local.ts'].includes(path),
   valibot: () => true,
   yaml: () => true,
   'ipaddr.js': () => true,

@@ -1,6 +1,6 @@
 /** The life of a watch, walked in virtual time: what is asked of the API server, and when. */
 import { expect, test } from 'vitest';
-import { startLocal } from '../../../src/actors/local.ts';
+import { startLocal } from '../../../src/actors/host/local.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import {
   type WatchContext,

@@ -5,8 +5,8 @@
  * overdue and no effect stays in an outbox longer than it may take.
  */
 import type { AnyStateMachine } from 'xstate';
-import type { ActorRecord } from '../../../src/actors/records.ts';
-import { createStepper, type Stepper } from '../../../src/actors/step.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import { effectTimeoutMs } from '../../../src/effects/index.ts';
 import { effectTypes } from '../../../src/machines/effects.ts';
 import { machines } from '../../../src/machines/index.ts';

@@ -5,7 +5,7 @@
  * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the bound is over.
  */
 
-import type { ActorRecord } from '../../../src/actors/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { Digest } from '../../../src/base/digests.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';

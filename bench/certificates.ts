@@ -8,7 +8,7 @@
 import { packRecord } from '../src/actors/host/records.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { systemClock } from '../src/base/clock.ts';
-import { secrets } from '../src/kube/resources.ts';
+import { secrets } from '../src/kube/api/resources.ts';
 import { effectTypes } from '../src/machines/effects.ts';
 import { machines } from '../src/machines/index.ts';
 import { startPebble } from '../test/certificates/pebble.ts';

@@ -22,8 +22,8 @@ import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { connectKube, type KubeConnection } from '../src/kube/client.ts';
-import { namespaces, pods, routeGates } from '../src/kube/resources.ts';
+import { connectKube, type KubeConnection } from '../src/kube/api/client.ts';
+import { namespaces, pods, routeGates } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

@@ -6,7 +6,7 @@ import type { Clock } from './base/clock.ts';
 import { nodeEligibility } from './base/digests.ts';
 import type { Bus } from './bus/bus.ts';
 import { type Pipeline, type Pipelines, startPipelines } from './health/pipelines.ts';
-import type { Mirror } from './kube/mirror.ts';
+import type { Mirror } from './kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from './machines/watch/watch.ts';
 
 export interface OwnHealthOptions {

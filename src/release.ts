@@ -11,7 +11,7 @@ import type { Random } from './base/random.ts';
 import { type Bundle, loadBundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import type { Subjects } from './bus/subjects.ts';
-import type { KubePort } from './kube/port.ts';
+import type { KubePort } from './kube/api/port.ts';
 import { type ReleaseWork, startReleaseWork } from './kube/release-work.ts';
 import type { BundleFacts } from './machines/release/release-table.ts';
 import { watchChart } from './machines/watch/watch.ts';

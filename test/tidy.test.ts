@@ -41,7 +41,7 @@ describe('who may import whom', () => {
     ['src/machines/pod/pod.ts', "import pino from 'pino'"],
     ['src/machines/pod/pod.ts', "import { actorId } from '../ids.ts'"],
     ['src/bus/nats/nats.ts', "import { machines } from '../machines/index.ts'"],
-    ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
+    ['src/kube/mirror/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
     ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
     ['src/actors/host/host.ts', "import { runners } from '../effects/index.ts'"],
     ['src/actors/host/host.ts', "export { runners } from '../effects/index.ts'"],
@@ -57,7 +57,7 @@ describe('who may import whom', () => {
   test.each([
     ['src/machines/pod/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
     ['src/effects/patch.ts', "import type { EffectRunner } from '../effect-runner.ts'"],
-    ['src/kube/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
+    ['src/kube/mirror/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
     ['src/replica.ts', "import { createHost } from './actors/host.ts'"],
     ['src/cli/run.ts', "import { startReplica } from '../replica.ts'"],
   ])('%s may say %s', (path, text) => {

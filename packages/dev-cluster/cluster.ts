@@ -13,7 +13,7 @@ import { asError, OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
 import { type AddressRange, claimRange, parseNetwork } from '../kube-api/addresses.ts';
 import { startKubeApi } from '../kube-api/server.ts';
 import { type ControlPlane, findControlPlane, noControlPlane } from './controllers/control-plane.ts';

@@ -7,7 +7,7 @@ import { asError, hasCode, OrreryError } from '../base/errors.ts';
 import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { environmentName } from '../config.ts';
-import type { KubeConnection } from '../kube/client.ts';
+import type { KubeConnection } from '../kube/api/client.ts';
 import { defaultTiming, type ElectionTiming, type LeasePlace } from '../machines/election/lease-record.ts';
 import { devFile } from './dev-file.ts';
 import { CommandEnded, CommandFailed, type Program } from './parser.ts';
@@ -113,7 +113,7 @@ function listen() {
 }
 
 async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise<KubeConnection> {
-  const { connectKube } = await import('../kube/client.ts');
+  const { connectKube } = await import('../kube/api/client.ts');
   const left = join(directory, devFile, '../kubeconfig');
   const found =
     flags.kubeconfig ??
@@ -132,7 +132,7 @@ async function findElection(
   signal: AbortSignal,
 ): Promise<{ readonly place: LeasePlace; readonly timing: ElectionTiming } | null> {
   const [{ elections }, { readElectionSpec }] = await Promise.all([
-    import('../kube/resources.ts'),
+    import('../kube/api/resources.ts'),
     import('../kube/election.ts'),
   ]);
   for (let isSaid = false; !signal.aborted; isSaid = true) {

@@ -12,8 +12,8 @@ import { makeKey } from '../acme/x509.ts';
 import type { Clock } from '../base/clock.ts';
 import type { AcmeSpec, IssuerSpec } from '../base/digests-certificates.ts';
 import { hasCode, OrreryError } from '../base/errors.ts';
-import type { KubePort } from '../kube/port.ts';
-import { secrets } from '../kube/resources.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { secrets } from '../kube/api/resources.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
 /** An Issuer as the world knows it; null: there is none, or it cannot be used. */

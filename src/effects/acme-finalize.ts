@@ -12,7 +12,7 @@ import type { EffectRunner } from '../actors/effect-runner.ts';
 import { type Clock, sleep } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { isFor, readPair } from '../certificates.ts';
-import type { KubePort } from '../kube/port.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import type { AcmeFinalize } from '../machines/domain/domain-effects.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';

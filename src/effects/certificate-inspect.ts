@@ -5,7 +5,7 @@ import { renewalIdOf } from '../acme/x509.ts';
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import { hasCode } from '../base/errors.ts';
 import { isFor, type PublicPart, readPair } from '../certificates.ts';
-import type { KubePort } from '../kube/port.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import type { CertificateInspect } from '../machines/domain/domain-effects.ts';
 import type { CertificateInspected } from '../machines/domain/domain-events.ts';
 import type { CertificateFacts, Target } from '../machines/domain/domain-facts.ts';

@@ -8,12 +8,12 @@
 
 import type { EffectContext, EffectRunner } from '../actors/effect-runner.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { KubePort, KubeResource } from '../kube/port.ts';
-import { domains, issuers } from '../kube/resources.ts';
+import type { KubePort, KubeResource } from '../kube/api/port.ts';
+import { domains, issuers } from '../kube/api/resources.ts';
+import { kubeEventWrite } from '../kube/effects/kube-event.ts';
 import type { DomainReport, Notice, StatusCondition } from '../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
 import type { IssuerReport } from '../machines/issuer/issuer-effects.ts';
-import { kubeEventWrite } from './kube-event.ts';
 
 interface ReportParts {
   readonly kube: KubePort;

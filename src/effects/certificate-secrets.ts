@@ -10,8 +10,8 @@
 import { hasCode, OrreryError } from '../base/errors.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
 import { hostLabel } from '../hosts.ts';
-import type { KubeObject, KubePort } from '../kube/port.ts';
-import { secrets } from '../kube/resources.ts';
+import type { KubeObject, KubePort } from '../kube/api/port.ts';
+import { secrets } from '../kube/api/resources.ts';
 import type { Target } from '../machines/domain/domain-facts.ts';
 
 export interface Pair {

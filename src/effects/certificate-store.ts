@@ -9,7 +9,7 @@ import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { readPair } from '../certificates.ts';
-import type { KubePort } from '../kube/port.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import type { CertificateStore } from '../machines/domain/domain-effects.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';

@@ -7,8 +7,8 @@
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
-import type { KubePort } from '../kube/port.ts';
-import { elections } from '../kube/resources.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { elections } from '../kube/api/resources.ts';
 import type { ElectionStatusPatch } from '../machines/election/election-effects.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */

@@ -3,7 +3,7 @@
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import { within } from '../kube/deadline.ts';
+import { within } from '../kube/api/deadline.ts';
 import type { LeaseStore } from '../kube/lease.ts';
 import type { LeaseLook } from '../machines/election/election-effects.ts';
 

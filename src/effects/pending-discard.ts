@@ -1,6 +1,6 @@
 /** Effect `pending.discard`: removes a key that nobody will have certified. Outcome effect.settled. */
 import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { KubePort } from '../kube/port.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import type { PendingDiscard } from '../machines/domain/domain-effects.ts';
 import { removePending } from './certificate-secrets.ts';
 

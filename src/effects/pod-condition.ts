@@ -7,8 +7,8 @@
 
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../base/errors.ts';
-import type { KubePort } from '../kube/port.ts';
-import { pods } from '../kube/resources.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { pods } from '../kube/api/resources.ts';
 import type { PodConditionPatch } from '../machines/effects.ts';
 import type { ConditionRefused } from '../machines/events.ts';
 

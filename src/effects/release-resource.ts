@@ -8,8 +8,8 @@
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
-import type { KubeObject, KubePort } from '../kube/port.ts';
-import { releases } from '../kube/resources.ts';
+import type { KubeObject, KubePort } from '../kube/api/port.ts';
+import { releases } from '../kube/api/resources.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
 import type { ReleaseCondition, ReleaseResourceWrite } from '../machines/release/release-effects.ts';
 

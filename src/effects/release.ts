@@ -4,7 +4,7 @@ import type { EffectRunner, EffectRunners } from '../actors/effect-runner.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { KubePort } from '../kube/port.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import type { ReleaseWork } from '../kube/release-work.ts';
 import type { KubeEventWrite } from '../machines/effects.ts';
 import type { ReleaseEffect } from '../machines/release/release-effects.ts';

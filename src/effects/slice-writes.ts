@@ -12,9 +12,9 @@ import { newSlice, slicePatch } from '../endpoints/objects.ts';
 import type { PlannedWrite } from '../endpoints/order.ts';
 import type { EndpointsScene } from '../endpoints/scene.ts';
 import type { SliceFrame } from '../endpoints/slices.ts';
-import { endpointSliceDigest } from '../kube/digest.ts';
-import type { KubeObject, KubePort } from '../kube/port.ts';
-import { endpointSlices } from '../kube/resources.ts';
+import type { KubeObject, KubePort } from '../kube/api/port.ts';
+import { endpointSlices } from '../kube/api/resources.ts';
+import { endpointSliceDigest } from '../kube/mirror/digest.ts';
 
 export interface WriteParts {
   readonly kube: KubePort;

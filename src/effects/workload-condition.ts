@@ -8,9 +8,9 @@
 import type { EffectRunner } from '../actors/effect-runner.ts';
 import { timestamp } from '../base/clock.ts';
 import { hasCode, type OrreryError } from '../base/errors.ts';
-import { list, record } from '../kube/fields.ts';
-import type { KubeObject, KubePort } from '../kube/port.ts';
-import { externalWorkloads } from '../kube/resources.ts';
+import { list, record } from '../kube/api/fields.ts';
+import type { KubeObject, KubePort } from '../kube/api/port.ts';
+import { externalWorkloads } from '../kube/api/resources.ts';
 import type { WorkloadConditionPatch } from '../machines/workload/workload-effects.ts';
 import type { WorkloadUnmarked } from '../machines/workload/workload-events.ts';
 

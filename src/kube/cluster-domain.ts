@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import type { KubeLog } from './log.ts';
+import type { KubeLog } from './api/log.ts';
 
 export const defaultClusterDomain = 'cluster.local';
 

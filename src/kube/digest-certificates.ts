@@ -14,8 +14,8 @@ import type {
 } from '../base/digests-certificates.ts';
 import { isFor, readPair } from '../certificates.ts';
 import { readHost, secretNameOf } from '../hosts.ts';
+import type { KubeObject } from './api/port.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
-import type { KubeObject } from './port.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 /** Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it cannot. */
 import type { ElectionSpec } from '../base/digests.ts';
 import { defaultTiming, timingError } from '../machines/election/lease-record.ts';
-import { isDnsLabel } from './names.ts';
-import type { KubeObject } from './port.ts';
+import { isDnsLabel } from './api/names.ts';
+import type { KubeObject } from './api/port.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -13,9 +13,9 @@ import {
   type WorldEntry,
 } from '../base/digests.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { KubeLog } from './log.ts';
-import type { KubeObject, KubePort } from './port.ts';
-import { routeGates } from './resources.ts';
+import type { KubeLog } from './api/log.ts';
+import type { KubeObject, KubePort } from './api/port.ts';
+import { routeGates } from './api/resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;

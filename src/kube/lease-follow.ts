@@ -10,12 +10,12 @@ import { type Clock, sleep, type Timer } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { LeasePlace } from '../machines/election/lease-record.ts';
+import type { KubeLog } from './api/log.ts';
+import type { KubeObject, KubePort } from './api/port.ts';
+import { leases } from './api/resources.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
-import type { KubeLog } from './log.ts';
-import type { KubeObject, KubePort } from './port.ts';
-import { leases } from './resources.ts';
-import { type StartWatch, startWatch } from './start-watch.ts';
-import type { ObjectFeed } from './watch.ts';
+import { type StartWatch, startWatch } from './mirror/start-watch.ts';
+import type { ObjectFeed } from './mirror/watch.ts';
 
 /** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
 export interface LeaseNews {

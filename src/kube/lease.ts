@@ -9,8 +9,8 @@ import type { Clock } from '../base/clock.ts';
 import { hasCode, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { LeasePlace, LeaseRecord } from '../machines/election/lease-record.ts';
-import type { KubeObject, KubePort } from './port.ts';
-import { leases } from './resources.ts';
+import type { KubeObject, KubePort } from './api/port.ts';
+import { leases } from './api/resources.ts';
 
 export interface SeenLease {
   readonly record: LeaseRecord;

@@ -4,7 +4,7 @@
  * is what others wrote elsewhere.
  */
 import type { BundleObject } from '../bundle.ts';
-import type { KubeObject } from './port.ts';
+import type { KubeObject } from './api/port.ts';
 
 /** Where a manifest says nothing about the object itself. */
 const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);

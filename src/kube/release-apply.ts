@@ -7,7 +7,7 @@
 
 import { hasCode, OrreryError } from '../base/errors.ts';
 import { type BundleObject, builtinLabel, isAdopting } from '../bundle.ts';
-import type { KubeObject, KubePort, KubeResource } from './port.ts';
+import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
 
 /** In managedFields; who else applies the same fields under this name is us. */
 export const fieldManager = 'orrery-release';

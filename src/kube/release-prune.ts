@@ -8,7 +8,7 @@
 import { hasCode } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { builtinLabel } from '../bundle.ts';
-import type { KubeObject, KubePort, KubeResource } from './port.ts';
+import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
 import { preconditions } from './release-apply.ts';
 
 export const builtinSelector = `${builtinLabel}=true`;

@@ -10,7 +10,7 @@ import { limits } from '../base/limits.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
 import type { RoundSummary } from '../machines/release/release-events.ts';
 import type { KindName } from '../machines/release/release-table.ts';
-import type { KubeObject, KubePort, KubeResource } from './port.ts';
+import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
 import { applyObject, placeOf } from './release-apply.ts';
 import { pruneKind } from './release-prune.ts';
 

@@ -9,11 +9,11 @@ import { asError } from '../base/errors.ts';
 import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
 import type { RoundSummary } from '../machines/release/release-events.ts';
 import type { KindName } from '../machines/release/release-table.ts';
+import type { KubeObject, KubeResource } from './api/port.ts';
+import { startWatch, type WatchParts } from './mirror/start-watch.ts';
 import { shapeOf } from './object-shape.ts';
-import type { KubeObject, KubeResource } from './port.ts';
 import { builtinSelector } from './release-prune.ts';
 import { releaseRound, wantedIn } from './release-round.ts';
-import { startWatch, type WatchParts } from './start-watch.ts';
 
 export interface ReleaseWork {
   readonly release: string;

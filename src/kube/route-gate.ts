@@ -13,7 +13,7 @@ import {
   isHeaderName,
   isLabelValue,
   isQualifiedName,
-} from './names.ts';
+} from './api/names.ts';
 
 /** The specification with its defaults, or what is wrong with it and why (at most `reasonsMax` reasons). */
 export function readRouteGateSpec(spec: unknown): RouteGateSpec | { readonly invalid: string } {

@@ -7,9 +7,9 @@
 import { type Clock, sleep, timestamp } from '../base/clock.ts';
 import type { Digest, WorldEntry } from '../base/digests.ts';
 import { asError, hasCode } from '../base/errors.ts';
-import type { KubeLog } from './log.ts';
-import type { KubePort } from './port.ts';
-import { domains } from './resources.ts';
+import type { KubeLog } from './api/log.ts';
+import type { KubePort } from './api/port.ts';
+import { domains } from './api/resources.ts';
 
 export interface SourceWarning {
   readonly regarding: {

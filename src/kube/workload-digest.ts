@@ -17,8 +17,8 @@ import type {
   WorkloadDigest,
 } from '../base/digests.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { type Fields, list, record, textMap, texts } from './fields.ts';
-import type { KubeObject } from './port.ts';
+import { type Fields, list, record, textMap, texts } from './api/fields.ts';
+import type { KubeObject } from './api/port.ts';
 
 /** The annotation that asks for a workload to be probed. */
 export const probeAnnotation = 'orrery.dev/probe';

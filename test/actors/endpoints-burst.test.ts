@@ -7,8 +7,8 @@ import type { PlainEvent } from '../../src/actors/host/host-parts.ts';
 import { sleep } from '../../src/base/clock.ts';
 import type { WorkloadDigest } from '../../src/base/digests.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
-import { endpointSliceDigest } from '../../src/kube/digest.ts';
-import type { KubeObject, KubePort } from '../../src/kube/port.ts';
+import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
 import { SliceApi, service, workload } from '../effects/slice-api.ts';
 import { TestCluster, type TestReplica } from './harness.ts';
 

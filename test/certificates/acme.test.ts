@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { secrets, services } from '../../src/kube/resources.ts';
+import { secrets, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { Stage } from './stage.ts';

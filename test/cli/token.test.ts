@@ -9,8 +9,8 @@ import type { Authorize } from '../../src/base/access.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
-import { createKubeAuthorizer } from '../../src/kube/token-review.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
+import { createKubeAuthorizer } from '../../src/kube/api/token-review.ts';
 import { orrery } from './command.ts';
 
 const { signal } = new AbortController();

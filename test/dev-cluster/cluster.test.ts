@@ -14,7 +14,7 @@ import { isTrue, type PodObject, type ServiceObject } from '../../packages/dev-c
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { pods, services } from '../../src/kube/resources.ts';
+import { pods, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { knock } from './http.ts';
 

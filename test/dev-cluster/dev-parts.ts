@@ -18,9 +18,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { connectKube } from '../../src/kube/client.ts';
-import type { KubeObject, KubePort } from '../../src/kube/port.ts';
-import { namespaces, pods, services } from '../../src/kube/resources.ts';
+import { connectKube } from '../../src/kube/api/client.ts';
+import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import { namespaces, pods, services } from '../../src/kube/api/resources.ts';
 
 export const gate = 'orrery.dev/routes-verified';
 

@@ -8,8 +8,8 @@ import {
 import { OrreryError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { KubeObject, KubePort, KubeWatchEvent } from '../../src/kube/port.ts';
-import { pods } from '../../src/kube/resources.ts';
+import type { KubeObject, KubePort, KubeWatchEvent } from '../../src/kube/api/port.ts';
+import { pods } from '../../src/kube/api/resources.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 interface Watch {

@@ -8,7 +8,7 @@ import {
   type PodObject,
   type ServiceObject,
 } from '../../packages/dev-cluster/objects.ts';
-import { endpointSlices, pods, services } from '../../src/kube/resources.ts';
+import { endpointSlices, pods, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { container, type DevBench, gate, startBench } from './dev-parts.ts';
 import { ask, knock } from './http.ts';

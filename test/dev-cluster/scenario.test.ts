@@ -8,7 +8,7 @@ import { isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import type { PodReady } from '../../packages/dev-cluster/scenarios/narrator.ts';
 import { type Scenario, startScenario } from '../../packages/dev-cluster/scenarios/shop.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { pods } from '../../src/kube/resources.ts';
+import { pods } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { type DevBench, startBench } from './dev-parts.ts';
 

@@ -5,8 +5,8 @@ import type { WorkloadObject } from '../../packages/dev-cluster/objects.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { KubePort } from '../../src/kube/port.ts';
-import { statefulSets } from '../../src/kube/resources.ts';
+import type { KubePort } from '../../src/kube/api/port.ts';
+import { statefulSets } from '../../src/kube/api/resources.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 const set: WorkloadObject = { metadata: { name: 'web', namespace: 'shop', uid: 'one' } };

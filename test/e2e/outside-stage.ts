@@ -8,7 +8,7 @@ import { untilReady } from '../../packages/dev-cluster/processes/replicas.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { events } from '../../src/kube/resources.ts';
+import { events } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { Outside } from './outside.ts';
 

@@ -8,12 +8,12 @@ import { createReconciler } from '../../packages/dev-cluster/controllers/reconci
 import { isDeleting, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { hasCode } from '../../src/base/errors.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
 import {
   endpointSlices,
   pods as podResource,
   services as serviceResource,
-} from '../../src/kube/resources.ts';
+} from '../../src/kube/api/resources.ts';
 import { egressSlice, namespace } from './tailscale-objects.ts';
 
 const groupOfPod = (pod: KubeObject) => pod.metadata.labels?.['tailscale.com/parent-resource'];

@@ -15,7 +15,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ShardsView } from '../../src/base/views.ts';
-import { namespaces, routeGates } from '../../src/kube/resources.ts';
+import { namespaces, routeGates } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { replayOwnFeed } from './own-feed.ts';
 import { gaps, markings, questionsAskedTwice, readStory } from './story.ts';

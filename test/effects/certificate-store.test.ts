@@ -6,11 +6,11 @@ import { createAuthorities } from '../../src/effects/certificate-authorities.ts'
 import { certificateInspect } from '../../src/effects/certificate-inspect.ts';
 import { writePending } from '../../src/effects/certificate-secrets.ts';
 import { certificateStore } from '../../src/effects/certificate-store.ts';
-import type { KubeObject, KubePort } from '../../src/kube/port.ts';
+import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
 import type { CertificateStore } from '../../src/machines/domain/domain-effects.ts';
 import { makeAuthority, type TestAuthority } from '../certificates/test-authority.ts';
+import { fakePort } from '../kube/effects/fake-port.ts';
 import { VirtualClock } from '../virtual-clock.ts';
-import { fakePort } from './fake-port.ts';
 
 const host = 'app.example.com';
 const target = { namespace: 'shop', secretName: 'app' };

@@ -1,7 +1,7 @@
 /** One pass over the slices of a Service: conflicts, failures, crashes and what they leave. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
-import { endpointSliceDigest } from '../../src/kube/digest.ts';
+import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
 import { triggerTimeAnnotation } from '../../src/slice-labels.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
 

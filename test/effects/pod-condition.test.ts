@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { type ErrorCode, OrreryError } from '../../src/base/errors.ts';
 import { podConditionPatch } from '../../src/effects/pod-condition.ts';
-import type { KubePort, PatchOptions } from '../../src/kube/port.ts';
+import type { KubePort, PatchOptions } from '../../src/kube/api/port.ts';
 import type { PodConditionPatch } from '../../src/machines/effects.ts';
-import { context, fakePort } from './fake-port.ts';
+import { context, fakePort } from '../kube/effects/fake-port.ts';
 
 const effect: PodConditionPatch = {
   type: 'pod-condition.patch',

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ensureDefinitions, readManifests } from '../../packages/dev-cluster/manifests.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { kubeEventWrite } from '../../src/effects/kube-event.ts';
 import { releaseResourceWrite } from '../../src/effects/release-resource.ts';
-import { events, releases } from '../../src/kube/resources.ts';
+import { events, releases } from '../../src/kube/api/resources.ts';
+import { kubeEventWrite } from '../../src/kube/effects/kube-event.ts';
 import type { ReleaseResourceWrite } from '../../src/machines/release/release-effects.ts';
+import { context } from '../kube/effects/fake-port.ts';
 import { type Scene, signal, startScene } from '../kube/release-scene.ts';
-import { context } from './fake-port.ts';
 
 let scene: Scene;
 let name: string;

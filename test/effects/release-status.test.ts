@@ -7,9 +7,9 @@ import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { releaseStatusWrite } from '../../src/effects/release-status.ts';
 import type { ReleaseStatusWrite } from '../../src/machines/release/release-effects.ts';
+import { context } from '../kube/effects/fake-port.ts';
 import { status } from '../machines/release/release-script.ts';
 import { VirtualClock } from '../virtual-clock.ts';
-import { context } from './fake-port.ts';
 
 const subjects = subjectsOf('test');
 const subject = subjects.releaseStatus('platform');

@@ -3,12 +3,12 @@ import { EndpointsIndex } from '../../src/actors/endpoints-index.ts';
 import type { ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
-import { endpointSliceDigest } from '../../src/kube/digest.ts';
-import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/port.ts';
+import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/api/port.ts';
+import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
 import type { SlicesReconcile } from '../../src/machines/service/slices-effects.ts';
 import type { SlicesFailed, SlicesReconciled } from '../../src/machines/service/slices-events.ts';
+import { fakePort } from '../kube/effects/fake-port.ts';
 import { VirtualClock } from '../virtual-clock.ts';
-import { fakePort } from './fake-port.ts';
 
 type Operation = 'create' | 'patch' | 'delete';
 

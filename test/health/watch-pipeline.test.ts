@@ -2,10 +2,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { type Pipelines, startPipelines } from '../../src/health/pipelines.ts';
-import type { Mirror } from '../../src/kube/mirror.ts';
-import { nodes } from '../../src/kube/resources.ts';
+import { nodes } from '../../src/kube/api/resources.ts';
+import type { Mirror } from '../../src/kube/mirror/mirror.ts';
 import { watchPipelines } from '../../src/own-health.ts';
-import { Scene } from '../kube/mirror-scene.ts';
+import { Scene } from '../kube/mirror/mirror-scene.ts';
 
 const stopping: Pipelines[] = [];
 afterEach(() => {

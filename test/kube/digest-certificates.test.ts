@@ -1,9 +1,9 @@
 /** What asks for certificates, and what stands in their Secrets, as digests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { digestOf } from '../../src/kube/digest.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
 import { carriedOver, serveDigest } from '../../src/kube/digest-certificates.ts';
 import { readDuration, readIssuerSpec } from '../../src/kube/issuer-spec.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
+import { digestOf } from '../../src/kube/mirror/digest.ts';
 import { makeAuthority, type TestAuthority } from '../certificates/test-authority.ts';
 
 let authority: TestAuthority;

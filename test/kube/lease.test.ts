@@ -1,8 +1,8 @@
 /** Leases as elections need them. */
 import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../src/kube/api/port.ts';
+import { leases } from '../../src/kube/api/resources.ts';
 import { createLeaseStore, leaseRecordOf } from '../../src/kube/lease.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
-import { leases } from '../../src/kube/resources.ts';
 import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { LeaseKube } from '../elections/lease-kube.ts';
 import { VirtualClock } from '../virtual-clock.ts';

@@ -8,10 +8,10 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { type Bundle, type BundleObject, builtinLabel } from '../../src/bundle.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/client.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
+import { namespaces } from '../../src/kube/api/resources.ts';
 import { type ReleaseWork, startReleaseWork } from '../../src/kube/release-work.ts';
-import { namespaces } from '../../src/kube/resources.ts';
 import { watchChart } from '../../src/machines/watch/watch.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };

@@ -1,10 +1,10 @@
 /** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
 import { describe, expect, test } from 'vitest';
 import type { Digest, WorldEntry } from '../../src/base/digests.ts';
-import { digestOf, endpointSliceDigest, serviceDigest } from '../../src/kube/digest.ts';
-import { createInterest } from '../../src/kube/interest.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
-import { endpointSlices, services } from '../../src/kube/resources.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
+import { endpointSlices, services } from '../../src/kube/api/resources.ts';
+import { digestOf, endpointSliceDigest, serviceDigest } from '../../src/kube/mirror/digest.ts';
+import { createInterest } from '../../src/kube/mirror/interest.ts';
 import { service, workload } from '../effects/slice-api.ts';
 
 const meta = { name: 'x', namespace: 'shop', uid: 'u', resourceVersion: '3' };

@@ -6,7 +6,7 @@
  * deadlines, proportional scaling in the middle of a rollout.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { deployments as resource } from '../../../src/kube/resources.ts';
+import { deployments as resource } from '../../../src/kube/api/resources.ts';
 import {
   isDeleting,
   type PodObject,

@@ -10,7 +10,7 @@ import {
   pods as podResource,
   services,
   endpointSlices as sliceResource,
-} from '../../../src/kube/resources.ts';
+} from '../../../src/kube/api/resources.ts';
 import {
   devAnnotation,
   type EndpointSliceObject,

@@ -3,7 +3,7 @@
  *
  * Surplus Pods are chosen as Kubernetes does: those not scheduled or not ready first, then the youngest.
  */
-import { pods as podResource } from '../../../src/kube/resources.ts';
+import { pods as podResource } from '../../../src/kube/api/resources.ts';
 import {
   hasEnded,
   isDeleting,

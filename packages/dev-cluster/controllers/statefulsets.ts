@@ -7,7 +7,7 @@
  * stands in).
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { pods as podResource, statefulSets as resource } from '../../../src/kube/resources.ts';
+import { pods as podResource, statefulSets as resource } from '../../../src/kube/api/resources.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from '../objects.ts';
 import { childrenOf, podFromTemplate, templateHash } from './pod-template.ts';
 import { keepRevision } from './statefulset-revisions.ts';

@@ -4,8 +4,8 @@
  *
  * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
  */
-import type { KubeObject, KubeResource } from '../../../src/kube/port.ts';
-import { deployments, pods as podResource, statefulSets } from '../../../src/kube/resources.ts';
+import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import { deployments, pods as podResource, statefulSets } from '../../../src/kube/api/resources.ts';
 import { isDeleting, keyOf, type PodObject, replicaSets, splitKey, type WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { reconcileDeployment } from './deployments.ts';

@@ -9,7 +9,7 @@
 import { createSocket } from 'node:dgram';
 import { isIPv4 } from 'node:net';
 import type { HostPort } from '../../../src/base/config-values.ts';
-import { services as serviceResource } from '../../../src/kube/resources.ts';
+import { services as serviceResource } from '../../../src/kube/api/resources.ts';
 import { startInformer } from '../controllers/informer.ts';
 import type { ServiceObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';

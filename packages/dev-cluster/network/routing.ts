@@ -10,7 +10,7 @@
  */
 
 import { asError, hasCode } from '../../../src/base/errors.ts';
-import { endpointSlices, services as serviceResource } from '../../../src/kube/resources.ts';
+import { endpointSlices, services as serviceResource } from '../../../src/kube/api/resources.ts';
 import { isLoopback, type Network, parseNetwork, socketAddress } from '../../kube-api/addresses.ts';
 import { serviceLabel } from '../controllers/endpoint-slices.ts';
 import { startInformer } from '../controllers/informer.ts';

@@ -8,7 +8,7 @@
 
 import { hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { pods as podResource } from '../../../src/kube/resources.ts';
+import { pods as podResource } from '../../../src/kube/api/resources.ts';
 import { createAddressPool, parseNetwork } from '../../kube-api/addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { createReconciler } from '../controllers/reconciler.ts';

@@ -8,7 +8,7 @@ import type { Timer } from '../../../src/base/clock.ts';
 import { timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { nodes } from '../../../src/kube/resources.ts';
+import { nodes } from '../../../src/kube/api/resources.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 
 export interface NodeOptions extends DevParts {

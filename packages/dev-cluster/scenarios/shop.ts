@@ -9,13 +9,13 @@
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { KubeResource } from '../../../src/kube/port.ts';
+import type { KubeResource } from '../../../src/kube/api/port.ts';
 import {
   namespaces,
   routeGates,
   services as serviceResource,
   statefulSets,
-} from '../../../src/kube/resources.ts';
+} from '../../../src/kube/api/resources.ts';
 import { isLoopback } from '../../kube-api/addresses.ts';
 import { ensureObject } from '../manifests.ts';
 import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';

@@ -1,8 +1,8 @@
 /** Warning Events about objects that no actor stands for, written by the same code as those of actors, under keys of the objects' own. */
 import { systemClock } from './base/clock.ts';
+import type { GateWarning } from './features/routes/gate-status.ts';
 import type { KubePort } from './kube/api/port.ts';
 import { kubeEventWrite } from './kube/effects/kube-event.ts';
-import type { GateWarning } from './kube/gate-status.ts';
 import { type SourceWarning, type SourceWarningParts, SourceWarnings } from './kube/source-warnings.ts';
 
 /** About a RouteGate. */

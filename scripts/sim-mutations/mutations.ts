@@ -156,7 +156,7 @@ export const mutations: readonly Mutation[] = [
     name: 'actors are told facts before the picture is complete',
     changes: [
       {
-        file: 'src/actors/routes-join.ts',
+        file: 'src/features/routes/routes-join.ts',
         find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
         replace: 'return needed.length > 0;',
       },
@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
     name: 'the condition is patched whatever Pod has the name now',
     changes: [
       {
-        file: 'src/effects/pod-condition.ts',
+        file: 'src/features/routes/effects/pod-condition.ts',
         find: '    metadata: { uid },',
         replace: '    metadata: {},',
       },

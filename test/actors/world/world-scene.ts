@@ -1,6 +1,5 @@
 /** A world that the test writes, and a router over it: what would each actor be told? */
 
-import { createRoutesJoin } from '../../../src/actors/routes-join.ts';
 import { createRouter, type Router } from '../../../src/actors/world/router.ts';
 import { createWorld } from '../../../src/actors/world/world.ts';
 import type {
@@ -14,6 +13,7 @@ import type {
 import { encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
 import type { PodFacts, ServiceFacts } from '../../../src/machines/facts.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { gateSpec } from '../harness.ts';

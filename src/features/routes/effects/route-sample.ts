@@ -2,10 +2,10 @@
  * Effect `route.sample`: one round of calls through a Service (probe/probe.ts), told to its actor.
  */
 import type { LookupFunction } from 'node:net';
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import { parseAddress } from '../base/address.ts';
-import type { Clock } from '../base/clock.ts';
-import type { RouteSample } from '../machines/effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { parseAddress } from '../../../base/address.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { RouteSample } from '../../../machines/effects.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import { createSampler } from '../probe/probe.ts';
 

@@ -4,18 +4,18 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
-import { type Clock, type Timer, timestamp } from '../base/clock.ts';
+import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
 import {
   type Digest,
   type PodDigest,
   type RouteGateDigest,
   selects,
   type WorldEntry,
-} from '../base/digests.ts';
-import { asError, hasCode } from '../base/errors.ts';
-import type { KubeLog } from './api/log.ts';
-import type { KubeObject, KubePort } from './api/port.ts';
-import { routeGates } from './api/resources.ts';
+} from '../../base/digests.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
+import type { KubeObject, KubePort } from '../../kube/api/port.ts';
+import { routeGates } from '../../kube/api/resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;

@@ -1,10 +1,10 @@
 /** “1,000 gated Pods × 20 Services on one replica: bounded memory and sockets, no starvation.” (readiness specification, "Must hold" 6) */
 import { expect, test } from 'vitest';
-import { recordOf } from '../../src/actors/host/cell.ts';
-import { limits } from '../../src/base/limits.ts';
-import { seededRandom } from '../../src/base/random.ts';
+import { recordOf } from '../../../src/actors/host/cell.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { pod, service, TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { BalancedNetwork } from './balanced-network.ts';
-import { pod, service, TestCluster, type TestReplica } from './harness.ts';
 
 const [groups, podsPerGroup, servicesPerGroup] = [50, 20, 20];
 const podCount = groups * podsPerGroup;

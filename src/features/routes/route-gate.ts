@@ -5,7 +5,7 @@
  * than its schema. Defaults are those of docs and schema. A field that is not known is left alone.
  */
 import * as v from 'valibot';
-import type { LabelSelector, RouteGateSpec } from '../base/digests.ts';
+import type { LabelSelector, RouteGateSpec } from '../../base/digests.ts';
 import {
   isApiVersion,
   isDnsLabel,
@@ -13,7 +13,7 @@ import {
   isHeaderName,
   isLabelValue,
   isQualifiedName,
-} from './api/names.ts';
+} from '../../kube/api/names.ts';
 
 /** The specification with its defaults, or what is wrong with it and why (at most `reasonsMax` reasons). */
 export function readRouteGateSpec(spec: unknown): RouteGateSpec | { readonly invalid: string } {

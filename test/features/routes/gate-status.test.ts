@@ -1,8 +1,8 @@
 /** What the status of a RouteGate says of its Pods. */
 import { expect, test } from 'vitest';
-import type { PodDigest, RouteGateDigest } from '../../src/base/digests.ts';
-import { gateStatus } from '../../src/kube/gate-status.ts';
-import { gateSpec, pod } from '../actors/harness.ts';
+import type { PodDigest, RouteGateDigest } from '../../../src/base/digests.ts';
+import { gateStatus } from '../../../src/features/routes/gate-status.ts';
+import { gateSpec, pod } from '../../actors/harness.ts';
 
 const gate: RouteGateDigest = {
   kind: 'routegates',

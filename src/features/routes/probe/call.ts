@@ -7,10 +7,10 @@
  */
 import { get, type IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
-import type { Clock } from '../base/clock.ts';
-import type { Address, IpFamily } from '../base/digests.ts';
-import { asError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Address, IpFamily } from '../../../base/digests.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 
 export interface ProbeTarget {
   readonly url: string;

@@ -1,7 +1,7 @@
 /** Who may call, and when: bounds and fairness of the process-wide limit. */
 import { expect, test } from 'vitest';
-import { createLimiter } from '../../src/probe/limiter.ts';
-import { settle } from '../virtual-clock.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { settle } from '../../virtual-clock.ts';
 
 const { signal } = new AbortController();
 

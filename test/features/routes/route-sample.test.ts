@@ -1,12 +1,12 @@
 /** A sampling round as its actor is told of it. */
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { routeSample } from '../../src/effects/route-sample.ts';
-import type { RouteSample } from '../../src/machines/effects.ts';
-import type { ActorEvent } from '../../src/machines/events.ts';
-import { createLimiter } from '../../src/probe/limiter.ts';
-import { context } from '../kube/effects/fake-port.ts';
-import { pod, startService } from '../probe/backends.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { routeSample } from '../../../src/features/routes/effects/route-sample.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { RouteSample } from '../../../src/machines/effects.ts';
+import type { ActorEvent } from '../../../src/machines/events.ts';
+import { context } from '../../kube/effects/fake-port.ts';
+import { pod, startService } from './backends.ts';
 
 test('each address is reported while the round runs, and the round ends with its sum', async () => {
   const service = await startService(pod('10.0.0.1'), pod('10.0.0.2', 503));

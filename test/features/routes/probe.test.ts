@@ -1,13 +1,13 @@
 /** Rounds of calls through Services that answer, lie, hang and break off. */
 import type { LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseAddress } from '../../src/base/address.ts';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { limits } from '../../src/base/limits.ts';
-import { createLimiter } from '../../src/probe/limiter.ts';
-import { createSampler, type Round } from '../../src/probe/probe.ts';
-import { until } from '../until.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { parseAddress } from '../../../src/base/address.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { createSampler, type Round } from '../../../src/features/routes/probe/probe.ts';
+import { until } from '../../until.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 import { anonymous, type Backend, type FakeService, pod, reset, silent, startService } from './backends.ts';
 
 const started: FakeService[] = [];

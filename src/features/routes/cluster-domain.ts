@@ -5,9 +5,9 @@
  * case, with or without a dot at the end. Anything else means `cluster.local`.
  */
 import { readFileSync, statSync } from 'node:fs';
-import type { Clock } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
-import type { KubeLog } from './api/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
 
 export const defaultClusterDomain = 'cluster.local';
 

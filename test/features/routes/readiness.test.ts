@@ -1,8 +1,8 @@
 /** The readiness specification's "Must hold" on whole engines, in virtual time. Sentences in quotes are the specification's. */
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../../src/base/random.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { pod, reachable, service, TestCluster } from '../../actors/harness.ts';
 import { BalancedNetwork } from './balanced-network.ts';
-import { pod, reachable, service, TestCluster } from './harness.ts';
 
 const attempts = 3;
 const ipOf = (n: number) => `10.0.0.${n + 1}`;

@@ -5,11 +5,18 @@
  * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
  * look like one that does not exist (never Ready early).
  */
-import type { Digest, GroupResourceDigest, PodDigest, ServiceDigest, WorldEntry } from '../base/digests.ts';
-import type { PodFacts, RouteProbe, ServiceFacts } from '../machines/facts.ts';
+
+import type { Affected, Join } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import type {
+  Digest,
+  GroupResourceDigest,
+  PodDigest,
+  ServiceDigest,
+  WorldEntry,
+} from '../../base/digests.ts';
+import type { PodFacts, RouteProbe, ServiceFacts } from '../../machines/facts.ts';
 import { type Gate, type Group, Groups, gateOf } from './groups.ts';
-import type { Affected, Join } from './world/join.ts';
-import type { World } from './world/world.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the world; for those who count. */

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/base/log.ts';
-import { createClusterDomain, parseClusterDomain } from '../../src/kube/cluster-domain.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { createClusterDomain, parseClusterDomain } from '../../../src/features/routes/cluster-domain.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 test.each([
   ['search shop.svc.k8s.example svc.k8s.example k8s.example', 'k8s.example'],

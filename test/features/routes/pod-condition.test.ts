@@ -1,10 +1,10 @@
 /** The condition that opens a Pod's gate: exactly that one, of exactly that Pod. */
 import { expect, test } from 'vitest';
-import { type ErrorCode, OrreryError } from '../../src/base/errors.ts';
-import { podConditionPatch } from '../../src/effects/pod-condition.ts';
-import type { KubePort, PatchOptions } from '../../src/kube/api/port.ts';
-import type { PodConditionPatch } from '../../src/machines/effects.ts';
-import { context, fakePort } from '../kube/effects/fake-port.ts';
+import { type ErrorCode, OrreryError } from '../../../src/base/errors.ts';
+import { podConditionPatch } from '../../../src/features/routes/effects/pod-condition.ts';
+import type { KubePort, PatchOptions } from '../../../src/kube/api/port.ts';
+import type { PodConditionPatch } from '../../../src/machines/effects.ts';
+import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
 const effect: PodConditionPatch = {
   type: 'pod-condition.patch',

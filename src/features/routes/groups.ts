@@ -5,16 +5,17 @@
  * RouteGates select it, the oldest wins (then the first by name), so that two of them never fight over one Pod.
  * All look-ups cost the size of the group, none that of the world.
  */
+
+import { hash } from '../../actors/shards/rendezvous.ts';
+import type { Affected } from '../../actors/world/join.ts';
 import type {
   EndpointSliceDigest,
   PodDigest,
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../base/digests.ts';
-import { selects } from '../base/digests.ts';
-import { hash } from './shards/rendezvous.ts';
-import type { Affected } from './world/join.ts';
+} from '../../base/digests.ts';
+import { selects } from '../../base/digests.ts';
 
 export interface Gate {
   readonly namespace: string;

@@ -1,6 +1,6 @@
 /** RouteGates: what is filled in, and what is refused with which words. */
 import { describe, expect, test } from 'vitest';
-import { readRouteGateSpec } from '../../src/kube/route-gate.ts';
+import { readRouteGateSpec } from '../../../src/features/routes/route-gate.ts';
 
 /** The Tailscale preset. */
 const preset = {

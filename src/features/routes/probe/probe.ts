@@ -9,10 +9,10 @@
  * that cannot name itself either.
  * Absent: when the next round follows, and what the answers mean; both are the Service chart's.
  */
-import type { Clock } from '../base/clock.ts';
-import type { IpFamily } from '../base/digests.ts';
-import { limits } from '../base/limits.ts';
-import type { SampleSummary } from '../machines/events.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { IpFamily } from '../../../base/digests.ts';
+import { limits } from '../../../base/limits.ts';
+import type { SampleSummary } from '../../../machines/events.ts';
 import { type ProbeAnswer, type ProbeParts, type ProbeTarget, probeCall } from './call.ts';
 import type { ProbeLimiter } from './limiter.ts';
 

@@ -5,12 +5,12 @@
  * part of the patch, so another Pod under the old name is refused by the API server. Running it twice leaves the same (I5).
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import { hasCode, type OrreryError } from '../base/errors.ts';
-import type { KubePort } from '../kube/api/port.ts';
-import { pods } from '../kube/api/resources.ts';
-import type { PodConditionPatch } from '../machines/effects.ts';
-import type { ConditionRefused } from '../machines/events.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { hasCode, type OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { pods } from '../../../kube/api/resources.ts';
+import type { PodConditionPatch } from '../../../machines/effects.ts';
+import type { ConditionRefused } from '../../../machines/events.ts';
 
 /** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
 export function podConditionPatch(kube: KubePort): EffectRunner<PodConditionPatch> {

@@ -8,9 +8,9 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIPv6, type LookupFunction } from 'node:net';
-import type { HostPort } from '../base/config-values.ts';
-import { asError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
+import type { HostPort } from '../../../base/config-values.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
 
 /** Resolves names for connections (`lookup` of node:net) by this server alone. */
 export function lookupAt({ host, port }: HostPort): LookupFunction {

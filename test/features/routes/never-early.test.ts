@@ -1,6 +1,6 @@
 /** The first sentence of the readiness specification's "Must hold", under everything that can happen to a group. */
 import { expect, test } from 'vitest';
-import { pod, service, TestCluster } from './harness.ts';
+import { pod, service, TestCluster } from '../../actors/harness.ts';
 import { HostileShop } from './hostile-shop.ts';
 
 test.each([1, 2, 3, 4, 5, 6])(

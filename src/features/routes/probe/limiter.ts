@@ -7,7 +7,7 @@
  * never kept from calling. A call that is given up before its turn takes no slot.
  * Absent: time. How long a call may hold its slot is the call's own business.
  */
-import { OrreryError } from '../base/errors.ts';
+import { OrreryError } from '../../../base/errors.ts';
 
 export interface ProbeLimiter {
   /** Runs `call` when it is the group's turn. @throws the signal's reason if it is aborted before, OrreryError MAILBOX_FULL if too many wait */

@@ -3,15 +3,15 @@
  * under test. Rounds are made by the program's own sampler and limiter; only the single call is replaced.
  */
 
-import { parseAddress } from '../../src/base/address.ts';
-import type { Clock } from '../../src/base/clock.ts';
-import { limits } from '../../src/base/limits.ts';
-import type { Random } from '../../src/base/random.ts';
-import type { RouteSample } from '../../src/machines/effects.ts';
-import type { ProbeAnswer, probeCall } from '../../src/probe/call.ts';
-import { createLimiter } from '../../src/probe/limiter.ts';
-import { createSampler, type Sampler } from '../../src/probe/probe.ts';
-import { type Outside, reachable } from './harness.ts';
+import { parseAddress } from '../../../src/base/address.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { Random } from '../../../src/base/random.ts';
+import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { createSampler, type Sampler } from '../../../src/features/routes/probe/probe.ts';
+import type { RouteSample } from '../../../src/machines/effects.ts';
+import { type Outside, reachable } from '../../actors/harness.ts';
 
 /** How a backend answers: by its own address, with an error, without the header, by the address of nobody, or never. */
 export type Manner = 'healthy' | 'unhealthy' | 'anonymous' | 'stranger' | 'silent';

@@ -16,9 +16,9 @@ import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
+import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import type { KubeObject } from '../src/kube/api/port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/api/resources.ts';
-import { managedBy, managedByLabel } from '../src/slice-labels.ts';
 
 const { values } = parseArgs({
   options: {

@@ -11,6 +11,9 @@ import { invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import { endpointSlicesReconcile, type SlicesParts } from '../features/endpoints/effects/endpoint-slices.ts';
+import { workloadConditionPatch } from '../features/endpoints/effects/workload-condition.ts';
+import { workloadProbe } from '../features/endpoints/effects/workload-probe.ts';
 import { podConditionPatch } from '../features/routes/effects/pod-condition.ts';
 import { routeSample } from '../features/routes/effects/route-sample.ts';
 import type { ProbeLimiter } from '../features/routes/probe/limiter.ts';
@@ -31,7 +34,6 @@ import { certificateInspect } from './certificate-inspect.ts';
 import { domainReport, issuerReport } from './certificate-reports.ts';
 import { certificateStore } from './certificate-store.ts';
 import { electionStatusPatch } from './election-status.ts';
-import { endpointSlicesReconcile, type SlicesParts } from './endpoint-slices.ts';
 import { issuerVerify } from './issuer-verify.ts';
 import { leaseFollow } from './lease-follow.ts';
 import { leaseLook } from './lease-look.ts';
@@ -39,8 +41,6 @@ import { leaseRelease } from './lease-release.ts';
 import { leaseWrite } from './lease-write.ts';
 import { pendingDiscard } from './pending-discard.ts';
 import { type ReleaseEffectParts, releaseEffects } from './release.ts';
-import { workloadConditionPatch } from './workload-condition.ts';
-import { workloadProbe } from './workload-probe.ts';
 
 /** What an election does with its Lease; for those who campaign in memory, too. */
 export interface LeaseParts {

@@ -22,6 +22,7 @@ import type {
   ServicePortDigest,
 } from '../../base/digests.ts';
 import { OrreryError } from '../../base/errors.ts';
+import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
 import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
 import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
 import type { KubeObject } from '../api/port.ts';
@@ -33,7 +34,6 @@ import {
   serveDigest,
 } from '../digest-certificates.ts';
 import { readElectionSpec } from '../election.ts';
-import { managedSlice, selectingService, workloadDigest } from '../workload-digest.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {

@@ -4,10 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IpFamily, SliceEndpoint } from '../../src/base/digests.ts';
-import type { PlannedWrite } from '../../src/endpoints/order.ts';
-import { pack } from '../../src/endpoints/pack.ts';
-import { canonical, type StandingSlice, type WantedSlices, workloadOf } from '../../src/endpoints/slices.ts';
+import type { IpFamily, SliceEndpoint } from '../../../src/base/digests.ts';
+import type { PlannedWrite } from '../../../src/features/endpoints/packing/order.ts';
+import { pack } from '../../../src/features/endpoints/packing/pack.ts';
+import {
+  canonical,
+  type StandingSlice,
+  type WantedSlices,
+  workloadOf,
+} from '../../../src/features/endpoints/packing/slices.ts';
 import { apply, endpoint, frame, sizesOf, slice, standingOf, wanted } from './slices.ts';
 
 const quiet = { max: 100, compact: false };

@@ -5,11 +5,12 @@
  * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes late; what the picture never
  * shows is forgotten after a while, for then it was taken away before it could.
  */
-import type { Clock } from '../base/clock.ts';
-import type { EndpointSliceDigest } from '../base/digests.ts';
-import { limits } from '../base/limits.ts';
-import { canonical, type StandingSlice } from '../endpoints/slices.ts';
-import { hash } from './shards/rendezvous.ts';
+
+import { hash } from '../../actors/shards/rendezvous.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { EndpointSliceDigest } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
+import { canonical, type StandingSlice } from './packing/slices.ts';
 
 interface Own {
   /** null: we deleted it. */

@@ -13,7 +13,7 @@ import type {
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../base/digests.ts';
+} from '../../../base/digests.ts';
 import {
   headlessLabel,
   managedBy,

@@ -4,7 +4,13 @@
  *
  * Folds what the world says of workloads and of slices. Absent: Services of groups (interest.ts).
  */
-import { type Digest, type Labels, type ServiceDigest, selects, type WorldEntry } from '../base/digests.ts';
+import {
+  type Digest,
+  type Labels,
+  type ServiceDigest,
+  selects,
+  type WorldEntry,
+} from '../../base/digests.ts';
 
 export interface WorkloadInterest {
   /** @returns names of the Services of the entry's namespace of which the need may have changed */

@@ -5,13 +5,14 @@
  * when a pass runs, so that records stay small however many endpoints there are. Nothing is said until workloads and slices are
  * mirrored completely: an endpoint whose workload is merely not listed yet must not be taken out.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Digest, WorkloadDigest, WorldEntry } from '../base/digests.ts';
-import { isDnsLabel } from '../endpoints/desired.ts';
-import type { EndpointsFacts, WorkloadFacts } from '../machines/facts.ts';
+
+import type { Join, Observation } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Digest, WorkloadDigest, WorldEntry } from '../../base/digests.ts';
+import type { EndpointsFacts, WorkloadFacts } from '../../machines/facts.ts';
 import { EndpointsIndex } from './endpoints-index.ts';
-import type { Join, Observation } from './world/join.ts';
-import type { World } from './world/world.ts';
+import { isDnsLabel } from './packing/desired.ts';
 
 export interface EndpointsJoin extends Join {
   readonly index: EndpointsIndex;

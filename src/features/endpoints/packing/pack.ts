@@ -8,7 +8,7 @@
  * Promises: no slice has more than `max` endpoints; an endpoint stands in one slice of its family; an endpoint that moves can
  * be written in an order in which it is never absent (order.ts).
  */
-import type { IpFamily, SliceEndpoint } from '../base/digests.ts';
+import type { IpFamily, SliceEndpoint } from '../../../base/digests.ts';
 import { inOrder, type PlannedWrite } from './order.ts';
 import {
   canonical,

@@ -8,9 +8,9 @@
 import { get as httpGet, type IncomingMessage, type RequestOptions } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
-import type { Clock } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 
 export interface ReachTarget {
   readonly scheme: 'http' | 'https' | 'tcp';

@@ -1,5 +1,5 @@
 /** Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one. Pure. */
-import type { Labels } from '../base/digests.ts';
+import type { Labels } from '../../../base/digests.ts';
 import { triggerTimeAnnotation } from '../slice-labels.ts';
 import type { PlannedWrite } from './order.ts';
 import { ownerReferences, type SliceFrame } from './slices.ts';

@@ -5,7 +5,7 @@
  * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
  */
 
-import { isPublishable, parseAddress } from '../base/address.ts';
+import { isPublishable, parseAddress } from '../../base/address.ts';
 import type {
   Address,
   ConditionStatus,
@@ -15,10 +15,10 @@ import type {
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../base/digests.ts';
-import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { type Fields, list, record, textMap, texts } from './api/fields.ts';
-import type { KubeObject } from './api/port.ts';
+} from '../../base/digests.ts';
+import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
+import type { KubeObject } from '../../kube/api/port.ts';
+import { managedBy, managedByLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
 export const probeAnnotation = 'orrery.dev/probe';

@@ -5,14 +5,14 @@
  * that nobody else's condition is lost; on a conflict they are read again. Running it twice leaves the same (I5).
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import { timestamp } from '../base/clock.ts';
-import { hasCode, type OrreryError } from '../base/errors.ts';
-import { list, record } from '../kube/api/fields.ts';
-import type { KubeObject, KubePort } from '../kube/api/port.ts';
-import { externalWorkloads } from '../kube/api/resources.ts';
-import type { WorkloadConditionPatch } from '../machines/workload/workload-effects.ts';
-import type { WorkloadUnmarked } from '../machines/workload/workload-events.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { timestamp } from '../../../base/clock.ts';
+import { hasCode, type OrreryError } from '../../../base/errors.ts';
+import { list, record } from '../../../kube/api/fields.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { externalWorkloads } from '../../../kube/api/resources.ts';
+import type { WorkloadConditionPatch } from '../../../machines/workload/workload-effects.ts';
+import type { WorkloadUnmarked } from '../../../machines/workload/workload-events.ts';
 
 /** A workload is written by few; whoever comes between does so once. */
 const attemptsMax = 5;

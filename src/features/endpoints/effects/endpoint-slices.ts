@@ -7,19 +7,19 @@
  * planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
-import type { EffectContext, EffectRunner } from '../actors/effect-runner.ts';
-import { type Clock, sleep } from '../base/clock.ts';
-import { OrreryError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import { wantedSlices } from '../endpoints/desired.ts';
-import type { PlannedWrite } from '../endpoints/order.ts';
-import { pack } from '../endpoints/pack.ts';
-import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
-import type { StandingSlice, WantedSlices } from '../endpoints/slices.ts';
-import type { KubePort } from '../kube/api/port.ts';
-import { endpointSlices } from '../kube/api/resources.ts';
-import type { SlicesReconcile } from '../machines/service/slices-effects.ts';
-import type { PassEnd, SlicesFailed, SlicesReconciled } from '../machines/service/slices-events.ts';
+import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { endpointSlices } from '../../../kube/api/resources.ts';
+import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
+import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
+import { wantedSlices } from '../packing/desired.ts';
+import type { PlannedWrite } from '../packing/order.ts';
+import { pack } from '../packing/pack.ts';
+import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
+import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
 import { makeWrites, putInScene, type WriteResult } from './slice-writes.ts';
 

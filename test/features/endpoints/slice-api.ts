@@ -1,14 +1,15 @@
 /** EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads; failures as the test says. */
-import { EndpointsIndex } from '../../src/actors/endpoints-index.ts';
-import type { ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
-import { OrreryError } from '../../src/base/errors.ts';
-import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
-import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/api/port.ts';
-import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
-import type { SlicesReconcile } from '../../src/machines/service/slices-effects.ts';
-import type { SlicesFailed, SlicesReconciled } from '../../src/machines/service/slices-events.ts';
-import { fakePort } from '../kube/effects/fake-port.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+
+import type { ServiceDigest, WorkloadDigest } from '../../../src/base/digests.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { endpointSlicesReconcile } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
+import { EndpointsIndex } from '../../../src/features/endpoints/endpoints-index.ts';
+import type { KubeObject, KubePort, PatchOptions } from '../../../src/kube/api/port.ts';
+import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
+import type { SlicesReconcile } from '../../../src/machines/service/slices-effects.ts';
+import type { SlicesFailed, SlicesReconciled } from '../../../src/machines/service/slices-events.ts';
+import { fakePort } from '../../kube/effects/fake-port.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 type Operation = 'create' | 'patch' | 'delete';
 

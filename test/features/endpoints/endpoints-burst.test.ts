@@ -3,14 +3,14 @@
  * How many writes a burst of changes becomes, and how late the last of them is.
  */
 import { expect, test } from 'vitest';
-import type { PlainEvent } from '../../src/actors/host/host-parts.ts';
-import { sleep } from '../../src/base/clock.ts';
-import type { WorkloadDigest } from '../../src/base/digests.ts';
-import { endpointSlicesReconcile } from '../../src/effects/endpoint-slices.ts';
-import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
-import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
-import { SliceApi, service, workload } from '../effects/slice-api.ts';
-import { TestCluster, type TestReplica } from './harness.ts';
+import type { PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import { sleep } from '../../../src/base/clock.ts';
+import type { WorkloadDigest } from '../../../src/base/digests.ts';
+import { endpointSlicesReconcile } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
+import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
+import { TestCluster, type TestReplica } from '../../actors/harness.ts';
+import { SliceApi, service, workload } from './slice-api.ts';
 
 const writeMs = 3;
 const echoMs = 2;

@@ -1,12 +1,17 @@
 /** Who is told what about EndpointSlices: the triggers, and what is no trigger. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createEndpointsJoin, type EndpointsJoin } from '../../src/actors/endpoints-join.ts';
-import type { Digest, EndpointSliceDigest, ServiceDigest, WorkloadDigest } from '../../src/base/digests.ts';
-import { ownerReferences } from '../../src/endpoints/slices.ts';
-import type { EndpointsFacts, WorkloadFacts } from '../../src/machines/facts.ts';
-import { managedBy, managedByLabel, serviceNameLabel } from '../../src/slice-labels.ts';
-import { service, workload } from '../effects/slice-api.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import type {
+  Digest,
+  EndpointSliceDigest,
+  ServiceDigest,
+  WorkloadDigest,
+} from '../../../src/base/digests.ts';
+import { createEndpointsJoin, type EndpointsJoin } from '../../../src/features/endpoints/endpoints-join.ts';
+import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import type { EndpointsFacts, WorkloadFacts } from '../../../src/machines/facts.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+import { service, workload } from './slice-api.ts';
 
 const needed = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 let clock: VirtualClock;

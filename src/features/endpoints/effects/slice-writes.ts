@@ -4,17 +4,17 @@
  * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API server says; what was
  * written, or has to be read again, is told to the scene.
  */
-import { type Clock, sleep } from '../base/clock.ts';
-import type { EndpointSliceDigest } from '../base/digests.ts';
-import { asError, hasCode, type OrreryError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import { newSlice, slicePatch } from '../endpoints/objects.ts';
-import type { PlannedWrite } from '../endpoints/order.ts';
-import type { EndpointsScene } from '../endpoints/scene.ts';
-import type { SliceFrame } from '../endpoints/slices.ts';
-import type { KubeObject, KubePort } from '../kube/api/port.ts';
-import { endpointSlices } from '../kube/api/resources.ts';
-import { endpointSliceDigest } from '../kube/mirror/digest.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import type { EndpointSliceDigest } from '../../../base/digests.ts';
+import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { endpointSlices } from '../../../kube/api/resources.ts';
+import { endpointSliceDigest } from '../../../kube/mirror/digest.ts';
+import { newSlice, slicePatch } from '../packing/objects.ts';
+import type { PlannedWrite } from '../packing/order.ts';
+import type { EndpointsScene } from '../packing/scene.ts';
+import type { SliceFrame } from '../packing/slices.ts';
 
 export interface WriteParts {
   readonly kube: KubePort;

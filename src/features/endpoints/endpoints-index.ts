@@ -5,19 +5,20 @@
  * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by single labels. For each Service
  * sums are kept over what its workloads show, so that one workload's news among a thousand is one addition.
  */
-import type { Clock } from '../base/clock.ts';
+
+import { hash } from '../../actors/shards/rendezvous.ts';
+import type { Clock } from '../../base/clock.ts';
 import {
   type EndpointSliceDigest,
   type Labels,
   type ServiceDigest,
   selects,
   type WorkloadDigest,
-} from '../base/digests.ts';
-import { isDnsLabel, type NamedWorkload } from '../endpoints/desired.ts';
-import type { EndpointsScene, ServiceScene } from '../endpoints/scene.ts';
-import { canonical } from '../endpoints/slices.ts';
-import { zoneLabel } from '../slice-labels.ts';
-import { hash } from './shards/rendezvous.ts';
+} from '../../base/digests.ts';
+import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
+import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
+import { canonical } from './packing/slices.ts';
+import { zoneLabel } from './slice-labels.ts';
 import { createStandingSlices } from './standing-slices.ts';
 
 interface Member {

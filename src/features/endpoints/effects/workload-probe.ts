@@ -1,9 +1,9 @@
 /** Effect `workload.probe`: asks each address of a workload once, all at the same time (probe/reach.ts). */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import type { WorkloadProbeRun } from '../machines/workload/workload-effects.ts';
-import { reach } from '../probe/reach.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { WorkloadProbeRun } from '../../../machines/workload/workload-effects.ts';
+import { reach } from '../reach.ts';
 
 /** Outcome workload.probed. */
 export function workloadProbe(clock: Clock): EffectRunner<WorkloadProbeRun> {

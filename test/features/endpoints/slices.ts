@@ -1,13 +1,13 @@
 /** Slices and what is wanted of them, for tests of the packing; and the API server that takes the writes. */
-import type { IpFamily, SliceEndpoint } from '../../src/base/digests.ts';
-import type { PlannedWrite } from '../../src/endpoints/order.ts';
-import { type PackOptions, pack } from '../../src/endpoints/pack.ts';
+import type { IpFamily, SliceEndpoint } from '../../../src/base/digests.ts';
+import type { PlannedWrite } from '../../../src/features/endpoints/packing/order.ts';
+import { type PackOptions, pack } from '../../../src/features/endpoints/packing/pack.ts';
 import {
   ownerReferences,
   type SliceFrame,
   type StandingSlice,
   type WantedSlices,
-} from '../../src/endpoints/slices.ts';
+} from '../../../src/features/endpoints/packing/slices.ts';
 
 const owner = { name: 'web', uid: 'service-uid' };
 export const frame: SliceFrame = { owner, labels: { look: 'one' } };

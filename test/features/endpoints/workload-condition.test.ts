@@ -1,10 +1,10 @@
 /** The condition Ready of a workload: that one alone, of exactly that workload. */
 import { expect, test } from 'vitest';
-import { OrreryError } from '../../src/base/errors.ts';
-import { workloadConditionPatch } from '../../src/effects/workload-condition.ts';
-import type { KubeObject, KubePort, PatchOptions } from '../../src/kube/api/port.ts';
-import type { WorkloadConditionPatch } from '../../src/machines/workload/workload-effects.ts';
-import { context, fakePort } from '../kube/effects/fake-port.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { workloadConditionPatch } from '../../../src/features/endpoints/effects/workload-condition.ts';
+import type { KubeObject, KubePort, PatchOptions } from '../../../src/kube/api/port.ts';
+import type { WorkloadConditionPatch } from '../../../src/machines/workload/workload-effects.ts';
+import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
 const effect: WorkloadConditionPatch = {
   type: 'workload-condition.patch',

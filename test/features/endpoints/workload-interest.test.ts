@@ -1,11 +1,11 @@
 /** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
 import { describe, expect, test } from 'vitest';
-import type { Digest, WorldEntry } from '../../src/base/digests.ts';
-import type { KubeObject } from '../../src/kube/api/port.ts';
-import { endpointSlices, services } from '../../src/kube/api/resources.ts';
-import { digestOf, endpointSliceDigest, serviceDigest } from '../../src/kube/mirror/digest.ts';
-import { createInterest } from '../../src/kube/mirror/interest.ts';
-import { service, workload } from '../effects/slice-api.ts';
+import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
+import type { KubeObject } from '../../../src/kube/api/port.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import { digestOf, endpointSliceDigest, serviceDigest } from '../../../src/kube/mirror/digest.ts';
+import { createInterest } from '../../../src/kube/mirror/interest.ts';
+import { service, workload } from './slice-api.ts';
 
 const meta = { name: 'x', namespace: 'shop', uid: 'u', resourceVersion: '3' };
 const object = (fields: object, metadata: object = {}): KubeObject => ({

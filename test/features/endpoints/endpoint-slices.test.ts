@@ -1,8 +1,8 @@
 /** One pass over the slices of a Service: conflicts, failures, crashes and what they leave. */
 import { expect, test } from 'vitest';
-import { OrreryError } from '../../src/base/errors.ts';
-import { endpointSliceDigest } from '../../src/kube/mirror/digest.ts';
-import { triggerTimeAnnotation } from '../../src/slice-labels.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { triggerTimeAnnotation } from '../../../src/features/endpoints/slice-labels.ts';
+import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `vm-${at + from}`);

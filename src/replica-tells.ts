@@ -8,7 +8,7 @@ import { kindOf } from './actors/host/cell.ts';
 import { shardCount } from './base/limits.ts';
 import type { Readiness, Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';
-import { certificateExpiries } from './certificate-parts.ts';
+import { certificateExpiries } from './features/certificates/certificate-parts.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import type { ElectionContext } from './machines/election/election-context.ts';
 import type { PodContext } from './machines/pod/pod-context.ts';

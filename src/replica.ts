@@ -3,7 +3,6 @@
  * the reverse order. Everything is handed what it needs; nothing here decides anything.
  */
 
-import type { ChallengeServer } from './acme/challenge-server.ts';
 import { serveControl } from './actors/control/control-server.ts';
 import { startInspection } from './actors/control/inspection.ts';
 import { Engine } from './actors/engine.ts';
@@ -19,9 +18,14 @@ import type { Bundle } from './bundle.ts';
 import type { Bus } from './bus/bus.ts';
 import { connectNats } from './bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
-import { certificateParts, countAttempt, startChallenges } from './certificate-parts.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
+import type { ChallengeServer } from './features/certificates/acme/challenge-server.ts';
+import {
+  certificateParts,
+  countAttempt,
+  startChallenges,
+} from './features/certificates/certificate-parts.ts';
 import { createClusterDomain } from './features/routes/cluster-domain.ts';
 import { GateStatusKeeper } from './features/routes/gate-status.ts';
 import { createLimiter } from './features/routes/probe/limiter.ts';

@@ -15,6 +15,7 @@ import { type Tracing, traceHeader } from './base/tracing.ts';
 import type { Bus } from './bus/bus.ts';
 import { encode } from './bus/codec.ts';
 import type { Subjects } from './bus/subjects.ts';
+import type { SourceWarnings } from './features/certificates/source-warnings.ts';
 import type { GateStatusKeeper } from './features/routes/gate-status.ts';
 import { labelled } from './kube/api/labelled.ts';
 import type { KubeLog } from './kube/api/log.ts';
@@ -22,7 +23,6 @@ import type { KubePort } from './kube/api/port.ts';
 import { endpointSlices, nodes, pods, routeGates, secrets, services } from './kube/api/resources.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror/mirror.ts';
 import { createOptionalMirror } from './kube/mirror/optional-mirror.ts';
-import type { SourceWarnings } from './kube/source-warnings.ts';
 import { watchChart } from './machines/watch/watch.ts';
 
 export interface WatchParts {

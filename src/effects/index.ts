@@ -2,8 +2,6 @@
  * The table of effects: which runner does what, and how long it may take.
  */
 import type { LookupFunction } from 'node:net';
-
-import type { ChallengeParts } from '../acme/challenge.ts';
 import type { EffectContext, EffectRunner, EffectRunners } from '../actors/effect-runner.ts';
 import { messageSend } from '../actors/host/message-send.ts';
 import type { Clock } from '../base/clock.ts';
@@ -11,6 +9,18 @@ import { invariant } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import type { ChallengeParts } from '../features/certificates/acme/challenge.ts';
+import { createAcmeAccounts, type IssuerLookup } from '../features/certificates/effects/acme-accounts.ts';
+import { acmeAuthorize } from '../features/certificates/effects/acme-authorize.ts';
+import { acmeFinalize } from '../features/certificates/effects/acme-finalize.ts';
+import { acmeOrder } from '../features/certificates/effects/acme-order.ts';
+import { ariFetch } from '../features/certificates/effects/ari-fetch.ts';
+import { createAuthorities } from '../features/certificates/effects/certificate-authorities.ts';
+import { certificateInspect } from '../features/certificates/effects/certificate-inspect.ts';
+import { domainReport, issuerReport } from '../features/certificates/effects/certificate-reports.ts';
+import { certificateStore } from '../features/certificates/effects/certificate-store.ts';
+import { issuerVerify } from '../features/certificates/effects/issuer-verify.ts';
+import { pendingDiscard } from '../features/certificates/effects/pending-discard.ts';
 import { endpointSlicesReconcile, type SlicesParts } from '../features/endpoints/effects/endpoint-slices.ts';
 import { workloadConditionPatch } from '../features/endpoints/effects/workload-condition.ts';
 import { workloadProbe } from '../features/endpoints/effects/workload-probe.ts';
@@ -24,22 +34,11 @@ import type { LeaseFollower } from '../kube/lease-follow.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { LeaseFollow } from '../machines/election/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
-import { createAcmeAccounts, type IssuerLookup } from './acme-accounts.ts';
-import { acmeAuthorize } from './acme-authorize.ts';
-import { acmeFinalize } from './acme-finalize.ts';
-import { acmeOrder } from './acme-order.ts';
-import { ariFetch } from './ari-fetch.ts';
-import { createAuthorities } from './certificate-authorities.ts';
-import { certificateInspect } from './certificate-inspect.ts';
-import { domainReport, issuerReport } from './certificate-reports.ts';
-import { certificateStore } from './certificate-store.ts';
 import { electionStatusPatch } from './election-status.ts';
-import { issuerVerify } from './issuer-verify.ts';
 import { leaseFollow } from './lease-follow.ts';
 import { leaseLook } from './lease-look.ts';
 import { leaseRelease } from './lease-release.ts';
 import { leaseWrite } from './lease-write.ts';
-import { pendingDiscard } from './pending-discard.ts';
 import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 
 /** What an election does with its Lease; for those who campaign in memory, too. */

@@ -22,17 +22,17 @@ import type {
   ServicePortDigest,
 } from '../../base/digests.ts';
 import { OrreryError } from '../../base/errors.ts';
-import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
-import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
-import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
-import type { KubeObject } from '../api/port.ts';
 import {
   domainDigest,
   ingressDigest,
   issuerDigest,
   secretDigest,
   serveDigest,
-} from '../digest-certificates.ts';
+} from '../../features/certificates/digest-certificates.ts';
+import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
+import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
+import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
+import type { KubeObject } from '../api/port.ts';
 import { readElectionSpec } from '../election.ts';
 
 /** An environment variable and the value that it must have. */

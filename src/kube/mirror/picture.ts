@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Digest, SyncedDigest, WorldEntry } from '../../base/digests.ts';
 import type { ChallengeDigest } from '../../base/digests-certificates.ts';
 import { limits } from '../../base/limits.ts';
-import { carriedOver } from '../digest-certificates.ts';
+import { carriedOver } from '../../features/certificates/digest-certificates.ts';
 import type { Interest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { backOffMs, limitMs } from '../../../src/machines/domain/domain-context.ts';
-import { domainFacts, target } from '../certificate-samples.ts';
+import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
   confirmed,

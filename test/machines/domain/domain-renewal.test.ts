@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dueByAge, pollPauseMs, windowOf } from '../../../src/machines/domain/domain-context.ts';
-import { domainFacts } from '../certificate-samples.ts';
+import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
   confirmed,

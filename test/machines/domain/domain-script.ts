@@ -2,8 +2,8 @@
 import type { DomainContext } from '../../../src/machines/domain/domain-context.ts';
 import type { AcquisitionFailed, DomainEvent } from '../../../src/machines/domain/domain-events.ts';
 import type { CertificateFacts, DomainFacts } from '../../../src/machines/domain/domain-facts.ts';
+import { certificate, domainFacts, inspected } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
-import { certificate, domainFacts, inspected } from '../certificate-samples.ts';
 
 export type Domain = ActorDriver<DomainEvent, DomainContext>;
 

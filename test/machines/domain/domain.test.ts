@@ -1,7 +1,7 @@
 /** The domain chart: what is ordered when, step by step, and how it ends. */
 import { describe, expect, test } from 'vitest';
 
-import { domainFacts, target } from '../certificate-samples.ts';
+import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
   type Domain,

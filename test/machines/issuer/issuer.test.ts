@@ -6,8 +6,8 @@ import type { IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
 import { pruned } from '../../../src/machines/issuer/budget.ts';
 import { type IssuerContext, probePauseMs } from '../../../src/machines/issuer/issuer-context.ts';
 import type { IssuerEvent } from '../../../src/machines/issuer/issuer-events.ts';
+import { issuerFacts } from '../../features/certificates/certificate-samples.ts';
 import { ActorDriver } from '../actor-driver.ts';
-import { issuerFacts } from '../certificate-samples.ts';
 
 type Issuer = ActorDriver<IssuerEvent, IssuerContext>;
 const minute = 60_000;

@@ -21,10 +21,10 @@ import { systemRandom as random } from '../src/base/random.ts';
 import { decode, encodeJson } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { type Campaign, startCampaign } from '../src/campaign.ts';
+import { type Campaign, startCampaign } from '../src/features/elections/campaign.ts';
+import { leaseRecordOf } from '../src/features/elections/lease.ts';
 import type { KubePort } from '../src/kube/api/port.ts';
 import { elections, leases, namespaces } from '../src/kube/api/resources.ts';
-import { leaseRecordOf } from '../src/kube/lease.ts';
 
 const { values } = parseArgs({
   options: {

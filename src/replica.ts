@@ -26,6 +26,8 @@ import {
   countAttempt,
   startChallenges,
 } from './features/certificates/certificate-parts.ts';
+import { createLeaseStore } from './features/elections/lease.ts';
+import { createLeaseFollower } from './features/elections/lease-follow.ts';
 import { createClusterDomain } from './features/routes/cluster-domain.ts';
 import { GateStatusKeeper } from './features/routes/gate-status.ts';
 import { createLimiter } from './features/routes/probe/limiter.ts';
@@ -37,8 +39,6 @@ import { createInspector, type Inspector } from './inspector-parts.ts';
 import { connectKube, type KubeConnection } from './kube/api/client.ts';
 import type { KubePort } from './kube/api/port.ts';
 import { createKubeAuthorizer } from './kube/api/token-review.ts';
-import { createLeaseStore } from './kube/lease.ts';
-import { createLeaseFollower } from './kube/lease-follow.ts';
 import type { Mirror } from './kube/mirror/mirror.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { failureOf } from './machines/effects.ts';

@@ -8,7 +8,7 @@ import * as v from 'valibot';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorKind } from '../base/ids.ts';
 import { domainAdmission, issuerAdmission } from '../features/certificates/admission-certificates.ts';
-import { admittedToElections } from './admission-election.ts';
+import { admittedToElections } from '../features/elections/admission-election.ts';
 import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';
 import type { PlainEvent } from './host/host-parts.ts';
 

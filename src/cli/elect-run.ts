@@ -6,7 +6,12 @@
  */
 
 import { type Clock, sleep } from '../base/clock.ts';
-import { type Campaign, type CampaignOptions, type Leadership, startCampaign } from '../campaign.ts';
+import {
+  type Campaign,
+  type CampaignOptions,
+  type Leadership,
+  startCampaign,
+} from '../features/elections/campaign.ts';
 import { type GuardedCommand, startGuarded } from './elect-child.ts';
 
 export interface ElectOptions

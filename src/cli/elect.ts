@@ -133,7 +133,7 @@ async function findElection(
 ): Promise<{ readonly place: LeasePlace; readonly timing: ElectionTiming } | null> {
   const [{ elections }, { readElectionSpec }] = await Promise.all([
     import('../kube/api/resources.ts'),
-    import('../kube/election.ts'),
+    import('../features/elections/election.ts'),
   ]);
   for (let isSaid = false; !signal.aborted; isSaid = true) {
     try {

@@ -21,6 +21,13 @@ import { domainReport, issuerReport } from '../features/certificates/effects/cer
 import { certificateStore } from '../features/certificates/effects/certificate-store.ts';
 import { issuerVerify } from '../features/certificates/effects/issuer-verify.ts';
 import { pendingDiscard } from '../features/certificates/effects/pending-discard.ts';
+import { electionStatusPatch } from '../features/elections/effects/election-status.ts';
+import { leaseFollow } from '../features/elections/effects/lease-follow.ts';
+import { leaseLook } from '../features/elections/effects/lease-look.ts';
+import { leaseRelease } from '../features/elections/effects/lease-release.ts';
+import { leaseWrite } from '../features/elections/effects/lease-write.ts';
+import type { LeaseStore } from '../features/elections/lease.ts';
+import type { LeaseFollower } from '../features/elections/lease-follow.ts';
 import { endpointSlicesReconcile, type SlicesParts } from '../features/endpoints/effects/endpoint-slices.ts';
 import { workloadConditionPatch } from '../features/endpoints/effects/workload-condition.ts';
 import { workloadProbe } from '../features/endpoints/effects/workload-probe.ts';
@@ -29,16 +36,9 @@ import { routeSample } from '../features/routes/effects/route-sample.ts';
 import type { ProbeLimiter } from '../features/routes/probe/limiter.ts';
 import type { KubePort } from '../kube/api/port.ts';
 import { kubeEventWrite } from '../kube/effects/kube-event.ts';
-import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseFollower } from '../kube/lease-follow.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { LeaseFollow } from '../machines/election/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
-import { electionStatusPatch } from './election-status.ts';
-import { leaseFollow } from './lease-follow.ts';
-import { leaseLook } from './lease-look.ts';
-import { leaseRelease } from './lease-release.ts';
-import { leaseWrite } from './lease-write.ts';
 import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 
 /** What an election does with its Lease; for those who campaign in memory, too. */

@@ -17,8 +17,8 @@ import { systemRandom as random } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+import { leaseRecordOf } from '../../src/features/elections/lease.ts';
 import { elections, leases, namespaces } from '../../src/kube/api/resources.ts';
-import { leaseRecordOf } from '../../src/kube/lease.ts';
 import { until } from '../until.ts';
 
 const root = join(import.meta.dirname, '../..');

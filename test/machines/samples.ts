@@ -4,7 +4,7 @@ import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../.
 import { holdingEffectTypes } from '../../src/machines/shard/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch/watch.ts';
 import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';
-import { electionSample } from './election-sample.ts';
+import { electionSample } from '../features/elections/election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
 import type { SampleEvent } from './walk.ts';
 

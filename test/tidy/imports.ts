@@ -20,7 +20,7 @@ const compositionFiles: readonly string[] = [
   'src/release.ts',
   'src/inspector-parts.ts',
   'src/replica-tells.ts',
-  'src/campaign.ts',
+  'src/features/elections/campaign.ts',
 ];
 
 const allowed: Readonly<Record<string, readonly string[]>> = {

@@ -29,11 +29,11 @@ import {
   secretDigest,
   serveDigest,
 } from '../../features/certificates/digest-certificates.ts';
+import { readElectionSpec } from '../../features/elections/election.ts';
 import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
 import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
 import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
 import type { KubeObject } from '../api/port.ts';
-import { readElectionSpec } from '../election.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {

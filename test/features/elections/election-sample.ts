@@ -1,8 +1,8 @@
 /** Sample events that lead a walk through every state of the election chart. */
 
-import { effectTypes } from '../../src/machines/effects.ts';
-import type { ElectionFacts } from '../../src/machines/election/election-events.ts';
-import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
+import { effectTypes } from '../../../src/machines/effects.ts';
+import type { ElectionFacts } from '../../../src/machines/election/election-events.ts';
+import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 
 export const electionFacts: ElectionFacts = {
   uid: 'el-uid',

@@ -1,7 +1,7 @@
 /** Candidates over NATS while replicas and candidates die: one holder for each term, terms that grow, and a leader that is kept. */
 import { describe, expect, test } from 'vitest';
-import { type Random, seededRandom } from '../../src/base/random.ts';
-import type { CampaignAnswer, RenewAnswer } from '../../src/machines/election/election-words.ts';
+import { type Random, seededRandom } from '../../../src/base/random.ts';
+import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
 import { ElectionScene } from './nats-scene.ts';
 
 const ttlMs = 3_000;

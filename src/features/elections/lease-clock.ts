@@ -5,7 +5,7 @@
  * suspended, and then it would, too. This clock goes with monotonic time and adds what wall time has leapt ahead of it.
  * Promises: it never goes back; after a suspension it has gone on for at least as long.
  */
-import type { Clock } from './base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** Both clocks are read one after the other, and wall time is slewed: less than this is no leap, ms. */
 const leapMs = 250;

@@ -5,17 +5,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Relay, startRelay } from '../../packages/dev-cluster/network/relay.ts';
-import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { hasCode } from '../../src/base/errors.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
-import { leases, namespaces } from '../../src/kube/api/resources.ts';
-import { leaseRecordOf } from '../../src/kube/lease.ts';
-import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
-import { type Running, start } from '../cli/command.ts';
-import { until } from '../until.ts';
+import { type Relay, startRelay } from '../../../packages/dev-cluster/network/relay.ts';
+import { type KubeApi, startKubeApi } from '../../../packages/kube-api/server.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { hasCode } from '../../../src/base/errors.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import { leases, namespaces } from '../../../src/kube/api/resources.ts';
+import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
+import { type Running, start } from '../../cli/command.ts';
+import { until } from '../../until.ts';
 
 export interface Line {
   /** Milliseconds since the epoch. */

@@ -4,12 +4,12 @@
  * Run again after a crash it is refused as a conflict, and the look that follows shows that the Lease says what was asked for (I5).
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import { asError, hasCode } from '../base/errors.ts';
-import { within } from '../kube/api/deadline.ts';
-import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseWrite } from '../machines/election/election-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import { within } from '../../../kube/api/deadline.ts';
+import type { LeaseWrite } from '../../../machines/election/election-effects.ts';
+import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.written, or lease.refused with the reason. */
 export function leaseWrite(parts: {

@@ -1,8 +1,8 @@
 /** Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it cannot. */
-import type { ElectionSpec } from '../base/digests.ts';
-import { defaultTiming, timingError } from '../machines/election/lease-record.ts';
-import { isDnsLabel } from './api/names.ts';
-import type { KubeObject } from './api/port.ts';
+import type { ElectionSpec } from '../../base/digests.ts';
+import { isDnsLabel } from '../../kube/api/names.ts';
+import type { KubeObject } from '../../kube/api/port.ts';
+import { defaultTiming, timingError } from '../../machines/election/lease-record.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

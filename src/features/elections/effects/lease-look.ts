@@ -1,11 +1,11 @@
 /** Effect `lease.look`: reads a Lease. */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
-import { within } from '../kube/api/deadline.ts';
-import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseLook } from '../machines/election/election-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/errors.ts';
+import { within } from '../../../kube/api/deadline.ts';
+import type { LeaseLook } from '../../../machines/election/election-effects.ts';
+import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.seen, or lease.unseen for whatever reason. */
 export function leaseLook(parts: {

@@ -2,22 +2,22 @@
  * Elections on several replicas with virtual time: the real charts, hosts, requests and Lease effects, on the memory bus and a
  * Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
  */
-import { type ControlServer, serveControl } from '../../src/actors/control/control-server.ts';
-import { startLocal } from '../../src/actors/host/local.ts';
-import type { ElectionDigest } from '../../src/base/digests.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
-import { errorInAnswer } from '../../src/bus/rpc.ts';
-import type { ElectionAction } from '../../src/bus/subjects.ts';
-import { leaseRunners, runEffectWith } from '../../src/effects/index.ts';
-import { createLeaseStore } from '../../src/kube/lease.ts';
-import { createLeaseFollower } from '../../src/kube/lease-follow.ts';
-import type { ElectionStatus } from '../../src/machines/election/election-effects.ts';
-import type { CampaignAnswer, RenewAnswer } from '../../src/machines/election/election-words.ts';
-import { defaultTiming } from '../../src/machines/election/lease-record.ts';
-import { watchChart } from '../../src/machines/watch/watch.ts';
-import { reachable, TestCluster, type TestReplica } from '../actors/harness.ts';
+import { type ControlServer, serveControl } from '../../../src/actors/control/control-server.ts';
+import { startLocal } from '../../../src/actors/host/local.ts';
+import type { ElectionDigest } from '../../../src/base/digests.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import type { MemoryBus } from '../../../src/bus/memory/client.ts';
+import { errorInAnswer } from '../../../src/bus/rpc.ts';
+import type { ElectionAction } from '../../../src/bus/subjects.ts';
+import { leaseRunners, runEffectWith } from '../../../src/effects/index.ts';
+import { createLeaseStore } from '../../../src/features/elections/lease.ts';
+import { createLeaseFollower } from '../../../src/features/elections/lease-follow.ts';
+import type { ElectionStatus } from '../../../src/machines/election/election-effects.ts';
+import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
+import { defaultTiming } from '../../../src/machines/election/lease-record.ts';
+import { watchChart } from '../../../src/machines/watch/watch.ts';
+import { reachable, TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { LeaseKube } from './lease-kube.ts';
 
 interface Running extends TestReplica {

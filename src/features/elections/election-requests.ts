@@ -5,22 +5,22 @@
  * nobody else. Only the owner of the election answers.
  */
 
-import type { Clock } from '../base/clock.ts';
-import { type ErrorCode, errorCodes, OrreryError } from '../base/errors.ts';
-import { type ActorId, actorId } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import type { BusMessage } from '../bus/bus.ts';
-import { decode, encodeJson } from '../bus/codec.ts';
-import type { Endpoint } from '../bus/rpc.ts';
-import type { ElectionAction, Subjects } from '../bus/subjects.ts';
-import type { ElectionContext } from '../machines/election/election-context.ts';
-import { campaignAnswer, renewAnswer, statusOf } from '../machines/election/election-words.ts';
-import { admit } from './admission.ts';
-import { leaveToOwner } from './control/owner-elsewhere.ts';
-import type { Engine } from './engine.ts';
-import { livingRecordOf, type Taken } from './host/cell.ts';
-import type { PlainEvent } from './host/host-parts.ts';
-import type { ShardRun } from './shards/shard-run.ts';
+import { admit } from '../../actors/admission.ts';
+import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
+import type { Engine } from '../../actors/engine.ts';
+import { livingRecordOf, type Taken } from '../../actors/host/cell.ts';
+import type { PlainEvent } from '../../actors/host/host-parts.ts';
+import type { ShardRun } from '../../actors/shards/shard-run.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
+import { type ActorId, actorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { BusMessage } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import type { Endpoint } from '../../bus/rpc.ts';
+import type { ElectionAction, Subjects } from '../../bus/subjects.ts';
+import type { ElectionContext } from '../../machines/election/election-context.ts';
+import { campaignAnswer, renewAnswer, statusOf } from '../../machines/election/election-words.ts';
 
 export function electionEndpoint(parts: {
   readonly engine: Engine;

@@ -1,16 +1,16 @@
 /** Chart, runner and client together against a hostile API server: the watch never stops, and ends with the right objects. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LocalActor, startLocal } from '../../src/actors/host/local.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { type Random, seededRandom } from '../../src/base/random.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
-import type { KubeObject } from '../../src/kube/api/port.ts';
-import { pods } from '../../src/kube/api/resources.ts';
-import { createWatchRunner } from '../../src/kube/mirror/watch.ts';
-import { type WatchContext, type WatchEffect, watchChart } from '../../src/machines/watch/watch.ts';
-import { until } from '../until.ts';
-import { VirtualClock } from '../virtual-clock.ts';
-import { type Fault, HostileApi, lineOf, status, statusObject } from './api/hostile-api.ts';
+import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import type { KubeObject } from '../../../src/kube/api/port.ts';
+import { pods } from '../../../src/kube/api/resources.ts';
+import { createWatchRunner } from '../../../src/kube/mirror/watch.ts';
+import { type WatchContext, type WatchEffect, watchChart } from '../../../src/machines/watch/watch.ts';
+import { type Fault, HostileApi, lineOf, status, statusObject } from '../../kube/api/hostile-api.ts';
+import { until } from '../../until.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 let api: HostileApi;
 let kube: KubeConnection;

@@ -8,33 +8,33 @@
  * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
  */
 
-import type { EffectContext } from './actors/effect-runner.ts';
-import { type LocalActor, startLocal } from './actors/host/local.ts';
-import { type Clock, sleep } from './base/clock.ts';
-import { OrreryError } from './base/errors.ts';
-import type { Random } from './base/random.ts';
-import { leaseRunners, runEffectWith } from './effects/index.ts';
-import type { KubeLog } from './kube/api/log.ts';
-import type { KubePort } from './kube/api/port.ts';
-import { createLeaseStore } from './kube/lease.ts';
-import { createLeaseFollower } from './kube/lease-follow.ts';
-import { leaseClock } from './lease-clock.ts';
-import { electionMachine } from './machines/election/election.ts';
-import { deadlineOf } from './machines/election/election-candidates.ts';
-import type { ElectionContext } from './machines/election/election-context.ts';
+import type { EffectContext } from '../../actors/effect-runner.ts';
+import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import { leaseRunners, runEffectWith } from '../../effects/index.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
+import type { KubePort } from '../../kube/api/port.ts';
+import { electionMachine } from '../../machines/election/election.ts';
+import { deadlineOf } from '../../machines/election/election-candidates.ts';
+import type { ElectionContext } from '../../machines/election/election-context.ts';
 import {
   type ElectionEffect,
   electionEffectTypes,
   electionFailureOf,
-} from './machines/election/election-effects.ts';
-import type { ElectionEvent } from './machines/election/election-events.ts';
+} from '../../machines/election/election-effects.ts';
+import type { ElectionEvent } from '../../machines/election/election-events.ts';
 import {
   defaultTiming,
   type ElectionTiming,
   type LeasePlace,
   timingError,
-} from './machines/election/lease-record.ts';
-import { watchChart } from './machines/watch/watch.ts';
+} from '../../machines/election/lease-record.ts';
+import { watchChart } from '../../machines/watch/watch.ts';
+import { createLeaseStore } from './lease.ts';
+import { leaseClock } from './lease-clock.ts';
+import { createLeaseFollower } from './lease-follow.ts';
 
 export interface Leadership {
   /** Fencing token: greater than that of every leader before. */

@@ -4,12 +4,12 @@
  * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5).
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import { timestamp } from '../base/clock.ts';
-import { hasCode } from '../base/errors.ts';
-import type { KubePort } from '../kube/api/port.ts';
-import { elections } from '../kube/api/resources.ts';
-import type { ElectionStatusPatch } from '../machines/election/election-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { timestamp } from '../../../base/clock.ts';
+import { hasCode } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { elections } from '../../../kube/api/resources.ts';
+import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
 export function electionStatusPatch(kube: KubePort): EffectRunner<ElectionStatusPatch> {

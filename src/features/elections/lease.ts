@@ -5,12 +5,12 @@
  * `notAfter` is not sent, whatever happened between its being asked for and now; times are MicroTime with six digits.
  * One store for a process: it keeps the objects that it saw last, so that a renewal is one request.
  */
-import type { Clock } from '../base/clock.ts';
-import { hasCode, OrreryError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import type { LeasePlace, LeaseRecord } from '../machines/election/lease-record.ts';
-import type { KubeObject, KubePort } from './api/port.ts';
-import { leases } from './api/resources.ts';
+import type { Clock } from '../../base/clock.ts';
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { KubeObject, KubePort } from '../../kube/api/port.ts';
+import { leases } from '../../kube/api/resources.ts';
+import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
 
 export interface SeenLease {
   readonly record: LeaseRecord;

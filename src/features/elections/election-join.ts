@@ -3,9 +3,10 @@
  *
  * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all Elections were listed.
  */
-import type { ElectionFacts } from '../machines/election/election-events.ts';
-import type { Join } from './world/join.ts';
-import type { World } from './world/world.ts';
+
+import type { Join } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import type { ElectionFacts } from '../../machines/election/election-events.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */

@@ -5,13 +5,13 @@
  * Running it twice finds it given back already (I5).
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
-import { within } from '../kube/api/deadline.ts';
-import type { LeaseStore } from '../kube/lease.ts';
-import type { LeaseRelease } from '../machines/election/election-effects.ts';
-import type { LeaseReleased } from '../machines/election/election-events.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/errors.ts';
+import { within } from '../../../kube/api/deadline.ts';
+import type { LeaseRelease } from '../../../machines/election/election-effects.ts';
+import type { LeaseReleased } from '../../../machines/election/election-events.ts';
+import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.released, with an error where it could not be given back. */
 export function leaseRelease(parts: {

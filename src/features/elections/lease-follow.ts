@@ -6,16 +6,16 @@
  * Promises: a Lease is said to be missing only if a read of its own says so and nothing was written around it.
  * Absent: what a change means. Why there is no mirror of Leases: docs/decisions/0003-following-leases.md
  */
-import { type Clock, sleep, type Timer } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
-import type { Random } from '../base/random.ts';
-import type { LeasePlace } from '../machines/election/lease-record.ts';
-import type { KubeLog } from './api/log.ts';
-import type { KubeObject, KubePort } from './api/port.ts';
-import { leases } from './api/resources.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
+import type { KubeObject, KubePort } from '../../kube/api/port.ts';
+import { leases } from '../../kube/api/resources.ts';
+import { type StartWatch, startWatch } from '../../kube/mirror/start-watch.ts';
+import type { ObjectFeed } from '../../kube/mirror/watch.ts';
+import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
-import { type StartWatch, startWatch } from './mirror/start-watch.ts';
-import type { ObjectFeed } from './mirror/watch.ts';
 
 /** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
 export interface LeaseNews {

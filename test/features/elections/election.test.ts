@@ -1,7 +1,7 @@
 /** What an Election says, and the reasons why one cannot be held. */
 import { describe, expect, test } from 'vitest';
-import { readElectionSpec } from '../../src/kube/election.ts';
-import { digestOf } from '../../src/kube/mirror/digest.ts';
+import { readElectionSpec } from '../../../src/features/elections/election.ts';
+import { digestOf } from '../../../src/kube/mirror/digest.ts';
 
 const election = (spec: unknown) => ({ metadata: { namespace: 'shop', name: 'worker' }, spec });
 

@@ -2,13 +2,13 @@
  * A Kubernetes API in memory that keeps Leases as the real one does: versions are conditions, times must be MicroTime. Every write is
  * remembered with the time at which it came; requests can be made to fail, to hang and to lose their answers.
  */
-import { OrreryError } from '../../src/base/errors.ts';
-import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
-import { leases } from '../../src/kube/api/resources.ts';
-import { leaseRecordOf } from '../../src/kube/lease.ts';
-import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
-import { FakeKube } from '../kube/fake-kube.ts';
-import type { VirtualClock } from '../virtual-clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
+import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import { leases } from '../../../src/kube/api/resources.ts';
+import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
+import { FakeKube } from '../../kube/fake-kube.ts';
+import type { VirtualClock } from '../../virtual-clock.ts';
 
 export interface LeaseWriteSeen {
   readonly at: number;

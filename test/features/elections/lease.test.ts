@@ -1,11 +1,11 @@
 /** Leases as elections need them. */
 import { describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../src/kube/api/port.ts';
-import { leases } from '../../src/kube/api/resources.ts';
-import { createLeaseStore, leaseRecordOf } from '../../src/kube/lease.ts';
-import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
-import { LeaseKube } from '../elections/lease-kube.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { createLeaseStore, leaseRecordOf } from '../../../src/features/elections/lease.ts';
+import type { KubeObject } from '../../../src/kube/api/port.ts';
+import { leases } from '../../../src/kube/api/resources.ts';
+import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+import { LeaseKube } from './lease-kube.ts';
 
 const place = { namespace: 'shop', name: 'worker' };
 const { signal } = new AbortController();

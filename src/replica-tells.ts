@@ -9,11 +9,11 @@ import { shardCount } from './base/limits.ts';
 import type { Readiness, Transition } from './base/views.ts';
 import type { Bus } from './bus/bus.ts';
 import { certificateExpiries } from './features/certificates/certificate-parts.ts';
+import type { ReplicaRelease } from './features/releases/release.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import type { ElectionContext } from './machines/election/election-context.ts';
 import type { PodContext } from './machines/pod/pod-context.ts';
 import type { Metrics } from './metrics.ts';
-import type { ReplicaRelease } from './release.ts';
 
 /** A Service whose slices cannot be written any more. */
 export function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {

@@ -31,6 +31,7 @@ import type { LeaseFollower } from '../features/elections/lease-follow.ts';
 import { endpointSlicesReconcile, type SlicesParts } from '../features/endpoints/effects/endpoint-slices.ts';
 import { workloadConditionPatch } from '../features/endpoints/effects/workload-condition.ts';
 import { workloadProbe } from '../features/endpoints/effects/workload-probe.ts';
+import { type ReleaseEffectParts, releaseEffects } from '../features/releases/effects/release.ts';
 import { podConditionPatch } from '../features/routes/effects/pod-condition.ts';
 import { routeSample } from '../features/routes/effects/route-sample.ts';
 import type { ProbeLimiter } from '../features/routes/probe/limiter.ts';
@@ -39,7 +40,6 @@ import { kubeEventWrite } from '../kube/effects/kube-event.ts';
 import type { Effect, RouteSample } from '../machines/effects.ts';
 import type { LeaseFollow } from '../machines/election/election-effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
-import { type ReleaseEffectParts, releaseEffects } from './release.ts';
 
 /** What an election does with its Lease; for those who campaign in memory, too. */
 export interface LeaseParts {

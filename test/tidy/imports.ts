@@ -17,7 +17,7 @@ const compositionFiles: readonly string[] = [
   'src/features/certificates/certificate-parts.ts',
   'src/warnings.ts',
   'src/own-health.ts',
-  'src/release.ts',
+  'src/features/releases/release.ts',
   'src/inspector-parts.ts',
   'src/replica-tells.ts',
   'src/features/elections/campaign.ts',

@@ -5,9 +5,9 @@
  * a field cannot be changed, the object is deleted – that very one, as it was seen – and made anew.
  */
 
-import { hasCode, OrreryError } from '../base/errors.ts';
-import { type BundleObject, builtinLabel, isAdopting } from '../bundle.ts';
-import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
+import { type BundleObject, builtinLabel, isAdopting } from './bundle.ts';
 
 /** In managedFields; who else applies the same fields under this name is us. */
 export const fieldManager = 'orrery-release';

@@ -4,16 +4,16 @@
  * when it is quiet the newest that live have written Done, and exactly those serve that it suits.
  */
 import { expect, test } from 'vitest';
-import { releaseShard } from '../../src/base/limits.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { decode } from '../../src/bus/codec.ts';
+import { releaseShard } from '../../../src/base/limits.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { decode } from '../../../src/bus/codec.ts';
 import {
   type BundleFacts,
   isOlder,
   newerOf,
   type ReleaseStatus,
-} from '../../src/machines/release/release-table.ts';
-import { broken, bundle, clean } from '../machines/release/release-script.ts';
+} from '../../../src/machines/release/release-table.ts';
+import { broken, bundle, clean } from '../../machines/release/release-script.ts';
 import { ReleaseScene, type Round, type SceneReplica } from './release-scene.ts';
 
 /** 0.2.0 suits 0.1.0; 0.3.0 suits nobody before it, and needs 0.2.0's state at least. */

@@ -5,12 +5,12 @@
  * cluster does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
  */
 
-import { asError, hasCode } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import type { RoundSummary } from '../machines/release/release-events.ts';
-import type { KindName } from '../machines/release/release-table.ts';
-import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
+import type { RoundSummary } from '../../machines/release/release-events.ts';
+import type { KindName } from '../../machines/release/release-table.ts';
+import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { applyObject, placeOf } from './release-apply.ts';
 import { pruneKind } from './release-prune.ts';
 

@@ -8,10 +8,10 @@ import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
 import { parseAllDocuments } from 'yaml';
-import { asError, OrreryError } from './base/errors.ts';
-import { limits } from './base/limits.ts';
-import { compareReleases, isRelease } from './base/semantic-version.ts';
-import type { KindName } from './machines/release/release-table.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { compareReleases, isRelease } from '../../base/semantic-version.ts';
+import type { KindName } from '../../machines/release/release-table.ts';
 
 /** An object as its manifest has it. */
 export interface BundleObject {

@@ -3,8 +3,9 @@
  * its shape now and its shape after it was applied, so that what the API server makes of a value (`1000m` becomes `1`) is no drift, nor
  * is what others wrote elsewhere.
  */
-import type { BundleObject } from '../bundle.ts';
-import type { KubeObject } from './api/port.ts';
+
+import type { KubeObject } from '../../kube/api/port.ts';
+import type { BundleObject } from './bundle.ts';
 
 /** Where a manifest says nothing about the object itself. */
 const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);

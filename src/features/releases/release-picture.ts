@@ -6,15 +6,15 @@
  * batch has the node first). A picture may lag; a write under its epoch or fence is then refused.
  */
 import * as v from 'valibot';
-import { asError } from '../base/errors.ts';
-import { releaseShard } from '../base/limits.ts';
-import { isRelease } from '../base/semantic-version.ts';
-import type { Bus, Following, StoredMessage } from '../bus/bus.ts';
-import { decode } from '../bus/codec.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { ReleasePicture } from '../machines/release/release-events.ts';
-import type { NodeFacts, SeenStatus } from '../machines/release/release-table.ts';
-import type { HostLog } from './host/host-parts.ts';
+import type { HostLog } from '../../actors/host/host-parts.ts';
+import { asError } from '../../base/errors.ts';
+import { releaseShard } from '../../base/limits.ts';
+import { isRelease } from '../../base/semantic-version.ts';
+import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
+import { decode } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ReleasePicture } from '../../machines/release/release-events.ts';
+import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
 
 /** A node as it is stored. */
 export interface StoredNode extends NodeFacts {

@@ -5,21 +5,21 @@
  * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before it led.
  */
 
-import type { Clock } from '../base/clock.ts';
-import { type ActorId, actorId } from '../base/ids.ts';
-import { releaseShard } from '../base/limits.ts';
-import type { Random } from '../base/random.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { ReleaseOwnEvent } from '../machines/release/release-events.ts';
-import { type BundleFacts, type NodeFacts, unsuitedFor } from '../machines/release/release-table.ts';
-import type { Engine } from './engine.ts';
-import type { HostLog } from './host/host-parts.ts';
+import type { Engine } from '../../actors/engine.ts';
+import type { HostLog } from '../../actors/host/host-parts.ts';
+import type { HoldingSpec } from '../../actors/shards/ownership.ts';
+import { releaseHolding } from '../../actors/shards/shard-run.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type ActorId, actorId } from '../../base/ids.ts';
+import { releaseShard } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ReleaseOwnEvent } from '../../machines/release/release-events.ts';
+import { type BundleFacts, type NodeFacts, unsuitedFor } from '../../machines/release/release-table.ts';
 import { type Candidacy, createCandidacy } from './release-candidacy.ts';
 import { ReleaseNode } from './release-node.ts';
 import { createReleasePicture, type ReleasePictureKeeper } from './release-picture.ts';
-import type { HoldingSpec } from './shards/ownership.ts';
-import { releaseHolding } from './shards/shard-run.ts';
 
 export interface ReleaseDeskOptions {
   readonly bus: Bus;

@@ -5,10 +5,10 @@
  * that very object as it was seen.
  */
 
-import { hasCode } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import { builtinLabel } from '../bundle.ts';
-import type { KubeObject, KubePort, KubeResource } from './api/port.ts';
+import { hasCode } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
+import { builtinLabel } from './bundle.ts';
 import { preconditions } from './release-apply.ts';
 
 export const builtinSelector = `${builtinLabel}=true`;

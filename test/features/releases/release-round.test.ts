@@ -3,8 +3,8 @@
  * replaced, pruned, and what is told of drift.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BundleObject } from '../../src/bundle.ts';
-import { until } from '../until.ts';
+import type { BundleObject } from '../../../src/features/releases/bundle.ts';
+import { until } from '../../until.ts';
 import {
   builtin,
   bundleOf,
@@ -15,7 +15,7 @@ import {
   type Scene,
   signal,
   startScene,
-} from './release-scene.ts';
+} from './round-scene.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -196,7 +196,7 @@ test('an object that changed since it was listed is not deleted in that round', 
     return answer;
   };
   const racing = { ...scene, kube: { ...kube, list } };
-  const { releaseRound } = await import('../../src/kube/release-round.ts');
+  const { releaseRound } = await import('../../../src/features/releases/release-round.ts');
   const parts = { kube: racing.kube, bundle: bundleOf([account]), onApplied: () => {} };
   const summary = await releaseRound(parts, [configMapKind], signal);
   expect(summary.failed).toBeGreaterThanOrEqual(1);

@@ -4,9 +4,9 @@
  * When the answer changes to yes the campaign begins after 250 to 750 ms, drawn anew each time, so that replicas of one release do not
  * all begin at once and a release that is just arriving is not led for a moment by the one before. A no holds at once.
  */
-import type { Clock, Timer } from '../base/clock.ts';
-import type { Random } from '../base/random.ts';
-import { isOlder, type NodeFacts, newestRelease } from '../machines/release/release-table.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
+import { isOlder, type NodeFacts, newestRelease } from '../../machines/release/release-table.ts';
 
 export interface Candidacy {
   /** Looks at the nodes anew. */

@@ -5,12 +5,12 @@
  * to anything else is told once as drift; repairing it is the next round's business. Everything ends with `stop`.
  */
 
-import { asError } from '../base/errors.ts';
-import { type Bundle, type BundleObject, objectName } from '../bundle.ts';
-import type { RoundSummary } from '../machines/release/release-events.ts';
-import type { KindName } from '../machines/release/release-table.ts';
-import type { KubeObject, KubeResource } from './api/port.ts';
-import { startWatch, type WatchParts } from './mirror/start-watch.ts';
+import { asError } from '../../base/errors.ts';
+import type { KubeObject, KubeResource } from '../../kube/api/port.ts';
+import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
+import type { RoundSummary } from '../../machines/release/release-events.ts';
+import type { KindName } from '../../machines/release/release-table.ts';
+import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { shapeOf } from './object-shape.ts';
 import { builtinSelector } from './release-prune.ts';
 import { releaseRound, wantedIn } from './release-round.ts';

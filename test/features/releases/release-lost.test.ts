@@ -1,6 +1,6 @@
 /** Leadership that is lost, wherever it is lost: nothing is written or applied under it any more. */
 import { describe, expect, test } from 'vitest';
-import { bundle, clean } from '../machines/release/release-script.ts';
+import { bundle, clean } from '../../machines/release/release-script.ts';
 import { breaking, compatible, old, ReleaseScene, ready, written } from './release-scene.ts';
 
 describe('leadership is lost', () => {

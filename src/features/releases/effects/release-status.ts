@@ -5,14 +5,14 @@
  * looked at the nodes before looks again. Running it twice under one leadership writes the same (I5); under a later one it is refused.
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import { asError, hasCode } from '../base/errors.ts';
-import { releaseShard } from '../base/limits.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { ReleaseStatusWrite } from '../machines/release/release-effects.ts';
-import type { StatusRefused } from '../machines/release/release-events.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import { releaseShard } from '../../../base/limits.ts';
+import type { Bus } from '../../../bus/bus.ts';
+import type { Subjects } from '../../../bus/subjects.ts';
+import type { ReleaseStatusWrite } from '../../../machines/release/release-effects.ts';
+import type { StatusRefused } from '../../../machines/release/release-events.ts';
 
 const utf8 = new TextEncoder();
 const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));

@@ -1,13 +1,13 @@
 /** The effects of the release chart, together. */
 
-import type { EffectRunner, EffectRunners } from '../actors/effect-runner.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { KubePort } from '../kube/api/port.ts';
-import type { ReleaseWork } from '../kube/release-work.ts';
-import type { KubeEventWrite } from '../machines/effects.ts';
-import type { ReleaseEffect } from '../machines/release/release-effects.ts';
+import type { EffectRunner, EffectRunners } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Bus } from '../../../bus/bus.ts';
+import type { Subjects } from '../../../bus/subjects.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubeEventWrite } from '../../../machines/effects.ts';
+import type { ReleaseEffect } from '../../../machines/release/release-effects.ts';
+import type { ReleaseWork } from '../release-work.ts';
 import { type ReportLog, releaseReport } from './release-report.ts';
 import { releaseResourceWrite } from './release-resource.ts';
 import { releaseRound } from './release-round.ts';

@@ -1,19 +1,19 @@
 /** The Release resource: made where it is missing, its status replaced, older ones never over newer ones, Events about it. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { ensureDefinitions, readManifests } from '../../packages/dev-cluster/manifests.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { releaseResourceWrite } from '../../src/effects/release-resource.ts';
-import { events, releases } from '../../src/kube/api/resources.ts';
-import { kubeEventWrite } from '../../src/kube/effects/kube-event.ts';
-import type { ReleaseResourceWrite } from '../../src/machines/release/release-effects.ts';
-import { context } from '../kube/effects/fake-port.ts';
-import { type Scene, signal, startScene } from '../kube/release-scene.ts';
+import { ensureDefinitions, readManifests } from '../../../packages/dev-cluster/manifests.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { releaseResourceWrite } from '../../../src/features/releases/effects/release-resource.ts';
+import { events, releases } from '../../../src/kube/api/resources.ts';
+import { kubeEventWrite } from '../../../src/kube/effects/kube-event.ts';
+import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
+import { context } from '../../kube/effects/fake-port.ts';
+import { type Scene, signal, startScene } from './round-scene.ts';
 
 let scene: Scene;
 let name: string;
 beforeAll(async () => {
   scene = await startScene();
-  const definitions = await readManifests(new URL('../../deploy/crds', import.meta.url).pathname);
+  const definitions = await readManifests(new URL('../../../deploy/crds', import.meta.url).pathname);
   await ensureDefinitions(scene.kube, definitions, systemClock, signal);
 });
 afterAll(() => scene?.stop());

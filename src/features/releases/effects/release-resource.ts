@@ -5,13 +5,13 @@
  * an older status never replaces a newer one. Where its definition is not installed nothing is written, and nothing else depends on it.
  */
 
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import { timestamp } from '../base/clock.ts';
-import { hasCode } from '../base/errors.ts';
-import type { KubeObject, KubePort } from '../kube/api/port.ts';
-import { releases } from '../kube/api/resources.ts';
-import type { KubeEventWrite } from '../machines/effects.ts';
-import type { ReleaseCondition, ReleaseResourceWrite } from '../machines/release/release-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { timestamp } from '../../../base/clock.ts';
+import { hasCode } from '../../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { releases } from '../../../kube/api/resources.ts';
+import type { KubeEventWrite } from '../../../machines/effects.ts';
+import type { ReleaseCondition, ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
 
 /** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
 export function releaseResourceWrite(

@@ -7,16 +7,16 @@
  * with a node may be written without.
  */
 
-import { type Clock, sleep, type Timer } from '../base/clock.ts';
-import { asError, hasCode } from '../base/errors.ts';
-import { jittered, type Random } from '../base/random.ts';
-import type { Bus } from '../bus/bus.ts';
-import { encodeJson } from '../bus/codec.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { NodeFacts } from '../machines/release/release-table.ts';
-import type { HostLog } from './host/host-parts.ts';
+import type { HostLog } from '../../actors/host/host-parts.ts';
+import type { Directory } from '../../actors/shards/directory.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { Bus } from '../../bus/bus.ts';
+import { encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { NodeFacts } from '../../machines/release/release-table.ts';
 import type { StoredNode } from './release-picture.ts';
-import type { Directory } from './shards/directory.ts';
 
 export interface ReleaseNodeOptions {
   readonly bus: Bus;

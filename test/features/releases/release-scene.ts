@@ -4,24 +4,24 @@
  */
 
 import { expect } from 'vitest';
-import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
-import type { EffectData } from '../../src/actors/host/step.ts';
-import { ReleaseDesk } from '../../src/actors/release-desk.ts';
-import { releaseShard } from '../../src/base/limits.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import type { Transition } from '../../src/base/views.ts';
-import { decode, encodeJson } from '../../src/bus/codec.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
-import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
-import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { releaseStatusWrite } from '../../src/effects/release-status.ts';
-import { failureOf } from '../../src/machines/effects.ts';
-import type { ReleaseRound } from '../../src/machines/release/release-effects.ts';
-import type { RoundSummary } from '../../src/machines/release/release-events.ts';
-import type { BundleFacts, ReleaseStatus } from '../../src/machines/release/release-table.ts';
-import { bundle, clean } from '../machines/release/release-script.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { Engine } from '../../../src/actors/engine.ts';
+import type { EffectRun, PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import type { EffectData } from '../../../src/actors/host/step.ts';
+import { releaseShard } from '../../../src/base/limits.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import { decode, encodeJson } from '../../../src/bus/codec.ts';
+import type { MemoryBus } from '../../../src/bus/memory/client.ts';
+import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { releaseStatusWrite } from '../../../src/features/releases/effects/release-status.ts';
+import { ReleaseDesk } from '../../../src/features/releases/release-desk.ts';
+import { failureOf } from '../../../src/machines/effects.ts';
+import type { ReleaseRound } from '../../../src/machines/release/release-effects.ts';
+import type { RoundSummary } from '../../../src/machines/release/release-events.ts';
+import type { BundleFacts, ReleaseStatus } from '../../../src/machines/release/release-table.ts';
+import { bundle, clean } from '../../machines/release/release-script.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 export interface Round {
   readonly replica: string;

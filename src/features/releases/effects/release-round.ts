@@ -4,9 +4,9 @@
  * A round that was asked for under an earlier leadership, perhaps by a replica of another release, does nothing here: its leadership
  * is over, and what this replica would apply is not what was meant.
  */
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { ReleaseWork } from '../kube/release-work.ts';
-import type { ReleaseRound } from '../machines/release/release-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { ReleaseRound } from '../../../machines/release/release-effects.ts';
+import type { ReleaseWork } from '../release-work.ts';
 
 /** @param workUnder the work of the leadership with that fence, if it is this replica's present one */
 export function releaseRound(

@@ -1,15 +1,15 @@
 /** The status of a release is written under the leadership's fence and, where nodes matter, under their epoch; else it says why not. */
 import { beforeEach, expect, test } from 'vitest';
-import { releaseShard } from '../../src/base/limits.ts';
-import { decode } from '../../src/bus/codec.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
-import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
-import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { releaseStatusWrite } from '../../src/effects/release-status.ts';
-import type { ReleaseStatusWrite } from '../../src/machines/release/release-effects.ts';
-import { context } from '../kube/effects/fake-port.ts';
-import { status } from '../machines/release/release-script.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { releaseShard } from '../../../src/base/limits.ts';
+import { decode } from '../../../src/bus/codec.ts';
+import type { MemoryBus } from '../../../src/bus/memory/client.ts';
+import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { releaseStatusWrite } from '../../../src/features/releases/effects/release-status.ts';
+import type { ReleaseStatusWrite } from '../../../src/machines/release/release-effects.ts';
+import { context } from '../../kube/effects/fake-port.ts';
+import { status } from '../../machines/release/release-script.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 const subjects = subjectsOf('test');
 const subject = subjects.releaseStatus('platform');

@@ -2,20 +2,20 @@
  * Release-gated reconciliation in one replica, composed: its bundle, its desk, and the work on the cluster while it leads.
  */
 
-import type { Engine } from './actors/engine.ts';
-import { startLocal } from './actors/host/local.ts';
-import { ReleaseDesk } from './actors/release-desk.ts';
-import type { Clock } from './base/clock.ts';
-import type { Log } from './base/log.ts';
-import type { Random } from './base/random.ts';
+import type { Engine } from '../../actors/engine.ts';
+import { startLocal } from '../../actors/host/local.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { KubePort } from '../../kube/api/port.ts';
+import type { BundleFacts } from '../../machines/release/release-table.ts';
+import { watchChart } from '../../machines/watch/watch.ts';
+import type { Metrics } from '../../metrics.ts';
 import { type Bundle, loadBundle } from './bundle.ts';
-import type { Bus } from './bus/bus.ts';
-import type { Subjects } from './bus/subjects.ts';
-import type { KubePort } from './kube/api/port.ts';
-import { type ReleaseWork, startReleaseWork } from './kube/release-work.ts';
-import type { BundleFacts } from './machines/release/release-table.ts';
-import { watchChart } from './machines/watch/watch.ts';
-import type { Metrics } from './metrics.ts';
+import { ReleaseDesk } from './release-desk.ts';
+import { type ReleaseWork, startReleaseWork } from './release-work.ts';
 
 export interface ReplicaRelease {
   readonly desk: ReleaseDesk;

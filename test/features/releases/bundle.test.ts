@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hasCode } from '../src/base/errors.ts';
-import { loadBundle } from '../src/bundle.ts';
+import { hasCode } from '../../../src/base/errors.ts';
+import { loadBundle } from '../../../src/features/releases/bundle.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -47,7 +47,7 @@ test('releases, kinds and objects of all manifests are read, in their order; fil
 });
 
 test('the example is a bundle', () => {
-  expect(loadBundle(resolve(import.meta.dirname, '../examples/bundle')).objects).toHaveLength(2);
+  expect(loadBundle(resolve(import.meta.dirname, '../../../examples/bundle')).objects).toHaveLength(2);
 });
 
 test('a bundle may name itself', () => {

@@ -2,9 +2,9 @@
  * Release-gated reconciliation with several replicas: who leads, who serves, what may be written when.
  */
 import { describe, expect, test } from 'vitest';
-import type { EffectData } from '../../src/actors/host/step.ts';
-import { encodeJson } from '../../src/bus/codec.ts';
-import { broken, bundle, clean } from '../machines/release/release-script.ts';
+import type { EffectData } from '../../../src/actors/host/step.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
+import { broken, bundle, clean } from '../../machines/release/release-script.ts';
 import { breaking, compatible, demanding, old, ReleaseScene, ready, written } from './release-scene.ts';
 
 describe('who may lead', () => {

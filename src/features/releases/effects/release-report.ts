@@ -1,6 +1,6 @@
 /** Effect `release.report`: a line in the log of the leader. How often there is one, the chart decides. */
-import type { EffectRunner } from '../actors/effect-runner.ts';
-import type { ReleaseReport } from '../machines/release/release-effects.ts';
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { ReleaseReport } from '../../../machines/release/release-effects.ts';
 
 export interface ReportLog {
   warn(facts: object, message: string): void;

@@ -9,7 +9,7 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorKind } from '../base/ids.ts';
 import { domainAdmission, issuerAdmission } from '../features/certificates/admission-certificates.ts';
 import { admittedToElections } from '../features/elections/admission-election.ts';
-import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';
+import { datedProxierEvent, type Origin, proxierEvents } from '../features/proxiers/admission-proxier.ts';
 import type { PlainEvent } from './host/host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));

@@ -6,9 +6,9 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { HostPort } from '../base/config-values.ts';
-import { healthAnswer } from './health-body.ts';
+import { healthAnswer } from '../features/proxiers/health-body.ts';
+import { type SmallAnswer, type SmallServer, startSmallHttp } from '../features/proxiers/small-http.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
-import { type SmallAnswer, type SmallServer, startSmallHttp } from './small-http.ts';
 
 /** @throws Error of the system if the address cannot be listened on */
 export function answerWhileWaiting(listen: HostPort, clock: Clock): Promise<SmallServer> {

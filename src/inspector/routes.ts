@@ -14,7 +14,7 @@ import {
   type HealthPicture,
   healthAnswer,
   proxierPicture,
-} from '../health/health-body.ts';
+} from '../features/proxiers/health-body.ts';
 import type { Chart } from '../machines/index.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';

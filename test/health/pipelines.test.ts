@@ -1,7 +1,7 @@
 /** A replica's own health: what makes it unhealthy, what does not, and what follows. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../../src/bus/bus.ts';
-import { healthAnswer } from '../../src/health/health-body.ts';
+import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
 import { type Pipeline, type Pipelines, startPipelines } from '../../src/health/pipelines.ts';
 import { startOwnHealth } from '../../src/own-health.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';

@@ -9,7 +9,7 @@ import type { TraceContext, Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { Origin } from '../admission-proxier.ts';
+import type { Origin } from '../../features/proxiers/admission-proxier.ts';
 import type { ShardRun } from '../shards/shard-run.ts';
 import type { EffectData, Stepper } from './step.ts';
 

@@ -4,10 +4,11 @@
  * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes have been listed, only the
  * setting is told, and nothing of the Node: one that is merely not listed yet must not look deleted.
  */
-import { nodeEligibility, type WorldEntry } from '../base/digests.ts';
-import type { ProxierFacts } from '../machines/proxier/proxier-events.ts';
-import type { Join } from './world/join.ts';
-import type { World } from './world/world.ts';
+
+import type { Join } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import { nodeEligibility, type WorldEntry } from '../../base/digests.ts';
+import type { ProxierFacts } from '../../machines/proxier/proxier-events.ts';
 
 export function createProxierJoin(options: {
   readonly world: Pick<World, 'get' | 'entries'>;

@@ -5,14 +5,14 @@
  * by the world stream), and whatever would make it heavy: it runs on every node.
  */
 
-import type { Clock } from '../base/clock.ts';
-import type { HostPort } from '../base/config-values.ts';
-import { asError } from '../base/errors.ts';
-import type { Log } from '../base/log-port.ts';
-import type { Random } from '../base/random.ts';
-import type { ControlPort } from '../base/views.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { asError } from '../../base/errors.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { Random } from '../../base/random.ts';
+import type { ControlPort } from '../../base/views.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
 import { followProxier } from './agent-feed.ts';
 import { createProxierHealth, type ProxierHealth } from './proxier-health.ts';
 import { type SmallAnswer, startSmallHttp } from './small-http.ts';

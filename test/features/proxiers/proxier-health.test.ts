@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { goTime } from '../../src/health/health-body.ts';
-import { createProxierHealth, type ProxierHealth } from '../../src/health/proxier-health.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { goTime } from '../../../src/features/proxiers/health-body.ts';
+import { createProxierHealth, type ProxierHealth } from '../../../src/features/proxiers/proxier-health.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 const closing: Array<() => void> = [];
 afterEach(() => {

@@ -1,12 +1,12 @@
 /** Proxiers in a cluster: brought into being by messages, told of their Nodes, asked for over HTTP at any replica. */
 import { describe, expect, test } from 'vitest';
-import { createControl } from '../../src/actors/control/control-client.ts';
-import { serveControl } from '../../src/actors/control/control-server.ts';
-import type { NodeDigest } from '../../src/base/digests.ts';
-import type { HttpAnswer } from '../../src/inspector/http-answer.ts';
-import { routes } from '../../src/inspector/routes.ts';
-import { httpOptions } from '../inspector/http-parts.ts';
-import { TestCluster, type TestReplica } from './harness.ts';
+import { createControl } from '../../../src/actors/control/control-client.ts';
+import { serveControl } from '../../../src/actors/control/control-server.ts';
+import type { NodeDigest } from '../../../src/base/digests.ts';
+import type { HttpAnswer } from '../../../src/inspector/http-answer.ts';
+import { routes } from '../../../src/inspector/routes.ts';
+import { TestCluster, type TestReplica } from '../../actors/harness.ts';
+import { httpOptions } from '../../inspector/http-parts.ts';
 
 const node = 'proxier/_/node-1' as const;
 

@@ -6,19 +6,19 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
-import { type Clock, sleep } from '../base/clock.ts';
-import { type Digest, type IpFamily, nodeEligibility } from '../base/digests.ts';
-import { asError } from '../base/errors.ts';
-import { actorId } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
-import type { Log } from '../base/log-port.ts';
-import type { ControlPort } from '../base/views.ts';
-import type { Bus, BusMessage, StoredMessage, Subscription } from '../bus/bus.ts';
-import { contentType, decode } from '../bus/codec.ts';
-import { headerOf, readMessage } from '../bus/envelope.ts';
-import { shardOf } from '../bus/shard.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import type { ProxierContext } from '../machines/proxier/proxier-context.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { type Digest, type IpFamily, nodeEligibility } from '../../base/digests.ts';
+import { asError } from '../../base/errors.ts';
+import { actorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { ControlPort } from '../../base/views.ts';
+import type { Bus, BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
+import { contentType, decode } from '../../bus/codec.ts';
+import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { shardOf } from '../../bus/shard.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
 export interface AgentFeedOptions {

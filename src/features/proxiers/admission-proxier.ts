@@ -6,8 +6,8 @@
  * Everybody else's message happened when it was received: when the mail stream stored it, however long its owner was away after that.
  */
 import * as v from 'valibot';
-import { OrreryError } from '../base/errors.ts';
-import type { PlainEvent } from './host/host-parts.ts';
+import type { PlainEvent } from '../../actors/host/host-parts.ts';
+import { OrreryError } from '../../base/errors.ts';
 
 /** Where a message comes from, as far as admission cares. */
 export interface Origin {

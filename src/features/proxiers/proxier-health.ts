@@ -7,13 +7,13 @@
  * Absent: the listening socket, and where Node objects come from.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type LocalActor, startLocal } from '../actors/host/local.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
-import type { IpFamily } from '../base/digests.ts';
-import { type Random, systemRandom } from '../base/random.ts';
-import { proxierMachine } from '../machines/proxier/proxier.ts';
-import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../machines/proxier/proxier-context.ts';
-import type { ProxierEvent, ProxierFacts } from '../machines/proxier/proxier-events.ts';
+import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import type { IpFamily } from '../../base/digests.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import { proxierMachine } from '../../machines/proxier/proxier.ts';
+import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import type { ProxierEvent, ProxierFacts } from '../../machines/proxier/proxier-events.ts';
 import {
   type HealthAnswer,
   type HealthEndpoint,

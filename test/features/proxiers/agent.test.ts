@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createControl } from '../../src/actors/control/control-client.ts';
-import { serveControl } from '../../src/actors/control/control-server.ts';
-import { silentLog } from '../../src/base/log-port.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import { type Agent, startAgent } from '../../src/health/agent.ts';
-import { startSmallHttp } from '../../src/health/small-http.ts';
-import { TestCluster } from '../actors/harness.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { createControl } from '../../../src/actors/control/control-client.ts';
+import { serveControl } from '../../../src/actors/control/control-server.ts';
+import { silentLog } from '../../../src/base/log-port.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { type Agent, startAgent } from '../../../src/features/proxiers/agent.ts';
+import { startSmallHttp } from '../../../src/features/proxiers/small-http.ts';
+import { TestCluster } from '../../actors/harness.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
 
 const closing: Array<() => Promise<unknown>> = [];
 afterEach(async () => {

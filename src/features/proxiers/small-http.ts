@@ -6,9 +6,9 @@
  * `Connection: close`), pipelining, TLS.
  */
 import { createServer, type Socket } from 'node:net';
-import type { Clock } from '../base/clock.ts';
-import type { HostPort } from '../base/config-values.ts';
-import { limits } from '../base/limits.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { limits } from '../../base/limits.ts';
 
 export interface SmallAnswer {
   readonly status: number;

@@ -5,9 +5,9 @@
  * the fields, `nodeEligible` in /healthz alone, no `status` at all while no family has been updated, and times in RFC 3339 with as many
  * digits of nanoseconds as are not zero at the end.
  */
-import { timestamp } from '../base/clock.ts';
-import type { IpFamily } from '../base/digests.ts';
-import { type FamilyHealth, isLate } from '../machines/proxier/health-family.ts';
+import { timestamp } from '../../base/clock.ts';
+import type { IpFamily } from '../../base/digests.ts';
+import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.ts';
 
 export type HealthEndpoint = 'healthz' | 'livez';
 

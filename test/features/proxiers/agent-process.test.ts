@@ -1,14 +1,14 @@
 /** `orrery health` as a process beside a real NATS server: what it takes, and that it survives the server. */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { freePort } from '../../packages/dev-cluster/network/ports.ts';
-import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { encodeJson } from '../../src/bus/codec.ts';
-import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { connectTo, temporaryFolder } from '../bus/nats/nats-backend.ts';
-import { start } from '../cli/command.ts';
-import { until } from '../until.ts';
+import { freePort } from '../../../packages/dev-cluster/network/ports.ts';
+import { startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { connectTo, temporaryFolder } from '../../bus/nats/nats-backend.ts';
+import { start } from '../../cli/command.ts';
+import { until } from '../../until.ts';
 
 /** What an agent may take on each node. */
 const memoryMaxKb = 60 * 1024;

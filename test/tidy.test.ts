@@ -58,7 +58,7 @@ describe('who may import whom', () => {
     ['src/machines/pod/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
     ['src/effects/patch.ts', "import type { EffectRunner } from '../effect-runner.ts'"],
     ['src/kube/mirror/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
-    ['src/replica.ts', "import { createHost } from './actors/host.ts'"],
+    ['src/replica/replica.ts', "import { createHost } from './actors/host.ts'"],
     ['src/cli/run.ts', "import { startReplica } from '../replica.ts'"],
   ])('%s may say %s', (path, text) => {
     expect(found(path, text)).toBe(0);

@@ -3,9 +3,9 @@
 import { errorCodes } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
-import { environmentName, type Flag, runFlags } from '../../src/config.ts';
 import { type HttpParts, routes } from '../../src/inspector/routes.ts';
-import { metricTable } from '../../src/metrics.ts';
+import { environmentName, type Flag, runFlags } from '../../src/replica/config.ts';
+import { metricTable } from '../../src/replica/metrics.ts';
 
 /** A Markdown table; ends with a line feed. */
 export function markdownTable(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {

@@ -7,8 +7,8 @@ import type { Log } from '../base/log-port.ts';
 import { systemRandom } from '../base/random.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
-import { type NatsConfig, natsAccess } from '../config.ts';
 import { startAgent } from '../features/proxiers/agent.ts';
+import { type NatsConfig, natsAccess } from '../replica/config.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface AgentConfig {

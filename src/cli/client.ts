@@ -13,7 +13,13 @@ import { systemRandom } from '../base/random.ts';
 import type { ControlPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { type ClientConfig, type FlagTexts, isGiven, natsAccess, readClientConfig } from '../config.ts';
+import {
+  type ClientConfig,
+  type FlagTexts,
+  isGiven,
+  natsAccess,
+  readClientConfig,
+} from '../replica/config.ts';
 import { devFile, readDevFile } from './dev-file.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -2,7 +2,7 @@
 
 import { hostPort, nodeName } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
-import { type FlagTexts, readProxierTimeoutMs } from '../config.ts';
+import { type FlagTexts, readProxierTimeoutMs } from '../replica/config.ts';
 import { agentProcess } from './agent-process.ts';
 import type { AgentConfig } from './agent-run.ts';
 import { whichOrrery } from './client.ts';

@@ -6,7 +6,7 @@
  */
 
 import { asError, hasCode } from '../base/errors.ts';
-import { readRelease } from '../config.ts';
+import { readRelease } from '../replica/config.ts';
 import { chartCommand } from './chart.ts';
 import { devCommand } from './dev.ts';
 import { electCommand } from './elect.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { createLog } from '../../src/base/log.ts';
-import { changeLevelOnSignal } from '../../src/log-level.ts';
+import { changeLevelOnSignal } from '../../src/replica/log-level.ts';
 
 function logged(facts: object, message = 'said'): Record<string, unknown> {
   const lines: string[] = [];

@@ -22,7 +22,7 @@ import { createPageFiles } from '../../src/inspector/page-files.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/server.ts';
 import { failureOf } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 import { gateSpec, pod } from '../actors/harness.ts';
 import { until } from '../until.ts';
 

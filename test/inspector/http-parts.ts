@@ -6,7 +6,7 @@ import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';
 import type { HttpOptions } from '../../src/inspector/server.ts';
 import { machines } from '../../src/machines/index.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 
 export const webPod: ActorSummary = {
   id: 'pod/shop/web-0',

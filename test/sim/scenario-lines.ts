@@ -4,8 +4,8 @@
  */
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Transition } from '../../src/base/views.ts';
+import { eventName } from '../../src/cli/words.ts';
 import type { SampleSummary } from '../../src/machines/events.ts';
-import { eventName } from '../../src/words.ts';
 import type { Sighting } from './sightings.ts';
 
 export interface Lines {

@@ -10,16 +10,16 @@ import type { Violation } from './violation.ts';
 /** Files directly in src/ that put the parts together: they may import every part, and no part may import them. */
 const compositionFiles: readonly string[] = [
   'src/main.ts',
-  'src/replica.ts',
+  'src/replica/replica.ts',
   'src/actors/control/control-client.ts',
-  'src/watches.ts',
+  'src/replica/watches.ts',
   'src/features/certificates/challenges.ts',
   'src/features/certificates/certificate-parts.ts',
-  'src/warnings.ts',
-  'src/own-health.ts',
+  'src/replica/warnings.ts',
+  'src/replica/health/own-health.ts',
   'src/features/releases/release.ts',
-  'src/inspector-parts.ts',
-  'src/replica-tells.ts',
+  'src/replica/inspector-parts.ts',
+  'src/replica/replica-tells.ts',
   'src/features/elections/campaign.ts',
 ];
 

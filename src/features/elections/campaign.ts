@@ -13,7 +13,6 @@ import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
-import { leaseRunners, runEffectWith } from '../../effects/index.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
 import type { KubePort } from '../../kube/api/port.ts';
 import { electionMachine } from '../../machines/election/election.ts';
@@ -32,6 +31,7 @@ import {
   timingError,
 } from '../../machines/election/lease-record.ts';
 import { watchChart } from '../../machines/watch/watch.ts';
+import { leaseRunners, runEffectWith } from '../../replica/effects.ts';
 import { createLeaseStore } from './lease.ts';
 import { leaseClock } from './lease-clock.ts';
 import { createLeaseFollower } from './lease-follow.ts';

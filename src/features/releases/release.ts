@@ -12,7 +12,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { KubePort } from '../../kube/api/port.ts';
 import type { BundleFacts } from '../../machines/release/release-table.ts';
 import { watchChart } from '../../machines/watch/watch.ts';
-import type { Metrics } from '../../metrics.ts';
+import type { Metrics } from '../../replica/metrics.ts';
 import { type Bundle, loadBundle } from './bundle.ts';
 import { ReleaseDesk } from './release-desk.ts';
 import { type ReleaseWork, startReleaseWork } from './release-work.ts';

@@ -10,13 +10,13 @@ import { seededRandom } from '../../../src/base/random.ts';
 import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../../src/bus/subjects.ts';
-import { leaseRunners, runEffectWith } from '../../../src/effects/index.ts';
 import { createLeaseStore } from '../../../src/features/elections/lease.ts';
 import { createLeaseFollower } from '../../../src/features/elections/lease-follow.ts';
 import type { ElectionStatus } from '../../../src/machines/election/election-effects.ts';
 import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
 import { defaultTiming } from '../../../src/machines/election/lease-record.ts';
 import { watchChart } from '../../../src/machines/watch/watch.ts';
+import { leaseRunners, runEffectWith } from '../../../src/replica/effects.ts';
 import { reachable, TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { LeaseKube } from './lease-kube.ts';
 

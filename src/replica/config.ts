@@ -20,9 +20,9 @@ import {
   urlList,
   wholeNumber,
   word,
-} from './base/config-values.ts';
-import { OrreryError } from './base/errors.ts';
-import { type LogLevel, logLevels } from './base/log-port.ts';
+} from '../base/config-values.ts';
+import { OrreryError } from '../base/errors.ts';
+import { type LogLevel, logLevels } from '../base/log-port.ts';
 
 export interface NatsConfig {
   readonly servers: readonly string[];
@@ -270,7 +270,7 @@ export function isGiven(name: ClientFlagName, given: FlagTexts, env: Environment
 
 /** The version in package.json, which lies next to `src/` and to `dist/` alike. */
 export function readRelease(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const version =
     typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : '';
   return String(version);

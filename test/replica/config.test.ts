@@ -1,9 +1,15 @@
 /** The flags of `orrery run`: what each takes, where its value comes from, and how a wrong one is told. */
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { duration, isLoopback } from '../src/base/config-values.ts';
-import { hasCode } from '../src/base/errors.ts';
-import { environmentName, type FlagTexts, readClientConfig, readRunConfig, runFlags } from '../src/config.ts';
+import { duration, isLoopback } from '../../src/base/config-values.ts';
+import { hasCode } from '../../src/base/errors.ts';
+import {
+  environmentName,
+  type FlagTexts,
+  readClientConfig,
+  readRunConfig,
+  runFlags,
+} from '../../src/replica/config.ts';
 
 const read = (given: FlagTexts = {}, env: Record<string, string> = {}) => readRunConfig(given, env);
 

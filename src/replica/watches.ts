@@ -4,26 +4,26 @@
  * Owns which kinds are watched: those that every cluster has and Orrery needs, those that may not be installed, and those that
  * RouteGates name as owners of groups.
  */
-import { startLocal } from './actors/host/local.ts';
-import type { HoldingSpec, Ownership } from './actors/shards/ownership.ts';
-import type { World } from './actors/world/world.ts';
-import type { Clock } from './base/clock.ts';
-import type { WorldEntry } from './base/digests.ts';
-import { asError } from './base/errors.ts';
-import type { Random } from './base/random.ts';
-import { type Tracing, traceHeader } from './base/tracing.ts';
-import type { Bus } from './bus/bus.ts';
-import { encode } from './bus/codec.ts';
-import type { Subjects } from './bus/subjects.ts';
-import type { SourceWarnings } from './features/certificates/source-warnings.ts';
-import type { GateStatusKeeper } from './features/routes/gate-status.ts';
-import { labelled } from './kube/api/labelled.ts';
-import type { KubeLog } from './kube/api/log.ts';
-import type { KubePort } from './kube/api/port.ts';
-import { endpointSlices, nodes, pods, routeGates, secrets, services } from './kube/api/resources.ts';
-import { createMirror, type Mirror, type MirrorMetrics } from './kube/mirror/mirror.ts';
-import { createOptionalMirror } from './kube/mirror/optional-mirror.ts';
-import { watchChart } from './machines/watch/watch.ts';
+import { startLocal } from '../actors/host/local.ts';
+import type { HoldingSpec, Ownership } from '../actors/shards/ownership.ts';
+import type { World } from '../actors/world/world.ts';
+import type { Clock } from '../base/clock.ts';
+import type { WorldEntry } from '../base/digests.ts';
+import { asError } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
+import { type Tracing, traceHeader } from '../base/tracing.ts';
+import type { Bus } from '../bus/bus.ts';
+import { encode } from '../bus/codec.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { SourceWarnings } from '../features/certificates/source-warnings.ts';
+import type { GateStatusKeeper } from '../features/routes/gate-status.ts';
+import { labelled } from '../kube/api/labelled.ts';
+import type { KubeLog } from '../kube/api/log.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { endpointSlices, nodes, pods, routeGates, secrets, services } from '../kube/api/resources.ts';
+import { createMirror, type Mirror, type MirrorMetrics } from '../kube/mirror/mirror.ts';
+import { createOptionalMirror } from '../kube/mirror/optional-mirror.ts';
+import { watchChart } from '../machines/watch/watch.ts';
 
 export interface WatchParts {
   readonly bus: Bus;

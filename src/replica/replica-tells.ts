@@ -2,17 +2,17 @@
  * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
  */
 
-import { shownRecordOf } from './actors/control/views.ts';
-import type { Engine } from './actors/engine.ts';
-import { kindOf } from './actors/host/cell.ts';
-import { shardCount } from './base/limits.ts';
-import type { Readiness, Transition } from './base/views.ts';
-import type { Bus } from './bus/bus.ts';
-import { certificateExpiries } from './features/certificates/certificate-parts.ts';
-import type { ReplicaRelease } from './features/releases/release.ts';
+import { shownRecordOf } from '../actors/control/views.ts';
+import type { Engine } from '../actors/engine.ts';
+import { kindOf } from '../actors/host/cell.ts';
+import { shardCount } from '../base/limits.ts';
+import type { Readiness, Transition } from '../base/views.ts';
+import type { Bus } from '../bus/bus.ts';
+import { certificateExpiries } from '../features/certificates/certificate-parts.ts';
+import type { ReplicaRelease } from '../features/releases/release.ts';
+import type { ElectionContext } from '../machines/election/election-context.ts';
+import type { PodContext } from '../machines/pod/pod-context.ts';
 import type { Pipelines } from './health/pipelines.ts';
-import type { ElectionContext } from './machines/election/election-context.ts';
-import type { PodContext } from './machines/pod/pod-context.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A Service whose slices cannot be written any more. */

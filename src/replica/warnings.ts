@@ -1,13 +1,13 @@
 /** Warning Events about objects that no actor stands for, written by the same code as those of actors, under keys of the objects' own. */
-import { systemClock } from './base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import {
   type SourceWarning,
   type SourceWarningParts,
   SourceWarnings,
-} from './features/certificates/source-warnings.ts';
-import type { GateWarning } from './features/routes/gate-status.ts';
-import type { KubePort } from './kube/api/port.ts';
-import { kubeEventWrite } from './kube/effects/kube-event.ts';
+} from '../features/certificates/source-warnings.ts';
+import type { GateWarning } from '../features/routes/gate-status.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { kubeEventWrite } from '../kube/effects/kube-event.ts';
 
 /** About a RouteGate. */
 export function warnAboutGate(kube: KubePort, replica: string) {

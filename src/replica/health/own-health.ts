@@ -1,13 +1,13 @@
 /**
  * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors. Composition: it decides nothing.
  */
-import type { Engine } from './actors/engine.ts';
-import type { Clock } from './base/clock.ts';
-import { nodeEligibility } from './base/digests.ts';
-import type { Bus } from './bus/bus.ts';
-import { type Pipeline, type Pipelines, startPipelines } from './health/pipelines.ts';
-import type { Mirror } from './kube/mirror/mirror.ts';
-import { type WatchContext, watchSilentSince } from './machines/watch/watch.ts';
+import type { Engine } from '../../actors/engine.ts';
+import type { Clock } from '../../base/clock.ts';
+import { nodeEligibility } from '../../base/digests.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Mirror } from '../../kube/mirror/mirror.ts';
+import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
+import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';
 
 export interface OwnHealthOptions {
   readonly engine: () => Engine;

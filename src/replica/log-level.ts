@@ -3,8 +3,8 @@
  * configured. A signal needs no right in the cluster but that to get at the process, and works when nothing else answers.
  */
 
-import type { LeveledLog } from './base/log.ts';
-import { type LogLevel, logLevels } from './base/log-port.ts';
+import type { LeveledLog } from '../base/log.ts';
+import { type LogLevel, logLevels } from '../base/log-port.ts';
 
 /** The level that the next signal sets. @param configured where it begins and comes back to */
 export function nextLevel(current: LogLevel, configured: LogLevel): LogLevel {

@@ -1,7 +1,7 @@
 /** When traces are wanted, and that the SDK says what the port promises. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { isTraceContext, isTracingWanted, type Tracing, traceIdOf } from '../../src/base/tracing.ts';
-import { startOtlp } from '../../src/tracing-otlp.ts';
+import { isTraceContext, isTracingWanted, type Tracing, traceIdOf } from '../../../src/base/tracing.ts';
+import { startOtlp } from '../../../src/replica/tracing-otlp.ts';
 import { type OtlpReceiver, startOtlpReceiver } from './otlp-receiver.ts';
 
 const closing: Array<() => Promise<unknown>> = [];

@@ -1,10 +1,10 @@
 /** A watch as a pipeline of its replica: silence and what waits for the world make it late, quiet does not. */
 import { afterEach, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
-import { type Pipelines, startPipelines } from '../../src/health/pipelines.ts';
 import { nodes } from '../../src/kube/api/resources.ts';
 import type { Mirror } from '../../src/kube/mirror/mirror.ts';
-import { watchPipelines } from '../../src/own-health.ts';
+import { watchPipelines } from '../../src/replica/health/own-health.ts';
+import { type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
 import { Scene } from '../kube/mirror/mirror-scene.ts';
 
 const stopping: Pipelines[] = [];

@@ -4,10 +4,10 @@
  * For the time of the first connection only; then the replica's own server takes the address over. Absent: metrics and the API, which
  * are answered with 503.
  */
-import type { Clock } from '../base/clock.ts';
-import type { HostPort } from '../base/config-values.ts';
-import { healthAnswer } from '../features/proxiers/health-body.ts';
-import { type SmallAnswer, type SmallServer, startSmallHttp } from '../features/proxiers/small-http.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { healthAnswer } from '../../features/proxiers/health-body.ts';
+import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
 
 /** @throws Error of the system if the address cannot be listened on */

@@ -6,7 +6,7 @@
  * only elections, which there are few of, and the hosts of certificates are counted by name, as the contract wants. docs/operating.md lists them from `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { shardCount } from './base/limits.ts';
+import { shardCount } from '../base/limits.ts';
 
 /** Every metric of Orrery's own: name → type, labels, meaning. */
 export const metricTable = {

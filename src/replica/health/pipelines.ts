@@ -8,9 +8,9 @@
  * another place to stay and do not come back at once.
  * Absent: HTTP, and what follows from being unfit (actors/engine.ts).
  */
-import type { Clock, Timer } from '../base/clock.ts';
-import type { HealthPicture } from '../features/proxiers/health-body.ts';
-import { type FamilyHealth, isLate, queued, updated } from '../machines/proxier/health-family.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { HealthPicture } from '../../features/proxiers/health-body.ts';
+import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
 
 /** A pipeline as it is now. */
 export interface Pipeline {

@@ -18,14 +18,14 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { OrreryError } from './base/errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import {
   isTraceContext,
   type Span,
   type TraceContext,
   type Tracing,
   type TracingEnvironment,
-} from './base/tracing.ts';
+} from '../base/tracing.ts';
 
 export interface OtlpOptions {
   readonly env: TracingEnvironment;

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../../src/bus/bus.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
-import { type Pipeline, type Pipelines, startPipelines } from '../../src/health/pipelines.ts';
-import { startOwnHealth } from '../../src/own-health.ts';
+import { startOwnHealth } from '../../src/replica/health/own-health.ts';
+import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 /** What Prometheus reads: the contract's names, and gauges that are looked up when asked. */
 import { expect, test } from 'vitest';
-import { createMetrics, metricTable } from '../src/metrics.ts';
+import { createMetrics, metricTable } from '../../src/replica/metrics.ts';
 
 const body = async (metrics: ReturnType<typeof createMetrics>) => (await metrics.text()).body;
 

@@ -7,12 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { startDevCluster } from '../../packages/dev-cluster/cluster.ts';
-import { startScenario } from '../../packages/dev-cluster/scenarios/shop.ts';
-import { systemClock } from '../../src/base/clock.ts';
-import { silentLog } from '../../src/base/log.ts';
-import { systemRandom } from '../../src/base/random.ts';
-import { until } from '../until.ts';
+import { startDevCluster } from '../../../packages/dev-cluster/cluster.ts';
+import { startScenario } from '../../../packages/dev-cluster/scenarios/shop.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import { until } from '../../until.ts';
 import { type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 import { traceText } from './trace-text.ts';
 

@@ -3,50 +3,50 @@
  * the reverse order. Everything is handed what it needs; nothing here decides anything.
  */
 
-import { serveControl } from './actors/control/control-server.ts';
-import { startInspection } from './actors/control/inspection.ts';
-import { Engine } from './actors/engine.ts';
-import { startLocal } from './actors/host/local.ts';
-import { everybodyMay } from './base/access.ts';
-import { systemClock } from './base/clock.ts';
-import { asError } from './base/errors.ts';
-import { limits } from './base/limits.ts';
-import { createLog, type Log } from './base/log.ts';
-import { systemRandom } from './base/random.ts';
-import { isTracingWanted, type Tracing } from './base/tracing.ts';
-import type { Bus } from './bus/bus.ts';
-import { connectNats } from './bus/nats/nats.ts';
-import { type Subjects, subjects as subjectsOf } from './bus/subjects.ts';
-import { natsAccess, type RunConfig } from './config.ts';
-import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects/index.ts';
-import type { ChallengeServer } from './features/certificates/acme/challenge-server.ts';
+import { serveControl } from '../actors/control/control-server.ts';
+import { startInspection } from '../actors/control/inspection.ts';
+import { Engine } from '../actors/engine.ts';
+import { startLocal } from '../actors/host/local.ts';
+import { everybodyMay } from '../base/access.ts';
+import { systemClock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { createLog, type Log } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
+import { isTracingWanted, type Tracing } from '../base/tracing.ts';
+import type { Bus } from '../bus/bus.ts';
+import { connectNats } from '../bus/nats/nats.ts';
+import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
+import type { ChallengeServer } from '../features/certificates/acme/challenge-server.ts';
 import {
   certificateParts,
   countAttempt,
   startChallenges,
-} from './features/certificates/certificate-parts.ts';
-import { createLeaseStore } from './features/elections/lease.ts';
-import { createLeaseFollower } from './features/elections/lease-follow.ts';
-import type { Bundle } from './features/releases/bundle.ts';
-import { createRelease, type ReplicaRelease, readBundle } from './features/releases/release.ts';
-import { createClusterDomain } from './features/routes/cluster-domain.ts';
-import { GateStatusKeeper } from './features/routes/gate-status.ts';
-import { createLimiter } from './features/routes/probe/limiter.ts';
-import { lookupAt } from './features/routes/probe/lookup.ts';
+} from '../features/certificates/certificate-parts.ts';
+import { createLeaseStore } from '../features/elections/lease.ts';
+import { createLeaseFollower } from '../features/elections/lease-follow.ts';
+import type { Bundle } from '../features/releases/bundle.ts';
+import { createRelease, type ReplicaRelease, readBundle } from '../features/releases/release.ts';
+import { createClusterDomain } from '../features/routes/cluster-domain.ts';
+import { GateStatusKeeper } from '../features/routes/gate-status.ts';
+import { createLimiter } from '../features/routes/probe/limiter.ts';
+import { lookupAt } from '../features/routes/probe/lookup.ts';
+import { type HttpServer, startHttp } from '../inspector/server.ts';
+import { connectKube, type KubeConnection } from '../kube/api/client.ts';
+import type { KubePort } from '../kube/api/port.ts';
+import { createKubeAuthorizer } from '../kube/api/token-review.ts';
+import type { Mirror } from '../kube/mirror/mirror.ts';
+import { failureOf } from '../machines/effects.ts';
+import { machines } from '../machines/index.ts';
+import { watchChart } from '../machines/watch/watch.ts';
+import { natsAccess, type RunConfig } from './config.ts';
+import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects.ts';
+import { startOwnHealth } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
-import { type HttpServer, startHttp } from './inspector/server.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
-import { connectKube, type KubeConnection } from './kube/api/client.ts';
-import type { KubePort } from './kube/api/port.ts';
-import { createKubeAuthorizer } from './kube/api/token-review.ts';
-import type { Mirror } from './kube/mirror/mirror.ts';
 import { changeLevelOnSignal } from './log-level.ts';
-import { failureOf } from './machines/effects.ts';
-import { machines } from './machines/index.ts';
-import { watchChart } from './machines/watch/watch.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { startOwnHealth } from './own-health.ts';
 import { gauges, observeGateWait, observeStuck, readinessOf } from './replica-tells.ts';
 import { sourceWarnings, warnAboutGate } from './warnings.ts';
 import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';

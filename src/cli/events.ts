@@ -4,12 +4,12 @@ import { systemClock } from '../base/clock.ts';
 import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { Transition } from '../base/views.ts';
+import { change, clockTime, effectList, eventName } from '../base/words.ts';
 import type { StoredMessage } from '../bus/bus.ts';
 import { readActorId } from './actor-argument.ts';
 import { bounded, type Client, withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { change, clockTime, effectList, eventName } from './words.ts';
 
 interface EventsOptions {
   readonly follow?: boolean;

@@ -2,11 +2,11 @@
 import { systemClock, timestamp } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
+import { age, change, effectList, eventName, timerName, until } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { age, change, effectList, eventName, timerName, until } from './words.ts';
 
 const examples = `
 Examples:

@@ -4,11 +4,11 @@ import { OrreryError } from '../base/errors.ts';
 import { actorKinds, isActorKind, parseActorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../base/views.ts';
+import { age, timerName, until } from '../base/words.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import { table } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import { age, timerName, until } from './words.ts';
 
 interface GetOptions {
   readonly namespace?: string;

@@ -3,9 +3,9 @@ import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/control/replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
+import { eventName } from '../base/words.ts';
 import { CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
-import { eventName } from './words.ts';
 
 const examples = `
 Examples:

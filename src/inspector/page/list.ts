@@ -2,7 +2,7 @@
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { LiveRow } from '../../base/views.ts';
-import { eventName } from '../../cli/words.ts';
+import { eventName } from '../../base/words.ts';
 import { toneOf } from './charts.ts';
 import { isDialogOpen, isTyping } from './keys.ts';
 import { go } from './navigation.ts';

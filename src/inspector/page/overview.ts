@@ -3,7 +3,7 @@
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { LiveRow } from '../../base/views.ts';
-import { change, eventName } from '../../cli/words.ts';
+import { change, eventName } from '../../base/words.ts';
 import { layoutOf, type Tone, toneOf } from './charts.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from './pieces.ts';
 import { listHref } from './route.ts';

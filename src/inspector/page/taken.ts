@@ -6,7 +6,7 @@
  * both lead to the same state cannot be told, and does not matter to the eye.
  */
 import type { HistoryStep } from '../../base/views.ts';
-import { timerName } from '../../cli/words.ts';
+import { timerName } from '../../base/words.ts';
 import type { ChartState, ChartTransition } from '../chart.ts';
 import type { ChartLayout, TransitionRef } from '../chart-layout.ts';
 import { activePaths, statesOf } from './charts.ts';

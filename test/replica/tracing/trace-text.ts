@@ -1,5 +1,5 @@
 /** One trace as text, for people and for docs/operating.md. */
-import { change as changed } from '../../../src/cli/words.ts';
+import { change as changed } from '../../../src/base/words.ts';
 import type { ReceivedSpan } from './otlp-receiver.ts';
 
 /** A tree, in the order of beginnings; times are milliseconds from the beginning of the trace. */

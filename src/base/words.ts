@@ -1,6 +1,6 @@
 /** How times, timers and transitions are said to a person. Pure. */
-import { timestamp } from '../base/clock.ts';
-import type { Transition } from '../base/views.ts';
+import { timestamp } from './clock.ts';
+import type { Transition } from './views.ts';
 
 /** An age as kubectl writes it: two units at most, and the smaller one only while it matters. */
 export function age(ms: number): string {

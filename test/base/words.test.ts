@@ -1,6 +1,6 @@
 /** How times, timers and changes are said. */
 import { describe, expect, test } from 'vitest';
-import { age, change, effectList, eventName, timerName, until } from '../../src/cli/words.ts';
+import { age, change, effectList, eventName, timerName, until } from '../../src/base/words.ts';
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 

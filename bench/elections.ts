@@ -23,7 +23,7 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { type Campaign, startCampaign } from '../src/features/elections/campaign.ts';
 import { leaseRecordOf } from '../src/features/elections/lease.ts';
-import type { KubePort } from '../src/kube/api/port.ts';
+import type { KubePort } from '../src/base/kube-port.ts';
 import { elections, leases, namespaces } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

@@ -17,7 +17,7 @@ import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
-import type { KubeObject } from '../src/kube/api/port.ts';
+import type { KubeObject } from '../src/base/kube-port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

@@ -26,7 +26,7 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { effectTypes, failureOf } from '../src/machines/effects.ts';
-import type { ServiceFacts } from '../src/machines/facts.ts';
+import type { ServiceFacts } from '../src/machines/service/route-facts.ts';
 import { machines } from '../src/machines/index.ts';
 
 const { values } = parseArgs({

@@ -23,7 +23,7 @@ import { systemRandom as random } from '../src/base/random.ts';
 import type { Transition } from '../src/base/views.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import type { KubeObject } from '../src/kube/api/port.ts';
+import type { KubeObject } from '../src/base/kube-port.ts';
 import { namespaces, pods, routeGates, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

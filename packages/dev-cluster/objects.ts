@@ -4,7 +4,7 @@
  * Owns no behaviour: pure functions over plain objects. Everything may be absent, as on the wire.
  */
 import type { LabelSelector, Labels } from '../../src/base/digests.ts';
-import type { KubeMeta, KubeObject, KubeResource } from '../../src/kube/api/port.ts';
+import type { KubeMeta, KubeObject, KubeResource } from '../../src/base/kube-port.ts';
 
 export const replicaSets: KubeResource = {
   group: 'apps',

@@ -4,7 +4,7 @@
 import type { Clock } from '../../src/base/clock.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
-import type { KubePort } from '../../src/kube/api/port.ts';
+import type { KubePort } from '../../src/base/kube-port.ts';
 
 export interface DevParts {
   readonly kube: KubePort;

@@ -5,29 +5,22 @@
 
 import type { Clock, Timer } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import { releaseShard } from '../base/limits.ts';
+import { ledShard } from '../base/limits.ts';
 import type { Random } from '../base/random.ts';
 import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { createCertificatesJoin } from '../features/certificates/certificates-join.ts';
-import { createElectionJoin } from '../features/elections/election-join.ts';
-import { createEndpointsJoin, type EndpointsJoin } from '../features/endpoints/endpoints-join.ts';
-import { createProxierJoin } from '../features/proxiers/proxier-join.ts';
-import { createRoutesJoin, type RoutesJoin } from '../features/routes/routes-join.ts';
-import { effectTypes } from '../machines/effects.ts';
-import type { ActorEvent } from '../machines/events.ts';
-import { machines } from '../machines/index.ts';
-import { joinEvents } from '../machines/joins.ts';
-import { defaultTimeoutMs } from '../machines/proxier/proxier-context.ts';
-import { admit } from './admission.ts';
+import { createAdmission } from './admission.ts';
 import { livingIn } from './control/views.ts';
+import { type RunnableEffect, runnerOf } from './effect-runner.ts';
+import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
 import type { HostLog, HostMetrics, HostPorts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { type HoldingSpec, Ownership } from './shards/ownership.ts';
+import { homesOf } from './shards/shard-run.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
@@ -44,16 +37,15 @@ export interface EngineOptions {
   /** Differs from start to start; made up if absent. */
   readonly incarnation?: string;
   readonly release: string;
-  readonly clusterDomain: () => string;
-  /** `--proxier-health-timeout`, ms; absent: the machine's own default. */
-  readonly proxierHealthTimeoutMs?: number;
+  readonly features: readonly Pick<Feature, 'name' | 'charts' | 'messages'>[];
+  /** Brings the features to life in this engine. */
+  readonly start: (engine: EngineView) => readonly FeatureRun[];
   /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
   readonly isFit?: () => boolean;
-  /** Whether this replica may serve; default: always. `servingChanged` is called when the answer changes. */
-  readonly isServing?: () => boolean;
-  readonly runEffect: HostPorts['runEffect'];
-  readonly failureOf: HostPorts['failureOf'];
-  readonly effectTimeoutMs: HostPorts['effectTimeoutMs'];
+  /** Runs the effects of charts; absent: `effects` and those of the features do. */
+  readonly runEffect?: HostPorts['runEffect'];
+  /** Effects that charts of every feature may ask for. */
+  readonly effects?: readonly RunnableEffect[];
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
@@ -64,10 +56,9 @@ const housekeepingMs = 1_000;
 /** The others answer a replica's first beat within a round trip; this leaves them ten. */
 const acquaintanceMs = 200;
 
-export class Engine {
+export class Engine implements EngineView {
   readonly world: World;
-  readonly routes: RoutesJoin;
-  readonly endpoints: EndpointsJoin;
+  readonly runs: readonly FeatureRun[];
   readonly router: Router;
   readonly host: Host;
   readonly shards: Shards;
@@ -88,15 +79,13 @@ export class Engine {
     this.#options = options;
     const { bus, subjects, clock, random, log } = options;
     const onStep = this.#onStep.bind(this);
-    this.ports = hostPorts({ ...options, onStep });
+    this.ports = hostPorts({ ...options, onStep }, () => this.runs);
     this.world = createWorld({ bus, subjects, clock, log });
-    this.routes = createRoutesJoin({ world: this.world, clusterDomain: options.clusterDomain });
-    this.endpoints = createEndpointsJoin({ world: this.world, clock });
-    const timeoutMs = options.proxierHealthTimeoutMs ?? defaultTimeoutMs;
-    const proxiers = createProxierJoin({ world: this.world, timeoutMs });
-    const elections = createElectionJoin(this.world);
-    const certificates = createCertificatesJoin(this.world);
-    this.router = createRouter(this.world, [this.routes, this.endpoints, proxiers, elections, certificates]);
+    this.runs = options.start(this);
+    this.router = createRouter(
+      this.world,
+      this.runs.flatMap(({ join }) => join ?? []),
+    );
     this.host = new Host(this.ports);
     this.ownership = new Ownership({
       bus,
@@ -142,7 +131,16 @@ export class Engine {
   }
 
   get #isServing(): boolean {
-    return this.#options.isServing?.() ?? true;
+    return this.blocked() === null;
+  }
+
+  /** Why this replica must not serve, in words; null: it may. */
+  blocked(): string | null {
+    for (const { blocked } of this.runs) {
+      const reason = blocked?.() ?? null;
+      if (reason !== null) return reason;
+    }
+    return null;
   }
 
   /** Whether it may serve has changed: what it must not keep is handed over, what it may take again is claimed. */
@@ -157,6 +155,7 @@ export class Engine {
 
   /** Reads the world, meets the other replicas, then begins to claim. @param holdings further holdings beside the shards */
   async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
+    await Promise.all(this.runs.map(({ prepare }) => prepare?.()));
     const { bus, subjects, clock, random, replica } = this.#options;
     this.#directory = startDirectory({
       bus,
@@ -169,12 +168,14 @@ export class Engine {
     });
     const acquainted = new Promise<void>((resolve) => clock.after(acquaintanceMs, resolve));
     await this.world.start();
-    for (const holding of [...this.shards.holdings(), ...holdings]) this.ownership.add(holding);
+    const own = this.runs.flatMap((run) => run.holdings?.() ?? []);
+    for (const holding of [...this.shards.holdings(), ...holdings, ...own]) this.ownership.add(holding);
     await acquainted;
     await this.ownership.start();
     this.#isClaiming = true;
     this.#directory.beat();
     this.#keepHouse();
+    for (const { started } of this.runs) started?.();
   }
 
   /** Hands everything over. @param patienceMs bound on the whole */
@@ -183,6 +184,7 @@ export class Engine {
     this.#housekeeping?.cancel();
     this.#directory?.beat();
     await this.ownership.stop(patienceMs);
+    await Promise.all(this.runs.map(({ stop }) => stop?.()));
     this.#directory?.stop();
     this.host.stop();
     this.world.stop();
@@ -205,6 +207,7 @@ export class Engine {
 
   #onStep(transition: Transition, context: unknown): void {
     this.#options.onStep?.(transition, context);
+    for (const { onStep } of this.runs) onStep?.(transition, context);
     this.#stepWatcher?.(transition, context);
   }
 
@@ -227,7 +230,7 @@ export class Engine {
     let actors = 0;
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
-      if (run.shard !== releaseShard) shards.push(run.shard);
+      if (run.shard !== ledShard) shards.push(run.shard);
       actors += livingIn(run);
     }
     const { release } = this.#options;
@@ -268,14 +271,18 @@ export class Engine {
   }
 }
 
-function hostPorts(options: EngineOptions): HostPorts {
-  const durable = Object.values(machines).filter((chart) => chart.durable);
-  const types = new Set<string>(effectTypes);
+function hostPorts(options: EngineOptions, runs: () => readonly FeatureRun[]): HostPorts {
+  const charts = chartsOf(options.features).filter(({ durable }) => durable);
+  let runner: HostPorts['runEffect'] | undefined = options.runEffect;
   return {
     ...options,
-    steppers: new Map(durable.map((chart) => [chart.name, createStepper(chart, types)])),
-    creators: new Map(durable.map((chart) => [chart.name, new Set(chart.createdBy)])),
-    admit,
-    join: (waiting, next) => joinEvents(waiting as ActorEvent, next as ActorEvent),
+    steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
+    effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
+    homeOf: homesOf(charts),
+    admission: createAdmission(options.features.map(({ messages }) => messages)),
+    runEffect(effect, context) {
+      runner ??= runnerOf([...(options.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
+      return runner(effect, context);
+    },
   };
 }

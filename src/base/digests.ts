@@ -246,6 +246,9 @@ export interface WorldEntry {
   readonly digest: Digest | null;
 }
 
+/** Any digest, of whatever resource: plain data with the name of its form. */
+export type AnyDigest = { readonly kind: string };
+
 /** What a Node's digest says about new traffic; null: there is no such Node. */
 export function nodeEligibility(digest: Digest | null): 'eligible' | 'ineligible' | 'absent' {
   if (digest?.kind !== 'nodes') return 'absent';

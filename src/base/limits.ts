@@ -227,5 +227,5 @@ export const limits = {
 /** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
 export const shardCount = 64;
 
-/** Where releases live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
-export const releaseShard = shardCount;
+/** Where actors of led charts live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
+export const ledShard = shardCount;

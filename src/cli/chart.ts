@@ -25,15 +25,15 @@ export function chartCommand(program: Program, terminal: Terminal): void {
 }
 
 async function draw(name: string, format: string): Promise<readonly string[]> {
-  const [{ machines }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
-    import('../machines/index.ts'),
+  const [{ charts }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
+    import('../replica/charts.ts'),
     import('../inspector/machine-view.ts'),
     import('../inspector/chart-text.ts'),
     import('../inspector/chart-mermaid.ts'),
   ]);
-  const chart = Object.hasOwn(machines, name) ? machines[name] : undefined;
+  const chart = charts.find((one) => one.name === name);
   if (!chart) {
-    const allowed = Object.keys(machines).join(', ');
+    const allowed = charts.map((one) => one.name).join(', ');
     throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
   }
   if (format === 'json') return [JSON.stringify(machineView(chart), null, 2)];

@@ -1,10 +1,11 @@
 /** `orrery get`: the actors of the whole cluster, what is wrong first. */
 import { systemClock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
-import { actorKinds, isActorKind, parseActorId } from '../base/ids.ts';
+import { parseActorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../base/views.ts';
 import { age, timerName, until } from '../base/words.ts';
+import type { Chart } from '../machines/chart.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import { table } from './table.ts';
@@ -28,24 +29,29 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .command('get')
     .summary('list actors')
     .description('List actors of the whole cluster: id, state, since, owner, next timer, last error.')
-    .argument('[kind]', `one of ${actorKinds.join(', ')}; all if absent`)
+    .argument('[kind]', 'a kind of actors, such as pod; all if absent')
     .option('-n, --namespace <NS>', 'only this namespace')
     .option('--state <STATE>', 'only actors in this state; a part of its name, such as proving, is enough')
     .addOption(formatOption('-o, --output <format>', ['table', 'json']));
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (kind: string | undefined, options: GetOptions) => {
-    const request = readRequest(kind, options);
+    const { charts, durableKinds } = await import('../replica/charts.ts');
+    const request = readRequest(kind, options, durableKinds);
     const answer = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
       listAll(control, request),
     );
     if (options.output === 'json') terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
-    else await print(answer, request, terminal);
+    else await print(answer, request, charts, terminal);
   });
 }
 
-function readRequest(kind: string | undefined, { namespace, state }: GetOptions): ListRequest {
-  if (kind !== undefined && !isActorKind(kind)) {
-    const allowed = actorKinds.join(', ');
+function readRequest(
+  kind: string | undefined,
+  { namespace, state }: GetOptions,
+  kinds: readonly string[],
+): ListRequest {
+  if (kind !== undefined && !kinds.includes(kind)) {
+    const allowed = kinds.join(', ');
     throw new OrreryError('USAGE', `KIND: ${JSON.stringify(kind)} is not allowed; allowed: ${allowed}`);
   }
   return {
@@ -70,9 +76,15 @@ export async function listAll(control: ControlPort, request: ListRequest): Promi
   return { actors, next, missingShards: [...missing].sort((a, b) => a - b) };
 }
 
-async function print(answer: ListAnswer, request: ListRequest, terminal: Terminal): Promise<void> {
+async function print(
+  answer: ListAnswer,
+  request: ListRequest,
+  charts: readonly Chart[],
+  terminal: Terminal,
+): Promise<void> {
   const { actors, missingShards, next } = answer;
-  const { isWrongState } = await import('../inspector/wrong-state.ts');
+  const { wrongStates } = await import('../inspector/wrong-state.ts');
+  const isWrongState = wrongStates(charts);
   const ranked = actors.map((actor) => ({ actor, urgency: urgencyOf(actor, isWrongState) }));
   ranked.sort((a, b) => a.urgency - b.urgency);
   const now = systemClock.now();

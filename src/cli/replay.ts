@@ -26,8 +26,11 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
     .addHelpText('after', examples)
     .action(async (file: string) => {
-      const { createReplay, readTransition } = await import('../actors/control/replay.ts');
-      const replay = createReplay();
+      const [{ createReplay, readTransition }, { charts }] = await Promise.all([
+        import('../actors/control/replay.ts'),
+        import('../replica/charts.ts'),
+      ]);
+      const replay = createReplay(charts);
       const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);
       if (found) fail(found, terminal);
       const summary = replay.summary();

@@ -2,20 +2,14 @@
  * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { HttpEndpoint, HttpReply } from '../actors/feature.ts';
 import type { AccessVerb } from '../base/access.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
-import { actorId, actorKinds, isActorKind } from '../base/ids.ts';
+import { actorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ControlPort, ListRequest, Readiness } from '../base/views.ts';
-import {
-  type HealthAnswer,
-  type HealthEndpoint,
-  type HealthPicture,
-  healthAnswer,
-  proxierPicture,
-} from '../features/proxiers/health-body.ts';
-import type { Chart } from '../machines/index.ts';
+import type { Chart } from '../machines/chart.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
@@ -23,12 +17,12 @@ import { type PageParts, pageRoutes } from './page-routes.ts';
 export interface HttpParts extends PageParts {
   readonly control: ControlPort;
   readonly readiness: () => Readiness;
-  /** What this replica's pipelines look like. */
-  readonly health: () => HealthPicture;
-  /** `--proxier-health-timeout`, ms. */
-  readonly proxierTimeoutMs: number;
-  readonly countHealth: (subject: 'replica' | 'proxier', endpoint: HealthEndpoint, code: number) => void;
-  readonly machines: Readonly<Record<string, Chart>>;
+  /** Whether this replica's pipelines keep up. */
+  readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
+  /** Paths of features, open like health. */
+  readonly endpoints: readonly HttpEndpoint[];
+  /** Every chart, also those of a replica's own life. */
+  readonly charts: readonly Chart[];
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
   readonly clock: Clock;
 }
@@ -72,16 +66,9 @@ function openRoutes(parts: HttpParts): Route[] {
     answer,
   });
   return [
-    open('/livez', 'whether this replica keeps up with its input', () => ownHealth(parts, 'livez')),
-    open('/healthz', 'the same, and whether its node may get traffic', () => ownHealth(parts, 'healthz')),
-    open(
-      '/proxiers/:node/livez',
-      "whether the node's service proxy keeps up; any replica answers",
-      (request) => proxierHealth(parts, 'livez', request),
-    ),
-    open('/proxiers/:node/healthz', 'the same, and whether the node may get traffic', (request) =>
-      proxierHealth(parts, 'healthz', request),
-    ),
+    open('/livez', 'whether this replica keeps up with its input', () => parts.health('livez')),
+    open('/healthz', 'the same, and whether its node may get traffic', () => parts.health('healthz')),
+    ...parts.endpoints.map(({ path, about, answer }) => open(path, about, ({ params }) => answer(params))),
     open('/readyz', '200 once connected, caught up and settled; else 503 with the reasons', () => {
       const state = readiness();
       return jsonAnswer(state.ready ? 200 : 503, state);
@@ -93,7 +80,9 @@ function openRoutes(parts: HttpParts): Route[] {
   ];
 }
 
-function apiRoutes({ control, machines }: HttpParts): Route[] {
+function apiRoutes({ control, charts }: HttpParts): Route[] {
+  const kinds = charts.filter(({ durable }) => durable).map(({ name }) => name);
+  const isKind = (kind: string) => kinds.includes(kind);
   const api = (path: string, about: string, answer: Route['answer']): Route => ({
     path: `/api/v1/${path}`,
     about,
@@ -104,13 +93,13 @@ function apiRoutes({ control, machines }: HttpParts): Route[] {
     api(
       'actors',
       'actors of the whole cluster; `kind`, `namespace`, `state`, `limit`, `after`',
-      async ({ query }) => jsonAnswer(200, await control.list(readListRequest(query))),
+      async ({ query }) => jsonAnswer(200, await control.list(readListRequest(query, kinds))),
     ),
     api(
       'actors/:kind/:ns/:name',
       'one actor in full',
       async ({ params: { kind = '', ns = '', name = '' } }) => {
-        if (!isActorKind(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
+        if (!isKind(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
         const view = await control.get(actorId(kind, ns, name));
         return view
           ? jsonAnswer(200, view)
@@ -124,7 +113,7 @@ function apiRoutes({ control, machines }: HttpParts): Route[] {
     })),
     api('machines', 'the statecharts', () =>
       jsonAnswer(200, {
-        machines: Object.values(machines).map(({ name, version, description }) => ({
+        machines: charts.map(({ name, version, description }) => ({
           name,
           version,
           description,
@@ -132,7 +121,7 @@ function apiRoutes({ control, machines }: HttpParts): Route[] {
       }),
     ),
     api('machines/:name', 'one statechart in full', ({ params: { name = '' } }) => {
-      const chart = Object.hasOwn(machines, name) ? machines[name] : undefined;
+      const chart = charts.find((one) => one.name === name);
       return chart
         ? jsonAnswer(200, machineView(chart))
         : problem(404, 'NOT_FOUND', `there is no machine ${name}`);
@@ -143,42 +132,16 @@ function apiRoutes({ control, machines }: HttpParts): Route[] {
 const listParameters = ['kind', 'namespace', 'state', 'limit', 'after'];
 
 /** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
-function readListRequest(query: Readonly<Record<string, string>>): ListRequest {
+function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {
   const wrong = (name: string, allowed: string) =>
     new OrreryError('USAGE', `${name}: ${JSON.stringify(query[name])} is not allowed; allowed: ${allowed}`);
   const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
   if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
   const { limit, kind, ...rest } = query;
-  if (kind !== undefined && !isActorKind(kind)) throw wrong('kind', actorKinds.join(', '));
+  if (kind !== undefined && !kinds.includes(kind)) throw wrong('kind', kinds.join(', '));
   const count = limit === undefined ? limits.listActors : Number(limit);
   if (!Number.isInteger(count) || count < 1 || count > limits.listActors) {
     throw wrong('limit', `a whole number from 1 to ${limits.listActors}`);
   }
   return { ...rest, ...(kind === undefined ? {} : { kind }), limit: count };
-}
-
-function ownHealth({ health, clock, countHealth }: HttpParts, endpoint: HealthEndpoint): HttpAnswer {
-  const answer = healthAnswer(endpoint, health(), clock.now());
-  countHealth('replica', endpoint, answer.status);
-  return httpAnswer(answer);
-}
-
-/** The owner tells what it knows; the time and the timeout are this replica's. */
-async function proxierHealth(
-  { control, clock, proxierTimeoutMs, countHealth }: HttpParts,
-  endpoint: HealthEndpoint,
-  { params: { node = '' } }: HttpRequest,
-): Promise<HttpAnswer> {
-  const view = await control.get(actorId('proxier', '_', node), { history: false });
-  if (!view) {
-    countHealth('proxier', endpoint, 404);
-    return problem(404, 'ACTOR_MISSING', `nothing was ever heard of a proxier on node ${node}`);
-  }
-  const answer = healthAnswer(endpoint, proxierPicture(view, proxierTimeoutMs), clock.now());
-  countHealth('proxier', endpoint, answer.status);
-  return httpAnswer(answer);
-}
-
-function httpAnswer({ status, headers, body }: HealthAnswer): HttpAnswer {
-  return { status, contentType: headers['Content-Type'], headers, body };
 }

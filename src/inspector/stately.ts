@@ -11,7 +11,7 @@ import { type ActorId, parseActorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ActorView, ControlPort, LiveRow, LiveStep } from '../base/views.ts';
 import type { Subscription } from '../bus/bus.ts';
-import type { Chart } from '../machines/index.ts';
+import type { Chart } from '../machines/chart.ts';
 import type { Feed } from './feed.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import { machineView } from './machine-view.ts';
@@ -26,7 +26,8 @@ export interface StatelyParts {
   readonly feed: Feed;
   readonly control: Pick<ControlPort, 'get'>;
   readonly clock: Clock;
-  readonly machines: Readonly<Record<string, Chart>>;
+  /** Every chart, also those of a replica's own life. */
+  readonly charts: readonly Chart[];
 }
 
 /** @param only the actors to tell about; empty: all. */
@@ -111,7 +112,7 @@ class Stately {
 
   #tellActor(id: ActorId, view: Pick<ActorView | LiveRow, 'state'> & { readonly context?: unknown }): void {
     const { kind } = parseActorId(id);
-    const chart = this.#parts.machines[kind];
+    const chart = this.#parts.charts.find(({ name }) => name === kind);
     this.#send({
       type: '@xstate.actor',
       name: id,

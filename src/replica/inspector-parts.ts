@@ -12,7 +12,7 @@ import { createFeed } from '../inspector/feed.ts';
 import { openLive } from '../inspector/open-live.ts';
 import { createPageFiles } from '../inspector/page-files.ts';
 import type { HttpOptions } from '../inspector/server.ts';
-import { machines } from '../machines/index.ts';
+import { charts } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
@@ -30,9 +30,9 @@ export function createInspector(
   return {
     http: {
       control,
-      history: (id) => readHistory({ bus, subjects, clock }, id),
+      history: (id) => readHistory({ bus, subjects, clock, charts }, id),
       files: createPageFiles(),
-      live: openLive({ clock, feed, control, machines, replica, release }),
+      live: openLive({ clock, feed, control, charts, replica, release }),
       hosts: inspectorAuth === 'none' ? 'loopback' : 'any',
     },
     stop: () => feed.stop(),

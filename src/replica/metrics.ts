@@ -5,114 +5,91 @@
  * contract and in base units; label values come from closed sets (kinds, states, codes, resources), so their number is bounded (I6);
  * only elections, which there are few of, and the hosts of certificates are counted by name, as the contract wants. docs/operating.md lists them from `metricTable`.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { shardCount } from '../base/limits.ts';
+import { Counter, collectDefaultMetrics, Histogram, Gauge as PrometheusGauge, Registry } from 'prom-client';
+import type { Feature, FeatureMetrics, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';
 
-/** Every metric of Orrery's own: name → type, labels, meaning. */
-export const metricTable = {
-  orrery_actors: ['gauge', ['kind', 'state'], 'Actors in the shards that this replica owns.'],
-  orrery_transitions_total: ['counter', ['kind'], 'Saved steps.'],
-  orrery_step_duration_seconds: ['histogram', [], 'From taking an event to its step being saved.'],
-  orrery_mailbox_depth: ['gauge', ['shard'], 'Events that wait for their actor, in the shards owned here.'],
-  orrery_shard_owner: ['gauge', ['shard'], '1 for each shard that this replica owns, else 0.'],
-  orrery_shard_moves_total: ['counter', [], 'Shards that this replica took over or gave away.'],
-  orrery_dead_letters_total: ['counter', ['reason'], 'Messages put aside, by error code (docs/errors.md).'],
-  orrery_watch_restarts_total: [
-    'counter',
-    ['resource'],
-    'Kubernetes watches that had to begin again with a list.',
-  ],
-  orrery_world_lag_seconds: [
-    'gauge',
-    ['resource'],
-    'Age of the last change of the resource when it reached this replica.',
-  ],
-  orrery_effects_total: [
-    'counter',
-    ['effect', 'outcome'],
-    'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
-  ],
-  orrery_certificate_expiry_timestamp_seconds: [
-    'gauge',
-    ['host'],
-    'When the stored certificate of a host ends; told by the replica that owns the host.',
-  ],
-  orrery_certificate_attempts_total: [
-    'counter',
-    ['outcome'],
-    'Attempts to obtain a certificate: issued, refused, rate_limited, authority_down, failed (for good), cluster (Kubernetes or NATS).',
-  ],
-  orrery_nats_connected: ['gauge', [], '1 while the connection to NATS stands, else 0.'],
-  orrery_nats_disconnects_total: ['counter', [], 'Times that the connection to NATS was lost.'],
-  orrery_pipelines_late: [
-    'gauge',
-    [],
-    'Shards, watches and the event loop of this replica that do not keep up; /readyz says which.',
-  ],
-  orrery_health_answers_total: [
-    'counter',
-    ['subject', 'endpoint', 'code'],
-    'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
-  ],
-  orrery_election_term: [
-    'gauge',
-    ['election'],
-    'Highest known term of each election that this replica serves.',
-  ],
-  orrery_endpointslice_writes_total: [
-    'counter',
-    ['operation'],
-    'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
-  ],
-  orrery_endpoints_stuck_total: [
-    'counter',
-    [],
-    'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
-  ],
-  orrery_release_rounds_total: [
-    'counter',
-    ['outcome'],
-    'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
-  ],
-  orrery_release_leader: ['gauge', [], '1 while this replica leads the release, else 0.'],
-  orrery_release_blocked: [
-    'gauge',
-    [],
-    '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
-  ],
-  orrery_pod_gate_wait_seconds: ['histogram', [], 'How long a Pod was held back by its readiness gate.'],
-} as const satisfies Record<string, readonly [MetricType, readonly string[], string]>;
+/** Metrics of the engine and of the replica as a whole; those of features are declared by them. */
+export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
+  orrery_actors: {
+    type: 'gauge',
+    labels: ['kind', 'state'],
+    help: 'Actors in the shards that this replica owns.',
+  },
+  orrery_transitions_total: { type: 'counter', labels: ['kind'], help: 'Saved steps.' },
+  orrery_step_duration_seconds: {
+    type: 'histogram',
+    labels: [],
+    help: 'From taking an event to its step being saved.',
+    // Saves take 0.1 ms (one server) to some 10 ms (replicated); past a second something is wrong.
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+  },
+  orrery_mailbox_depth: {
+    type: 'gauge',
+    labels: ['shard'],
+    help: 'Events that wait for their actor, in the shards owned here.',
+  },
+  orrery_shard_owner: {
+    type: 'gauge',
+    labels: ['shard'],
+    help: '1 for each shard that this replica owns, else 0.',
+  },
+  orrery_shard_moves_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Shards that this replica took over or gave away.',
+  },
+  orrery_dead_letters_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Messages put aside, by error code (docs/reference/errors.md).',
+  },
+  orrery_watch_restarts_total: {
+    type: 'counter',
+    labels: ['resource'],
+    help: 'Kubernetes watches that had to begin again with a list.',
+  },
+  orrery_world_lag_seconds: {
+    type: 'gauge',
+    labels: ['resource'],
+    help: 'Age of the last change of the resource when it reached this replica.',
+  },
+  orrery_effects_total: {
+    type: 'counter',
+    labels: ['effect', 'outcome'],
+    help: 'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
+  },
+  orrery_nats_connected: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while the connection to NATS stands, else 0.',
+  },
+  orrery_nats_disconnects_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Times that the connection to NATS was lost.',
+  },
+  orrery_pipelines_late: {
+    type: 'gauge',
+    labels: [],
+    help: 'Shards, watches and the event loop of this replica that do not keep up; /readyz says which.',
+  },
+  orrery_health_answers_total: {
+    type: 'counter',
+    labels: ['subject', 'endpoint', 'code'],
+    help: 'Answers of /livez and /healthz: about this replica (replica) or a node (proxier).',
+  },
+};
 
-type MetricType = 'counter' | 'gauge' | 'histogram';
-export type MetricName = keyof typeof metricTable;
-export type CertificateOutcome =
-  | 'issued'
-  | 'refused'
-  | 'rate_limited'
-  | 'authority_down'
-  | 'failed'
-  | 'cluster';
-export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted';
-
-/** What is not counted as it happens but looked up when somebody asks for the metrics. */
-export interface GaugeSource {
-  actors(): Iterable<{ readonly kind: string; readonly state: string; readonly count: number }>;
-  /** Depths of the mailboxes of the shards owned here. */
-  mailboxes(): Iterable<{ readonly shard: number; readonly depth: number }>;
-  ownedShards(): Iterable<number>;
-  /** Ends of stored certificates, ms since the epoch. */
-  certificates(): Iterable<{ readonly host: string; readonly notAfter: number }>;
-  lateFamilies(): number;
-  isConnected(): boolean;
-  /** Since the process began. */
-  disconnects(): number;
-  /** Elections of the shards owned here, as `<namespace>/<name>`. */
-  elections(): Iterable<{ readonly election: string; readonly term: number }>;
-  /** Whether this replica must not serve. */
-  isBlocked?(): boolean;
+/** The tables of the replica and of its features. */
+export function metricTables(
+  features: readonly Pick<Feature, 'metrics'>[],
+): Readonly<Record<string, MetricDeclaration>> {
+  return Object.assign({}, metricTable, ...features.map(({ metrics }) => metrics));
 }
 
-export interface Metrics {
+export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted';
+
+export interface Metrics extends FeatureMetrics {
   transition(kind: string): void;
   stepSeconds(seconds: number): void;
   effect(effect: string, outcome: EffectOutcome): void;
@@ -121,147 +98,70 @@ export interface Metrics {
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
-  healthAnswer(subject: 'replica' | 'proxier', endpoint: 'healthz' | 'livez', code: number): void;
-  podGateWait(seconds: number): void;
-  certificateAttempt(outcome: CertificateOutcome): void;
-  /** @param operation create, update or delete */
-  sliceWrite(operation: string): void;
-  endpointsStuck(): void;
-  releaseRound(outcome: 'done' | 'failed'): void;
-  releaseLeads(isLeader: boolean): void;
-  /** Where the gauges come from; a second call replaces the first. */
-  observe(source: GaugeSource): void;
+  /** Where gauges come from that are looked up when somebody asks; a second call replaces the first. */
+  observed(source: () => Iterable<Gauge>): void;
   /** The text that Prometheus reads. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** Saves take 0.1 ms (one server) to some 10 ms (replicated); past a second something is wrong. */
-const stepBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
-/** The goal is under 1 s after routing; a rolling update waits up to minutes, a broken Service for hours. */
-const gateBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
-
-/** @param options.processMetrics also report on the Node process (memory, CPU, event loop) */
-export function createMetrics(options: { processMetrics?: boolean } = {}): Metrics {
+/**
+ * @param options.table what is counted; the replica's own metrics alone if absent
+ * @param options.processMetrics also report on the Node process (memory, CPU, event loop)
+ */
+export function createMetrics(
+  options: {
+    readonly table?: Readonly<Record<string, MetricDeclaration>>;
+    readonly processMetrics?: boolean;
+  } = {},
+): Metrics {
   const registry = new Registry();
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
-  let source: GaugeSource | undefined;
-  const counter = (name: MetricName) => new Counter({ ...describe(name), registers: [registry] });
-  const histogram = (name: MetricName, buckets: number[]) =>
-    new Histogram({ ...describe(name), buckets, registers: [registry] });
-  gauges(registry, () => source);
-
-  const transitions = counter('orrery_transitions_total');
-  const steps = histogram('orrery_step_duration_seconds', stepBuckets);
-  const moves = counter('orrery_shard_moves_total');
-  const deadLetters = counter('orrery_dead_letters_total');
-  const watchRestarts = counter('orrery_watch_restarts_total');
-  const lag = new Gauge({ ...describe('orrery_world_lag_seconds'), registers: [registry] });
-  const effects = counter('orrery_effects_total');
-  const attempts = counter('orrery_certificate_attempts_total');
-  const healthAnswers = counter('orrery_health_answers_total');
-  const sliceWrites = counter('orrery_endpointslice_writes_total');
-  const stuck = counter('orrery_endpoints_stuck_total');
-  const rounds = counter('orrery_release_rounds_total');
-  const leads = new Gauge({ ...describe('orrery_release_leader'), registers: [registry] });
-  const gateWaits = histogram('orrery_pod_gate_wait_seconds', gateBuckets);
+  const known = register(registry, options.table ?? metricTable);
+  let source: () => Iterable<Gauge> = () => [];
+  const count = (name: string, labels: Labels = {}) => known.counters.get(name)?.inc(labels);
+  const observe = (name: string, value: number) => known.histograms.get(name)?.observe(value);
   return {
-    transition: (kind) => transitions.inc({ kind }),
-    stepSeconds: (seconds) => steps.observe(seconds),
-    effect: (effect, outcome) => effects.inc({ effect, outcome }),
-    deadLetter: (reason) => deadLetters.inc({ reason }),
-    watchRestart: (resource) => watchRestarts.inc({ resource }),
-    worldLag: (resource, seconds) => lag.set({ resource }, seconds),
-    shardMove: () => moves.inc(),
-    healthAnswer: (subject, endpoint, code) => healthAnswers.inc({ subject, endpoint, code: String(code) }),
-    podGateWait: (seconds) => gateWaits.observe(seconds),
-    certificateAttempt: (outcome) => attempts.inc({ outcome }),
-    sliceWrite: (operation) => sliceWrites.inc({ operation }),
-    endpointsStuck: () => stuck.inc(),
-    releaseRound: (outcome) => rounds.inc({ outcome }),
-    releaseLeads: (isLeader) => leads.set(isLeader ? 1 : 0),
-    observe: (next) => {
+    count,
+    observe,
+    transition: (kind) => count('orrery_transitions_total', { kind }),
+    stepSeconds: (seconds) => observe('orrery_step_duration_seconds', seconds),
+    effect: (effect, outcome) => count('orrery_effects_total', { effect, outcome }),
+    deadLetter: (reason) => count('orrery_dead_letters_total', { reason }),
+    watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
+    worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
+    shardMove: () => count('orrery_shard_moves_total'),
+    observed: (next) => {
       source = next;
     },
-    text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    async text() {
+      known.look(source());
+      return { contentType: registry.contentType, body: await registry.metrics() };
+    },
   };
 }
 
-/** The gauges that are read from the source at each scrape. */
-function gauges(registry: Registry, source: () => GaugeSource | undefined): void {
-  new Gauge({
-    ...describe('orrery_actors'),
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { kind, state, count } of source()?.actors() ?? []) this.inc({ kind, state }, count);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_certificate_expiry_timestamp_seconds'),
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { host, notAfter } of source()?.certificates() ?? []) this.set({ host }, notAfter / 1000);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_mailbox_depth'),
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { shard, depth } of source()?.mailboxes() ?? []) this.set({ shard: String(shard) }, depth);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_pipelines_late'),
-    registers: [registry],
-    collect() {
-      this.set(source()?.lateFamilies() ?? 0);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_nats_connected'),
-    registers: [registry],
-    collect() {
-      this.set(source()?.isConnected() ? 1 : 0);
-    },
-  });
-  new Counter({
-    ...describe('orrery_nats_disconnects_total'),
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(source()?.disconnects() ?? 0);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_election_term'),
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { election, term } of source()?.elections() ?? []) this.set({ election }, term);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_release_blocked'),
-    registers: [registry],
-    collect() {
-      this.set(source()?.isBlocked?.() ? 1 : 0);
-    },
-  });
-  new Gauge({
-    ...describe('orrery_shard_owner'),
-    registers: [registry],
-    collect() {
-      const owned = new Set(source()?.ownedShards() ?? []);
-      for (let shard = 0; shard < shardCount; shard++) {
-        this.set({ shard: String(shard) }, owned.has(shard) ? 1 : 0);
-      }
-    },
-  });
-}
+/** Gauges that are set as it happens; all others are looked up. */
+const setGauges = ['orrery_world_lag_seconds'];
+/** Counters of which somebody else keeps the count. */
+const lookedUpCounters = ['orrery_nats_disconnects_total'];
 
-function describe(name: MetricName): { name: string; help: string; labelNames: string[] } {
-  const [, labelNames, help] = metricTable[name];
-  return { name, help, labelNames: [...labelNames] };
+function register(registry: Registry, table: Readonly<Record<string, MetricDeclaration>>) {
+  const counters = new Map<string, Counter>();
+  const gauges = new Map<string, PrometheusGauge>();
+  const histograms = new Map<string, Histogram>();
+  for (const [name, { type, labels, help, buckets }] of Object.entries(table)) {
+    const described = { name, help, labelNames: [...labels], registers: [registry] };
+    if (type === 'counter') counters.set(name, new Counter(described));
+    else if (type === 'gauge') gauges.set(name, new PrometheusGauge(described));
+    else histograms.set(name, new Histogram({ ...described, ...(buckets ? { buckets: [...buckets] } : {}) }));
+  }
+  const look = (found: Iterable<Gauge>) => {
+    for (const [name, gauge] of gauges) if (!setGauges.includes(name)) gauge.reset();
+    for (const name of lookedUpCounters) counters.get(name)?.reset();
+    for (const { name, labels = {}, value } of found) {
+      gauges.get(name)?.set(labels, value);
+      counters.get(name)?.inc(labels, value);
+    }
+  };
+  return { counters, gauges, histograms, look };
 }

@@ -1,95 +1,71 @@
 /**
  * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
  */
-
-import { shownRecordOf } from '../actors/control/views.ts';
 import type { Engine } from '../actors/engine.ts';
+import type { Gauge } from '../actors/feature.ts';
 import { kindOf } from '../actors/host/cell.ts';
 import { shardCount } from '../base/limits.ts';
-import type { Readiness, Transition } from '../base/views.ts';
+import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
-import { certificateExpiries } from '../features/certificates/certificate-parts.ts';
-import type { ReplicaRelease } from '../features/releases/release.ts';
-import type { ElectionContext } from '../machines/election/election-context.ts';
-import type { PodContext } from '../machines/pod/pod-context.ts';
 import type { Pipelines } from './health/pipelines.ts';
-import type { Metrics } from './metrics.ts';
-
-/** A Service whose slices cannot be written any more. */
-export function observeStuck(metrics: Metrics, { id, from, to }: Transition): void {
-  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
-  if (id.startsWith('service/') && isStuck(to) && !isStuck(from)) metrics.endpointsStuck();
-}
-
-/** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
-export function observeGateWait(metrics: Metrics, { id, from, to, at }: Transition, context: unknown): void {
-  if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
-  const { heldBefore } = context as PodContext;
-  if (heldBefore !== null) metrics.podGateWait((at - heldBefore) / 1000);
-}
 
 /** The gauges, read when somebody asks for them. */
-export function gauges(engine: Engine, bus: Bus, health: Pipelines) {
-  return {
-    lateFamilies: () => health.complaints().length,
-    isConnected: () => bus.status === 'connected',
-    disconnects: () => bus.counters.disconnects,
-    *actors() {
-      const counts = new Map<string, { kind: string; state: string; count: number }>();
-      for (const run of engine.shards.open()) {
-        for (const cell of run.cells.values()) {
-          const { id, hot } = cell;
-          const isParked = cell.unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
-          const state = isParked ? 'parked' : cell.state;
-          if (state === '') continue;
-          const kind = id.slice(0, id.indexOf('/'));
-          const key = `${kind} ${state}`;
-          const known = counts.get(key);
-          if (known) known.count++;
-          else counts.set(key, { kind, state, count: 1 });
-        }
-      }
-      yield* counts.values();
-    },
-    *mailboxes() {
-      for (const run of engine.shards.open()) {
-        let depth = 0;
-        for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
-        yield { shard: run.shard, depth };
-      }
-    },
-    *elections() {
-      for (const run of engine.shards.open()) {
-        for (const cell of run.cells.values()) {
-          if (kindOf(cell) !== 'election') continue;
-          const record = shownRecordOf(cell);
-          if (record === null) continue;
-          const { term } = record.snapshot.context as ElectionContext;
-          yield { election: cell.id.slice('election/'.length), term };
-        }
-      }
-    },
-    *ownedShards() {
-      for (const { shard, phase } of engine.shards.open()) if (phase === 'active') yield shard;
-    },
-    certificates: () => certificateExpiries(engine),
-  };
+export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines): Iterable<Gauge> {
+  yield { name: 'orrery_pipelines_late', value: health.complaints().length };
+  yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
+  yield { name: 'orrery_nats_disconnects_total', value: bus.counters.disconnects };
+  yield* actorsIn(engine);
+  yield* shardsOf(engine);
+  for (const { gauges } of engine.runs) yield* gauges?.() ?? [];
 }
 
-/** Kinds whose first list makes the world complete. */
-const neededResources = ['routegates', 'pods', 'services', 'endpointslices'];
+function* actorsIn(engine: Engine): Iterable<Gauge> {
+  const counts = new Map<string, { readonly labels: { kind: string; state: string }; value: number }>();
+  for (const run of engine.shards.open()) {
+    for (const cell of run.cells.values()) {
+      const isParked = cell.unreadable !== null || (cell.hot?.parkedUntil ?? 0) > 0;
+      const state = isParked ? 'parked' : cell.state;
+      if (state === '') continue;
+      const kind = kindOf(cell);
+      const key = `${kind} ${state}`;
+      const known = counts.get(key);
+      if (known) known.value++;
+      else counts.set(key, { labels: { kind, state }, value: 1 });
+    }
+  }
+  for (const count of counts.values()) yield { name: 'orrery_actors', ...count };
+}
 
-/** Whether the replica may get requests, and if not, why. */
+function* shardsOf(engine: Engine): Iterable<Gauge> {
+  const owned = new Set<number>();
+  for (const run of engine.shards.open()) {
+    let depth = 0;
+    for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
+    yield { name: 'orrery_mailbox_depth', labels: { shard: String(run.shard) }, value: depth };
+    if (run.phase === 'active') owned.add(run.shard);
+  }
+  for (let shard = 0; shard < shardCount; shard++) {
+    const value = owned.has(shard) ? 1 : 0;
+    yield { name: 'orrery_shard_owner', labels: { shard: String(shard) }, value };
+  }
+}
+
+/**
+ * Whether the replica may get requests, and if not, why.
+ *
+ * @param needed names of the mirrors whose first list makes the world complete
+ */
 export function readinessOf(
   bus: Bus,
   engine: Engine,
-  { desk }: ReplicaRelease,
   health: Pipelines,
+  needed: readonly string[],
 ): Readiness {
   const reasons: string[] = health.complaints();
-  if (desk.blocked !== null) reasons.push(`must not serve: ${desk.blocked}`);
+  const blocked = engine.blocked();
+  if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
-  const unlisted = neededResources.filter((resource) => engine.world.get('_synced', '', resource) === null);
+  const unlisted = needed.filter((resource) => engine.world.get('_synced', '', resource) === null);
   if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;

@@ -1,55 +1,41 @@
 /**
- * One replica, composed: connects to NATS and Kubernetes, starts the engine, the watches, the request subjects and HTTP; ends in
- * the reverse order. Everything is handed what it needs; nothing here decides anything.
+ * One replica, composed: connects to NATS and Kubernetes, starts the engine with its features, the watches, the request subjects and
+ * HTTP; ends in the reverse order. Everything is handed what it needs; nothing here decides anything.
  */
-
 import { serveControl } from '../actors/control/control-server.ts';
 import { startInspection } from '../actors/control/inspection.ts';
+import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
-import { startLocal } from '../actors/host/local.ts';
+import type { Feature } from '../actors/feature.ts';
+import { sendMessage } from '../actors/host/message-send.ts';
 import { everybodyMay } from '../base/access.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { isTracingWanted, type Tracing } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
-import type { ChallengeServer } from '../features/certificates/acme/challenge-server.ts';
-import {
-  certificateParts,
-  countAttempt,
-  startChallenges,
-} from '../features/certificates/certificate-parts.ts';
-import { createLeaseStore } from '../features/elections/lease.ts';
-import { createLeaseFollower } from '../features/elections/lease-follow.ts';
-import type { Bundle } from '../features/releases/bundle.ts';
-import { createRelease, type ReplicaRelease, readBundle } from '../features/releases/release.ts';
-import { createClusterDomain } from '../features/routes/cluster-domain.ts';
-import { GateStatusKeeper } from '../features/routes/gate-status.ts';
-import { createLimiter } from '../features/routes/probe/limiter.ts';
-import { lookupAt } from '../features/routes/probe/lookup.ts';
+import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
 import { type HttpServer, startHttp } from '../inspector/server.ts';
 import { connectKube, type KubeConnection } from '../kube/api/client.ts';
-import type { KubePort } from '../kube/api/port.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
+import { writeKubeEvent } from '../kube/effects/kube-event.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
-import { failureOf } from '../machines/effects.ts';
-import { machines } from '../machines/index.ts';
-import { watchChart } from '../machines/watch/watch.ts';
+import { kubeEventWrite, messageSend } from '../machines/effects.ts';
+import { charts } from './charts.ts';
 import { natsAccess, type RunConfig } from './config.ts';
-import { effectRunners, effectTimeoutMs, type LeaseParts, runEffectWith } from './effects.ts';
+import { settingsOf } from './feature-settings.ts';
+import { featuresOf } from './features.ts';
 import { startOwnHealth } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { changeLevelOnSignal } from './log-level.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
-import { gauges, observeGateWait, observeStuck, readinessOf } from './replica-tells.ts';
-import { sourceWarnings, warnAboutGate } from './warnings.ts';
-import { constantWatches, followGroupKinds, type WatchParts } from './watches.ts';
+import { createMetrics, type Metrics, metricTables } from './metrics.ts';
+import { gaugesOf, readinessOf } from './replica-tells.ts';
+import { constantWatches, followNamedKinds, neededMirrors, type WatchParts } from './watches.ts';
 
 export interface Replica {
   /** Where HTTP listens; the port is the real one. */
@@ -61,55 +47,56 @@ export interface Replica {
 /** All together a graceful end takes under 5 s; the shards get most of it. */
 const handOverMs = 4_000;
 
+const basics = { clock: systemClock, random: systemRandom } as const;
+
+interface Connections {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly kube: KubeConnection;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly health: Pipelines;
+  readonly tracing?: Tracing | undefined;
+}
+
 /**
  * @param stop ends the replica in good order when it is aborted
- * @throws OrreryError USAGE (kubeconfig), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop` was aborted)
+ * @throws OrreryError USAGE (kubeconfig, bundle), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop` was aborted)
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
-  const bundle = readBundle(config.bundle);
+  const { bundle, ...settings } = settingsOf(config);
+  const features = featuresOf(settings);
+  const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);
-  const metrics = createMetrics({ processMetrics: true });
+  const metrics = createMetrics({ table: metricTables(features), processMetrics: true });
   const tracing = await startTracing(config);
-  const kube = connectKube({
-    ...basics,
-    log,
-    ...(config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig }),
-  });
+  const kubeconfig = config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig };
+  const kube = connectKube({ ...basics, log, ...kubeconfig });
   const bus = await meetNats(config, log, stop);
   const subjects = subjectsOf(config.cluster);
   const mirrors: Mirror[] = [];
+  const { node } = config;
   const health: Pipelines = startOwnHealth({
     engine: () => engine,
     mirrors,
     bus,
     clock: systemClock,
-    node: config.node,
+    node,
   });
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
-  const { engine, release } = createParts(config, connections, bundle);
+  const engine: Engine = await createEngine({ ...config, release }, features, connections);
   const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
-  metrics.observe({ ...gauges(engine, bus, health), isBlocked: () => release.desk.blocked !== null });
+  metrics.observed(() => gaugesOf(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
-  const http = await startHttpOf(config, { engine, release, inspector, ...connections });
+  const http = await startHttpOf(config, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const challenges = startChallenges(config.acmeHttp, {
-    bus,
-    subjects,
-    log,
-    clock: systemClock,
-    world: () => engine.world,
-  });
-  const watches = constantWatches(watchParts, () => engine.ownership);
-  const starting = release.desk.start().then(() => engine.start([...watches, release.desk.holding()]));
+  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop)]);
   if (stop.aborted) starting.catch(() => {});
-  else {
-    followGroupKinds(watchParts, engine.ownership);
-    release.desk.started();
-  }
+  else followNamedKinds(watchParts, engine.ownership);
   const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
   const control = serveControl({
     engine,
@@ -118,16 +105,17 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: systemClock,
     replica: config.replica,
     release: config.release,
+    requests: engine.runs.flatMap(({ requests }) => requests ?? []),
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, release, control, inspection, inspector, http, challenges, ...connections }),
+    ended: end(stop, { engine, control, inspection, inspector, http, ...connections }),
   };
 }
 
 /** What the watches are made of; `mirrors` is told of each. */
 function watchPartsOf(
-  { namespaces, replica }: RunConfig,
+  { namespaces }: RunConfig,
   parts: Connections & { readonly engine: Engine; readonly mirrors: Mirror[] },
 ): WatchParts {
   const { bus, subjects, kube, log, engine, metrics, tracing, mirrors } = parts;
@@ -139,46 +127,11 @@ function watchPartsOf(
     log,
     world: engine.world,
     namespaces,
-    gateStatus: new GateStatusKeeper({
-      kube,
-      log,
-      clock: systemClock,
-      world: engine.world,
-      podsOfGate: (namespace, name) => engine.routes.groups.podsOfGate(namespace, name),
-      warn: warnAboutGate(kube, replica),
-    }),
-    sourceWarnings: sourceWarnings(replica, { world: engine.world, kube, log, clock: systemClock }),
+    keepers: Object.assign({}, ...engine.runs.map(({ keepers }) => keepers ?? {})),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
     tracing,
     onMirror: (mirror) => void mirrors.push(mirror),
   };
-}
-
-/** The engine, and its part in releases: each asks the other. */
-function createParts(config: RunConfig, connections: Connections, bundle: Bundle | null) {
-  const incarnation = systemRandom.id();
-  const release = createRelease({
-    ...basics,
-    ...connections,
-    ...{ bundle, incarnation },
-    replica: config.replica,
-    release: config.release,
-    engine: () => engine,
-  });
-  const engine: Engine = createEngine(config, connections, release, incarnation);
-  return { engine, release };
-}
-
-const basics = { clock: systemClock, random: systemRandom } as const;
-
-interface Connections {
-  readonly bus: Bus;
-  readonly subjects: Subjects;
-  readonly kube: KubeConnection;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly health: Pipelines;
-  readonly tracing?: Tracing | undefined;
 }
 
 /** The SDK is loaded only where somebody wants traces. */
@@ -209,91 +162,53 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
   };
 }
 
-function createEngine(
+async function createEngine(
   config: RunConfig,
+  features: readonly Feature[],
   { bus, subjects, kube, log, metrics, health, tracing }: Connections,
-  release: ReplicaRelease,
-  incarnation: string,
-): Engine {
-  const domain = createClusterDomain({ clock: systemClock, log });
-  const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-  const leases = leaseParts(kube, log);
-  const slices = {
-    scene: () => engine.endpoints.index,
-    endpointsPerSlice: config.endpointsPerSlice,
-    onWrite: metrics.sliceWrite,
-  };
-  const runners = effectRunners({
-    ...basics,
-    ...{ bus, subjects, kube, limiter, log },
-    leases,
-    replica: config.replica,
-    slices,
-    releaseWork: release.workUnder,
-    onReleaseRound: (failed) => metrics.releaseRound(failed === 0 ? 'done' : 'failed'),
-    ...(config.probeDns === null ? {} : { lookup: lookupAt(config.probeDns) }),
-    certificates: certificateParts({ bus, subjects, world: () => engine.world, clock: systemClock }),
-  });
-  const engine: Engine = new Engine({
-    ...basics,
-    bus,
-    subjects,
-    log,
-    metrics,
-    replica: config.replica,
-    incarnation,
-    release: release.release,
-    isServing: () => release.desk.blocked === null,
-    clusterDomain: () => domain.current(),
-    proxierHealthTimeoutMs: config.proxierHealthTimeoutMs,
+): Promise<Engine> {
+  const incarnation = systemRandom.id();
+  const { replica, release } = config;
+  const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
+  const starters = await Promise.all(features.map((feature) => feature.load()));
+  return new Engine({
+    ...common,
+    features,
+    start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
+    effects: [
+      runs(messageSend, sendMessage(bus, subjects)),
+      runs(kubeEventWrite, writeKubeEvent(kube, { replica })),
+    ],
     isFit: () => health.isFit(),
     tracing,
-    runEffect: runEffectWith(runners),
-    failureOf: (effect, message) => failureOf(effect as never, message),
-    effectTimeoutMs,
-    onStep: (transition, context) => {
-      observeGateWait(metrics, transition, context);
-      observeStuck(metrics, transition);
-      countAttempt(metrics, transition, context);
-    },
   });
-  return engine;
-}
-
-/** Leases are followed by namespace: one replica may serve a thousand elections. */
-function leaseParts(kube: KubePort, log: Log): LeaseParts {
-  const store = createLeaseStore({ kube, clock: systemClock });
-  const watching = { startLocal, watchChart, kube, store, log };
-  const follower = createLeaseFollower({ ...basics, ...watching, breadth: 'namespace' });
-  return { store, follower, clock: systemClock };
 }
 
 function startHttpOf(
   config: RunConfig,
   {
     engine,
-    release,
     bus,
     kube,
     metrics,
     health,
     inspector,
-  }: Omit<Connections, 'log'> & {
-    readonly engine: Engine;
-    readonly release: ReplicaRelease;
-    readonly inspector: Inspector;
-  },
+  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly inspector: Inspector },
 ): Promise<HttpServer> {
   const isOpen = config.inspectorAuth === 'none';
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     ...inspector.http,
-    readiness: () => readinessOf(bus, engine, release, health),
-    health: () => health.picture(),
-    proxierTimeoutMs: config.proxierHealthTimeoutMs,
-    countHealth: metrics.healthAnswer,
-    machines,
+    readiness: () => readinessOf(bus, engine, health, neededMirrors),
+    health(endpoint) {
+      const answer = healthAnswer(endpoint, health.picture(), systemClock.now());
+      const code = String(answer.status);
+      metrics.count('orrery_health_answers_total', { subject: 'replica', endpoint, code });
+      return replyOf(answer);
+    },
+    endpoints: engine.runs.flatMap(({ http }) => http ?? []),
+    charts,
     metrics,
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
@@ -309,12 +224,10 @@ async function end(
   stop: AbortSignal,
   parts: {
     readonly engine: Engine;
-    readonly release: ReplicaRelease;
     readonly control: { stop(): void };
     readonly inspection: { stop(): void };
     readonly inspector: Inspector;
     readonly http: HttpServer;
-    readonly challenges: ChallengeServer;
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;
@@ -325,11 +238,9 @@ async function end(
   await abortOf(stop);
   const started = systemClock.monotonic();
   await parts.engine.stop(handOverMs);
-  await parts.release.desk.stop();
   parts.control.stop();
   parts.inspection.stop();
   parts.inspector.stop();
-  await parts.challenges.close();
   parts.health.stop();
   await parts.http.close();
   await parts.bus.close();

@@ -4,26 +4,24 @@
  * Owns which kinds are watched: those that every cluster has and Orrery needs, those that may not be installed, and those that
  * RouteGates name as owners of groups.
  */
-import { startLocal } from '../actors/host/local.ts';
+
+import type { Keeper } from '../actors/feature.ts';
 import type { HoldingSpec, Ownership } from '../actors/shards/ownership.ts';
 import type { World } from '../actors/world/world.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WorldEntry } from '../base/digests.ts';
 import { asError } from '../base/errors.ts';
+import type { KubePort } from '../base/kube-port.ts';
 import type { Random } from '../base/random.ts';
 import { type Tracing, traceHeader } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { SourceWarnings } from '../features/certificates/source-warnings.ts';
-import type { GateStatusKeeper } from '../features/routes/gate-status.ts';
 import { labelled } from '../kube/api/labelled.ts';
 import type { KubeLog } from '../kube/api/log.ts';
-import type { KubePort } from '../kube/api/port.ts';
 import { endpointSlices, nodes, pods, routeGates, secrets, services } from '../kube/api/resources.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from '../kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../kube/mirror/optional-mirror.ts';
-import { watchChart } from '../machines/watch/watch.ts';
 
 export interface WatchParts {
   readonly bus: Bus;
@@ -35,8 +33,8 @@ export interface WatchParts {
   readonly log: KubeLog;
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
-  readonly gateStatus: GateStatusKeeper;
-  readonly sourceWarnings: SourceWarnings;
+  /** By the name of the mirror: what its replica keeps beside it. */
+  readonly keepers: Readonly<Record<string, Keeper>>;
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   /** Told of every mirror, whether it runs here or not. */
@@ -60,6 +58,9 @@ const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' },
 ];
 
+/** Mirrors whose first list makes a replica ready. */
+export const neededMirrors = ['routegates', 'pods', 'services', 'endpointslices'];
+
 /** Holdings of the kinds that are always watched. */
 export function constantWatches(parts: WatchParts, ownership: () => Ownership): HoldingSpec[] {
   const constant = constantKinds.map((resource) =>
@@ -80,7 +81,7 @@ function optionalHolding(parts: WatchParts, ownership: () => Ownership, named: N
 }
 
 /** Begins and ends watches of group resources as RouteGates come and go. */
-export function followGroupKinds(parts: WatchParts, ownership: Ownership): void {
+export function followNamedKinds(parts: WatchParts, ownership: Ownership): void {
   const known = new Map<string, HoldingSpec>();
   const update = () => {
     const wanted = groupKinds(parts.world);
@@ -115,8 +116,6 @@ function mirrorOptions(parts: WatchParts, onLost: () => void) {
     ...parts,
     bus: parts.tracing ? tracedStore(parts.bus, parts.tracing) : parts.bus,
     encode,
-    startLocal,
-    watchChart,
     onLost,
     world: {
       entries: (resource: string): Iterable<WorldEntry> => world.entries(resource),
@@ -152,13 +151,13 @@ function holding(
 ): HoldingSpec {
   const mirror: Mirror = create(() => ownership().fenced(`watch/${mirror.name}`));
   parts.onMirror?.(mirror);
-  const keepers = keepersOf(parts, mirror.name);
+  const keeper = parts.keepers[mirror.name];
   let current = 0;
   // The end of an old reign must not end the new one.
   const end = (fence: number) => {
     if (fence !== current) return;
     current = 0;
-    for (const keeper of keepers) keeper.stop();
+    keeper?.stop();
     mirror.stop();
   };
   return {
@@ -178,16 +177,10 @@ function holding(
         });
       },
       open: () => {
-        for (const keeper of keepers) keeper.start();
+        keeper?.start();
       },
       drain: async (fence) => end(fence),
       drop: end,
     },
   };
-}
-
-/** What the replica that mirrors the kind keeps beside it. */
-function keepersOf({ gateStatus, sourceWarnings }: WatchParts, mirror: string) {
-  if (mirror === routeGates.plural) return [gateStatus];
-  return mirror === 'orrery.dev/v1alpha1/Domain' ? [sourceWarnings] : [];
 }

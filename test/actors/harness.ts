@@ -3,8 +3,9 @@
  * answered as the test says.
  */
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
-import { messageSend } from '../../src/actors/host/message-send.ts';
+import type { EffectRun } from '../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
+import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -15,7 +16,7 @@ import { encode } from '../../src/bus/codec.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { RouteSample } from '../../src/machines/effects.ts';
+import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { failureOf } from '../../src/machines/effects.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
@@ -55,7 +56,7 @@ export class TestCluster {
     options: { readonly bend?: (bus: Bus) => Bus; readonly isFit?: () => boolean } = {},
   ): Promise<TestReplica> {
     const bus = this.hub.connect(name);
-    const send = messageSend(bus, this.subjects);
+    const send = sendMessage(bus, this.subjects);
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
     const engine = new Engine({
       bus: options.bend?.(bus) ?? bus,

@@ -19,7 +19,7 @@ import { hasCode } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { connectKube } from '../../src/kube/api/client.ts';
-import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { namespaces, pods, services } from '../../src/kube/api/resources.ts';
 
 export const gate = 'orrery.dev/routes-verified';

@@ -7,7 +7,7 @@ import { OrreryError } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { lookupAt } from '../../src/features/routes/probe/lookup.ts';
-import type { KubePort, KubeWatchEvent } from '../../src/kube/api/port.ts';
+import type { KubePort, KubeWatchEvent } from '../../src/base/kube-port.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 let tell: (event: KubeWatchEvent) => void;

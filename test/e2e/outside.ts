@@ -3,7 +3,7 @@
  */
 import { OrreryError } from '../../src/base/errors.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../src/features/endpoints/slice-labels.ts';
-import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 

@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Readiness } from '../../src/base/views.ts';
-import type { KubeObject } from '../../src/kube/api/port.ts';
+import type { KubeObject } from '../../src/base/kube-port.ts';
 import { namespaces, releases } from '../../src/kube/api/resources.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';

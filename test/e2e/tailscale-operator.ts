@@ -8,7 +8,7 @@ import { createReconciler } from '../../packages/dev-cluster/controllers/reconci
 import { isDeleting, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { hasCode } from '../../src/base/errors.ts';
-import type { KubeObject } from '../../src/kube/api/port.ts';
+import type { KubeObject } from '../../src/base/kube-port.ts';
 import {
   endpointSlices,
   pods as podResource,

@@ -17,7 +17,7 @@ import { hasCode } from '../../src/base/errors.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Transition } from '../../src/base/views.ts';
-import type { KubeObject } from '../../src/kube/api/port.ts';
+import type { KubeObject } from '../../src/base/kube-port.ts';
 import { pods, statefulSets } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { gaps, markings, readStory } from './story.ts';

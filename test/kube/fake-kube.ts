@@ -4,7 +4,7 @@
  * Every change reaches the open watches at once. What must fail is told by `failing`.
  */
 import { OrreryError } from '../../src/base/errors.ts';
-import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/kube/api/port.ts';
+import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/base/kube-port.ts';
 
 interface Watcher {
   readonly resource: string;

@@ -1,6 +1,9 @@
 /** Sample events that lead a walk through every state of each chart. */
 import { effectTypes } from '../../src/machines/effects.ts';
-import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
+import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
+import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
+import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
+import type { WorkloadFacts } from '../../src/machines/workload/workload-facts.ts';
 import { holdingEffectTypes } from '../../src/machines/shard/shard.ts';
 import { watchEffectTypes } from '../../src/machines/watch/watch.ts';
 import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';

@@ -5,7 +5,7 @@
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Transition } from '../../src/base/views.ts';
 import { eventName } from '../../src/base/words.ts';
-import type { SampleSummary } from '../../src/machines/events.ts';
+import type { SampleSummary } from '../../src/machines/service/route-events.ts';
 import type { Sighting } from './sightings.ts';
 
 export interface Lines {

@@ -6,7 +6,7 @@
  */
 import type { Digest, PodDigest } from '../../src/base/digests.ts';
 import { OrreryError } from '../../src/base/errors.ts';
-import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import type { Chance } from './chance.ts';
 import type { SimProcess } from './process.ts';
 import type { SimClock } from './sim-clock.ts';

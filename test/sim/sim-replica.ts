@@ -4,8 +4,9 @@
  * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
  */
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
-import { messageSend } from '../../src/actors/host/message-send.ts';
+import type { EffectRun } from '../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
+import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import { asError } from '../../src/base/errors.ts';
@@ -13,12 +14,13 @@ import { limits } from '../../src/base/limits.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
-import { podConditionPatch } from '../../src/features/routes/effects/pod-condition.ts';
+import { patchPodCondition } from '../../src/features/routes/effects/pod-condition.ts';
 import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
 import { createSampler } from '../../src/features/routes/probe/probe.ts';
-import type { KubePort } from '../../src/kube/api/port.ts';
-import { kubeEventWrite } from '../../src/kube/effects/kube-event.ts';
-import { type Effect, failureOf, type RouteSample } from '../../src/machines/effects.ts';
+import type { KubePort } from '../../src/base/kube-port.ts';
+import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
+import { type Effect, failureOf } from '../../src/machines/effects.ts';
+import { type RouteSample } from '../../src/machines/service/route-effects.ts';
 import { effectTimeoutMs } from '../../src/replica/effects.ts';
 import type { Chance } from './chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
@@ -123,7 +125,7 @@ export class SimReplica {
 
   #effects(bus: Bus) {
     const { world } = this.#options;
-    const send = messageSend(bus, world.subjects);
+    const send = sendMessage(bus, world.subjects);
     const sample = this.#sampling();
     return (data: EffectData, run: EffectRun): Promise<PlainEvent> => {
       const effect = data as unknown as Effect;
@@ -137,9 +139,9 @@ export class SimReplica {
         case 'message.send':
           return send(effect, context) as Promise<PlainEvent>;
         case 'pod-condition.patch':
-          return podConditionPatch(kube)(effect, context) as Promise<PlainEvent>;
+          return patchPodCondition(kube)(effect, context) as Promise<PlainEvent>;
         case 'kube-event.write':
-          return kubeEventWrite(kube, { replica: this.name })(effect, context) as Promise<PlainEvent>;
+          return writeKubeEvent(kube, { replica: this.name })(effect, context) as Promise<PlainEvent>;
         case 'route.sample':
           return sample(effect, run);
         default:

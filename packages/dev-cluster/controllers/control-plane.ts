@@ -4,7 +4,7 @@
 
 import type { Clock } from '../../../src/base/clock.ts';
 import { hasCode } from '../../../src/base/errors.ts';
-import type { KubeObject, KubePort, KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../../src/base/kube-port.ts';
 
 export interface ControlPlane {
   /** A kube-controller-manager makes Pods from workloads, and slices from selectors. */

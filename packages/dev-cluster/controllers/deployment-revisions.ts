@@ -4,7 +4,7 @@
  * Promises: the current ReplicaSet has the highest number, also when an old template comes back; the Deployment carries the same
  * one. They are annotations, which is where Kubernetes' own controller keeps them.
  */
-import type { KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { deployments as deploymentResource } from '../../../src/kube/api/resources.ts';
 import { replicaSets as replicaSetResource, type WorkloadObject } from '../objects.ts';
 import type { Informer } from './informer.ts';

@@ -2,7 +2,7 @@
  * Pods and other children made from the templates of workloads. Pure.
  */
 import { createHash } from 'node:crypto';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { controllerUid, type PodObject, type PodTemplate, type WorkloadObject } from '../objects.ts';
 
 export interface ChildOptions {

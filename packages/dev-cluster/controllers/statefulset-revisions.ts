@@ -5,7 +5,7 @@
  * `revisionHistoryLimit` says. A Pod is not made from them: that a lost one below the partition comes back by the new template stays as it is.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import type { WorkloadObject } from '../objects.ts';
 import { childMeta, childrenOf } from './pod-template.ts';
 import { deleteThis, type WorkloadParts } from './workload-parts.ts';

@@ -3,7 +3,7 @@
  * children whose owner is gone (nobody else does it where no controller manager runs).
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { pods } from '../../../src/kube/api/resources.ts';
 import { controllerUid, isDeleting, keyOf, type PodObject, type WorkloadObject } from '../objects.ts';
 import type { DevParts } from '../parts.ts';

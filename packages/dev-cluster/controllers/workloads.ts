@@ -4,7 +4,7 @@
  *
  * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
  */
-import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { deployments, pods as podResource, statefulSets } from '../../../src/kube/api/resources.ts';
 import { isDeleting, keyOf, type PodObject, replicaSets, splitKey, type WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';

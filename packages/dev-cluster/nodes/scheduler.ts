@@ -5,7 +5,7 @@
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
 import { hasEnded, isDeleting, type PodObject, splitKey } from '../objects.ts';
 import type { DevParts } from '../parts.ts';

@@ -7,7 +7,7 @@
 
 import { sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { domains, issuers, namespaces, secrets } from '../../../src/kube/api/resources.ts';
 import { createAuthority } from '../../kube-api/http/certificates.ts';
 import { type Change, startInformer } from '../controllers/informer.ts';

@@ -1,7 +1,7 @@
 /**
  * The objects of the scenario: a namespace, five Services, and a StatefulSet whose Pods are gated by the routes. Pure.
  */
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import type { ServiceObject } from '../objects.ts';
 
 export const conditionType = 'orrery.dev/routes-verified';

@@ -9,7 +9,7 @@
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import {
   namespaces,
   routeGates,

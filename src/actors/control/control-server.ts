@@ -8,7 +8,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import { limits, releaseShard, shardCount } from '../../base/limits.ts';
+import { ledShard, limits, shardCount } from '../../base/limits.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type {
   ActorSummary,
@@ -24,11 +24,9 @@ import { decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { electionEndpoint } from '../../features/elections/election-requests.ts';
-import { admit } from '../admission.ts';
 import type { Engine } from '../engine.ts';
 import { type Cell, kindOf, type Taken } from '../host/cell.ts';
-import { releaseHolding } from '../shards/shard-run.ts';
+import { ledHolding } from '../shards/shard-run.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
@@ -48,6 +46,8 @@ export function serveControl(options: {
   readonly clock: Clock;
   readonly replica: string;
   readonly release: string;
+  /** Request subjects of features. */
+  readonly requests: readonly Endpoint[];
 }): ControlServer {
   const { bus, subjects, replica, release } = options;
   const server = new Control(options);
@@ -72,7 +72,7 @@ export function serveControl(options: {
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
-      electionEndpoint(options),
+      ...options.requests,
     ],
   });
   const peers: Subscription[] = [
@@ -116,7 +116,8 @@ class Control {
     const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
     const stepper = this.#engine.ports.steppers.get(kindOf(cell));
-    const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper };
+    const { admission } = this.#engine.ports;
+    const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };
     const { history = true } = readGetRequest(message);
     return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
   }
@@ -129,7 +130,10 @@ class Control {
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
-      const admitted = admit(kind, event, { receivedAt: this.#clock.now(), isTrusted: true });
+      const admitted = this.#engine.ports.admission.admit(kind, event, {
+        receivedAt: this.#clock.now(),
+        isTrusted: true,
+      });
       const outcome = await new Promise<Taken>((onTaken) => {
         const trace = headerOf(message.headers, traceHeader);
         const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken, trace };
@@ -205,7 +209,7 @@ class Control {
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
       shards.push(run.shard);
-      if (run.shard === releaseShard) continue;
+      if (run.shard === ledShard) continue;
       const { shard, fence, phase: state } = run;
       views.push({ shard, owner: this.#replica, fence, state, actors: livingIn(run) });
     }
@@ -224,7 +228,7 @@ class Control {
 
   /** Shards that somebody may speak for: releases have one more, if any replica leads. */
   #ownedMax(): number {
-    const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
+    const releases = this.#engine.ownership.views().find(({ name }) => name === ledHolding);
     return releases?.owner == null ? shardCount : shardCount + 1;
   }
 }

@@ -12,19 +12,23 @@ import { limits } from '../../base/limits.ts';
 import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { effectTypes } from '../../machines/effects.ts';
-import { machines } from '../../machines/index.ts';
+import type { Chart } from '../../machines/chart.ts';
 import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from '../host/step.ts';
 
 const dayMs = 24 * 3_600_000;
 
 /** @throws OrreryError BUS_UNREACHABLE */
 export async function readHistory(
-  ports: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock },
+  ports: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly clock: Clock;
+    readonly charts: readonly Chart[];
+  },
   id: ActorId,
 ): Promise<HistoryView> {
   const { bus, subjects, clock } = ports;
-  const memory = createMemory(id);
+  const memory = createMemory(ports.charts, id);
   const steps: HistoryStep[] = [];
   let left = 0;
   const text = new TextDecoder();
@@ -51,8 +55,8 @@ export async function readHistory(
 }
 
 /** Takes an actor's recorded steps, one after the other, and tells the context after each where it can. */
-export function createMemory(id: ActorId): { take(step: Transition): unknown } {
-  const stepper = stepperOf(id);
+export function createMemory(charts: readonly Chart[], id: ActorId): { take(step: Transition): unknown } {
+  const stepper = stepperOf(charts, id);
   let snapshot: Snapshot | null = null;
   return {
     take({ from, to, event }) {
@@ -75,10 +79,10 @@ export function createMemory(id: ActorId): { take(step: Transition): unknown } {
   };
 }
 
-function stepperOf(id: ActorId): Stepper | null {
+function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {
   const { kind } = parseActorId(id);
-  const chart = Object.hasOwn(machines, kind) ? machines[kind] : undefined;
-  return chart?.durable ? createStepper(chart, new Set(effectTypes)) : null;
+  const chart = charts.find(({ name, durable }) => durable && name === kind);
+  return chart ? createStepper(chart) : null;
 }
 
 /** The newest contexts are kept, as many as fit; the states of the others are still told. */

@@ -123,7 +123,12 @@ class Watched {
     const cell = this.#cellOf(step.id);
     if (!cell) return;
     const stepper = engine.ports.steppers.get(kindOf(cell));
-    const actor = standingOf(stepper, cell, livingRecordOf(cell), replica);
+    const actor = standingOf(
+      { stepper, admission: engine.ports.admission },
+      cell,
+      livingRecordOf(cell),
+      replica,
+    );
     const { kind, namespace, name } = parseActorId(step.id);
     const told = encodeJson({ step: { ...step, context }, actor } satisfies LiveStep);
     if (told.byteLength <= limits.inspectStepBytes)

@@ -10,8 +10,7 @@ import { equal } from '../../base/equal.ts';
 import { asError } from '../../base/errors.ts';
 import { parseActorId } from '../../base/ids.ts';
 import type { Transition } from '../../base/views.ts';
-import { effectTypes } from '../../machines/effects.ts';
-import { machines } from '../../machines/index.ts';
+import type { Chart } from '../../machines/chart.ts';
 import { createStepper, type Snapshot, type Stepper, type StepResult, stateText } from '../host/step.ts';
 
 /** The first step of a recording that does not come out as it was recorded. */
@@ -51,7 +50,7 @@ interface Middle {
   readonly to: string;
 }
 
-export function createReplay(): Replay {
+export function createReplay(charts: readonly Chart[]): Replay {
   const steppers = new Map<string, Stepper>();
   const actors = new Map<string, Actor>();
   const middles = new Map<string, Middle>();
@@ -59,9 +58,9 @@ export function createReplay(): Replay {
   let transitions = 0;
 
   const stepperOf = (kind: string): Stepper | null => {
-    const chart = Object.hasOwn(machines, kind) ? machines[kind] : undefined;
-    if (!chart?.durable) return null;
-    const stepper = steppers.get(kind) ?? createStepper(chart, new Set(effectTypes));
+    const chart = charts.find(({ name, durable }) => durable && name === kind);
+    if (!chart) return null;
+    const stepper = steppers.get(kind) ?? createStepper(chart);
     steppers.set(kind, stepper);
     return stepper;
   };

@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { admittedEvents } from '../admission.ts';
+import type { Admission } from '../admission.ts';
 import { type Cell, livingRecordOf } from '../host/cell.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
@@ -56,18 +56,19 @@ export async function viewOf(
     readonly subjects: Subjects;
     readonly clock: Clock;
     readonly stepper: Stepper | undefined;
+    readonly admission: Admission;
   },
   cell: Cell,
   record: ActorRecord | null,
   { owner, history }: { readonly owner: string; readonly history: boolean },
 ): Promise<ActorView> {
   const recent = history ? await recentTransitions(parts, cell) : [];
-  return { ...standingOf(parts.stepper, cell, record, owner), recent };
+  return { ...standingOf(parts, cell, record, owner), recent };
 }
 
 /** Everything but how it came to this. */
 export function standingOf(
-  stepper: Stepper | undefined,
+  { stepper, admission }: { readonly stepper: Stepper | undefined; readonly admission: Admission },
   cell: Cell,
   record: ActorRecord | null,
   owner: string,
@@ -83,7 +84,7 @@ export function standingOf(
     context: record?.snapshot.context ?? null,
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
-    accepts: record && stepper ? acceptedEvents(stepper, record) : [],
+    accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
   };
 }
 
@@ -94,11 +95,11 @@ function timerName(eventType: string): string {
 }
 
 /** Events from outside for which one of the active states, or one around it, has a transition. */
-function acceptedEvents(stepper: Stepper, record: ActorRecord): string[] {
+function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {
   if (record.version > stepper.chart.version || record.gone) return [];
   const nodes = stepper.restore(record.snapshot, record.version)._nodes;
   const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
-  return admittedEvents(stepper.chart.name).filter((type) => handled.has(type));
+  return admission.eventsOf(stepper.chart.name).filter((type) => handled.has(type));
 }
 
 function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {

@@ -11,9 +11,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
-import type { EffectRun, HostPorts, PlainEvent } from './host-parts.ts';
+import { effect as declareEffect } from '../../machines/effect.ts';
+import type { EffectRun, HostPorts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
 export interface EffectsPool {
@@ -39,8 +41,7 @@ interface Job {
   readonly isHeld: boolean;
 }
 
-interface PoolPorts
-  extends Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'failureOf' | 'effectTimeoutMs'> {
+interface PoolPorts extends Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
   readonly bus: Pick<Bus, 'status' | 'onStatus'>;
 }
 
@@ -66,7 +67,11 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
   });
   return {
     start(effect, run, onOutcome, prove) {
-      const lane = lanes.get(effect.type) ?? { queue: [], running: 0, bound: boundOf(effect.type) };
+      const lane = lanes.get(effect.type) ?? {
+        queue: [],
+        running: 0,
+        bound: declarationOf(ports, effect).inFlight,
+      };
       lanes.set(effect.type, lane);
       const since = { wall: ports.clock.now(), monotonic: ports.clock.monotonic() };
       lane.queue.push({ effect, run, onOutcome, prove, since, isHeld: ports.bus.status !== 'connected' });
@@ -88,8 +93,9 @@ interface Lane {
   running: number;
 }
 
-/** Following is waiting: it holds neither a connection nor the processor. */
-const boundOf = (type: string) => (type === 'lease.follow' ? limits.leasesFollowed : limits.effectsInFlight);
+/** Records hold only effects that some chart declares: step.ts sees to it. One of a chart that has changed meanwhile ends as failed. */
+const declarationOf = ({ effects }: PoolPorts, { type }: EffectData) =>
+  effects.get(type) ?? declareEffect(type);
 
 async function begin(ports: PoolPorts, job: Job): Promise<void> {
   const { clock } = ports;
@@ -106,7 +112,7 @@ async function begin(ports: PoolPorts, job: Job): Promise<void> {
 
 async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promise<void> {
   const { log, metrics } = ports;
-  const deadline = withDeadline(ports.clock, run.signal, ports.effectTimeoutMs(effect));
+  const deadline = withDeadline(ports.clock, run.signal, declarationOf(ports, effect).timeoutMs(effect));
   try {
     const outcome = await Promise.race([
       ports.runEffect(effect, { ...run, signal: deadline.signal }),
@@ -122,7 +128,7 @@ async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promi
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
     log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
-    onOutcome(ports.failureOf(effect, message));
+    onOutcome(declarationOf(ports, effect).failure(effect, message));
   } finally {
     deadline.end();
   }

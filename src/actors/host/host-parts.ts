@@ -4,12 +4,14 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { TraceContext, Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { Origin } from '../../features/proxiers/admission-proxier.ts';
+import type { EffectDeclaration } from '../../machines/effect.ts';
+import type { Admission } from '../admission.ts';
 import type { ShardRun } from '../shards/shard-run.ts';
 import type { EffectData, Stepper } from './step.ts';
 
@@ -39,8 +41,6 @@ export interface EffectRun {
   readonly trace?: TraceContext | undefined;
 }
 
-export type PlainEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
-
 export interface HostPorts {
   readonly bus: Bus;
   readonly subjects: Subjects;
@@ -53,20 +53,16 @@ export interface HostPorts {
   readonly tracing?: Tracing | undefined;
   /** The charts of the durable kinds. */
   readonly steppers: ReadonlyMap<string, Stepper>;
-  /** Event types that bring an actor of the kind into being. */
-  readonly creators: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The event that stands for two of an actor that wait one behind the other; null if each is a step of its own. */
-  readonly join?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
+  /** The effects of the charts, by type. */
+  readonly effects: ReadonlyMap<string, EffectDeclaration>;
   /** Called after each saved step, with the context that the step was saved with. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectRun) => Promise<PlainEvent>;
-  /** The outcome of an effect that threw or ran out of time. */
-  readonly failureOf: (effect: EffectData, message: string) => PlainEvent;
-  /** Longest time that an effect may take, ms. */
-  readonly effectTimeoutMs: (effect: EffectData) => number;
-  /** Whether a message from the mail may reach an actor of the kind, or why not. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
-  readonly admit: (kind: string, event: PlainEvent, origin: Origin) => PlainEvent;
+  /** The shard in which an actor lives. */
+  readonly homeOf: (id: ActorId) => number;
+  /** What may come to actors from outside. */
+  readonly admission: Admission;
 }
 
 /** What the host tells its owner. */

@@ -177,7 +177,7 @@ export class Host {
   }
 
   #creates(kind: string, item: MailboxItem): boolean {
-    return this.#ports.creators.get(kind)?.has(item.event.type) ?? false;
+    return this.#ports.steppers.get(kind)?.chart.createdBy.includes(item.event.type) ?? false;
   }
 
   #newCell(run: ShardRun, id: ActorId, item: MailboxItem): Cell | undefined {
@@ -241,7 +241,7 @@ export class Host {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const item = takeNext(hot, this.#ports.join);
+        const item = takeNext(hot, this.#stepperOf(cell)?.chart.merge);
         if (!item) break;
         inHand = item;
         hot.takingSince = this.#ports.clock.now();

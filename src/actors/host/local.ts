@@ -3,22 +3,21 @@
  *
  * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock.
  */
-import type { AnyStateMachine } from 'xstate';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
-import type { PlainEvent } from './host-parts.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { failureOf } from '../../machines/effect.ts';
 import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
 
 export interface LocalOptions {
-  readonly machine: AnyStateMachine;
+  readonly chart: Chart;
   readonly input: object;
-  readonly effectTypes: readonly string[];
   readonly runEffect: (
     effect: EffectData,
     run: { readonly signal: AbortSignal; readonly emit: (event: PlainEvent) => void },
   ) => Promise<PlainEvent>;
-  readonly failureOf: (effect: EffectData, message: string) => PlainEvent;
   readonly clock: Clock;
   readonly random: Random;
   /** The first event; a chart that starts by itself needs none that it knows. */
@@ -56,9 +55,8 @@ class Local implements LocalActor {
 
   constructor(options: LocalOptions) {
     this.#options = options;
-    const { machine, effectTypes, input, first = { type: 'started' } } = options;
-    const chart = { name: machine.id, version: 1, description: '', machine, durable: false, createdBy: [] };
-    this.#stepper = createStepper(chart, new Set(effectTypes));
+    const { chart, input, first = { type: 'started' } } = options;
+    this.#stepper = createStepper(chart);
     const begun = this.#stepper.begin(input, this.#stamp(first));
     this.#snapshot = begun.snapshot;
     this.#apply(first, null, begun);
@@ -133,7 +131,7 @@ class Local implements LocalActor {
     try {
       this.send(await this.#options.runEffect(effect, { signal, emit }));
     } catch (error) {
-      if (!signal.aborted) this.send(this.#options.failureOf(effect, asError(error).message));
+      if (!signal.aborted) this.send(failureOf(this.#options.chart.effects, effect, asError(error).message));
     }
   }
 }

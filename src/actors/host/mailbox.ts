@@ -2,8 +2,8 @@
  * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what became of it.
  */
 import { limits } from '../../base/limits.ts';
+import type { Chart } from '../../machines/chart.ts';
 import { type Cell, type Hot, isRepetition, type MailboxItem, type Taken } from './cell.ts';
-import type { HostPorts } from './host-parts.ts';
 import { idsOf } from './next-record.ts';
 
 /** Observations have a place of their own: at most one of each sort waits, the latest. */
@@ -26,27 +26,27 @@ export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string):
  * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in the same step: messages with
  * messages, and what an effect says on the way with what it said before. What was taken already becomes part of nothing.
  */
-export function takeNext({ mailbox, record }: Hot, join: HostPorts['join']): MailboxItem | undefined {
+export function takeNext({ mailbox, record }: Hot, merge: Chart['merge']): MailboxItem | undefined {
   let item = mailbox.shift();
-  if (item === undefined || join === undefined || isRepetition(record, item)) return item;
+  if (item === undefined || merge === undefined || isRepetition(record, item)) return item;
   for (let next = mailbox[0]; next !== undefined && !isRepetition(record, next); next = mailbox[0]) {
-    const joint = joinItems(item, next, join);
-    if (joint === null) break;
+    const merged = mergedItems(item, next, merge);
+    if (merged === null) break;
     mailbox.shift();
-    item = joint;
+    item = merged;
   }
   return item;
 }
 
-function joinItems(
+function mergedItems(
   first: MailboxItem,
   next: MailboxItem,
-  join: NonNullable<HostPorts['join']>,
+  merge: NonNullable<Chart['merge']>,
 ): MailboxItem | null {
   const isOfOneKind = next.mail === undefined ? first.cause === next.cause : first.mail !== undefined;
   const isAgain = next.messageId !== undefined && idsOf(first).includes(next.messageId);
   if (!isLoose(first) || !isLoose(next) || !isOfOneKind || isAgain) return null;
-  const event = join(first.event, next.event);
+  const event = merge(first.event, next.event);
   if (event === null) return null;
   const { messageId: _, ...rest } = first;
   return {

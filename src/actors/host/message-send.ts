@@ -12,7 +12,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 
-export function messageSend(bus: Bus, subjects: Subjects): EffectRunner<MessageSend> {
+export function sendMessage(bus: Bus, subjects: Subjects): EffectRunner<MessageSend> {
   return async ({ to, event }, { key, actor, trace }) => {
     const { data, headers } = writeMessage(event, { cause: key });
     const from = { ...headers, 'Orrery-From': actor, ...(trace ? { [traceHeader]: trace } : {}) };

@@ -5,12 +5,11 @@
  * and effects. Pure: nothing is executed, no clock is read (I7).
  * It calls `machine.transition` with one reused scope that only collects (the public `transition()` builds an actor for each
  * call, three times as slow); an event that the chart ignores gives back the same snapshot object.
- * Absent: spawned and invoked children, what a new version does to old records (migrations.ts), saving.
+ * Absent: spawned and invoked children, what a new version does to old records (the chart's migrations), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
-import type { Chart } from '../../machines/index.ts';
-import { migrate } from '../../machines/migrations.ts';
+import { type Chart, migrate } from '../../machines/chart.ts';
 
 /** An event as the machine sees it: the fact and the host's stamp. */
 export interface StampedEvent {
@@ -75,11 +74,10 @@ export interface Stepper {
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
 }
 
-/**
- * @param effectTypes names of the chart's actions that are effects; every other custom action is a broken invariant
- */
-export function createStepper(chart: Chart, effectTypes: ReadonlySet<string>): Stepper {
+/** Actions that the chart declares as effects are collected; every other custom action is a broken invariant. */
+export function createStepper(chart: Chart): Stepper {
   const { machine } = chart;
+  const effectTypes = new Set(chart.effects.map(({ type }) => type));
   const collected: CollectedAction[] = [];
   const scope = collectingScope(chart, collected);
 
@@ -109,7 +107,7 @@ export function createStepper(chart: Chart, effectTypes: ReadonlySet<string>): S
     },
     restore(persisted, version) {
       return guardRestore(chart, () => {
-        const { value, context, historyValue = {} } = migrate(chart.name, persisted, version, chart.version);
+        const { value, context, historyValue = {} } = migrate(chart, persisted, version);
         const state = { value, context, historyValue, children: {} };
         const whole = { ...state, status: 'active', output: undefined, error: undefined };
         return machine.restoreSnapshot(whole as never, scope) as Snapshot;

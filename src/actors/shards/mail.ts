@@ -16,9 +16,12 @@ import type { MailboxItem, Taken } from '../host/cell.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
 import type { HostPorts } from '../host/host-parts.ts';
-import { begin, homeOf, position, type ShardRun } from './shard-run.ts';
+import { begin, position, type ShardRun } from './shard-run.ts';
 
-type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit' | 'tracing'>;
+type MailPorts = Pick<
+  HostPorts,
+  'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing'
+>;
 
 /** Header of messages between actors: the sender's id. */
 export const fromHeader = 'Orrery-From';
@@ -58,11 +61,12 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
     if (!parsed) {
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
     }
-    if (homeOf(parsed.id) !== run.shard) {
-      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', 'a release takes no mail; it is asked over rpc.send');
+    const kind = parsed.id.slice(0, parsed.id.indexOf('/'));
+    if (ports.homeOf(parsed.id) !== run.shard) {
+      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; it is asked over rpc.send`);
     }
     const { event, id: messageId, cause } = readMessage(message);
-    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event, {
+    const admitted = ports.admission.admit(kind, event, {
       receivedAt: message.storedAt,
       isTrusted: false,
     });

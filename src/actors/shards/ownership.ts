@@ -13,13 +13,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
-import { type HoldingContext, holdingEffectTypes, shardMachine } from '../../machines/shard/shard.ts';
-import type { HostLog, PlainEvent } from '../host/host-parts.ts';
+import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
+import type { HostLog } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
-import type { EffectData, Snapshot } from '../host/step.ts';
+import type { Snapshot } from '../host/step.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { wantedOwner } from './rendezvous.ts';
 
@@ -132,13 +133,11 @@ export class Ownership {
     }
     const { clock, random, log } = this.#options;
     const chart = startLocal({
-      machine: shardMachine,
+      chart: shardChart,
       input: { name: spec.name },
-      effectTypes: holdingEffectTypes,
       clock,
       random,
-      runEffect: (effect, { signal }) => this.#run(spec, effect, signal),
-      failureOf: ({ fence = 0 }, message) => ({ type: 'effect.failed', message, fence }),
+      runEffect: (effect, { signal }) => this.#run(spec, effect as unknown as HoldingEffect, signal),
       onTransition: ({ event, from, to, snapshot }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
         if (to === 'held.active') this.#options.onMove?.(spec.name);
@@ -302,12 +301,11 @@ export class Ownership {
     if (value.replica === null) this.plan();
   }
 
-  async #run(spec: HoldingSpec, effect: EffectData, signal: AbortSignal): Promise<PlainEvent> {
+  async #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
     const { work } = spec;
-    const fence = Number(effect.fence ?? 0);
+    if (effect.type === 'holding.claim') return this.#claim(spec, effect.seen);
+    const { fence } = effect;
     switch (effect.type) {
-      case 'holding.claim':
-        return this.#claim(spec, Number(effect.seen));
       case 'holding.load':
         await work.load(fence, signal);
         return { type: 'holding.loaded', fence };

@@ -3,21 +3,23 @@
  */
 
 import type { ActorId } from '../../base/ids.ts';
-import { releaseShard } from '../../base/limits.ts';
+import { ledShard } from '../../base/limits.ts';
 import type { Following } from '../../bus/bus.ts';
 import { shardOf } from '../../bus/shard.ts';
+import type { Chart } from '../../machines/chart.ts';
 import type { Cell } from '../host/cell.ts';
 import type { Letter } from './mail.ts';
 
-/** The shard in which an actor lives: releases have one of their own, whose owner must be a replica that may lead. */
-export function homeOf(id: ActorId): number {
-  return id.startsWith('release/') ? releaseShard : shardOf(id);
+/** The shard in which an actor lives: those of led charts have one of their own, whose owner must be a replica that may lead. */
+export function homesOf(charts: readonly Pick<Chart, 'name' | 'led'>[]): (id: ActorId) => number {
+  const led = new Set(charts.flatMap(({ name, led = false }) => (led ? [name] : [])));
+  return (id) => (led.has(id.slice(0, id.indexOf('/'))) ? ledShard : shardOf(id));
 }
 
-/** The holding of the shard of releases. */
-export const releaseHolding = 'release';
+/** The holding of the shard of led actors. */
+export const ledHolding = 'led';
 
-export const holdingName = (shard: number) => (shard === releaseShard ? releaseHolding : `shard/${shard}`);
+export const holdingName = (shard: number) => (shard === ledShard ? ledHolding : `shard/${shard}`);
 
 export interface ShardRun {
   readonly shard: number;

@@ -9,7 +9,7 @@
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
-import { releaseShard, shardCount } from '../../base/limits.ts';
+import { ledShard, shardCount } from '../../base/limits.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Host } from '../host/host.ts';
 import type { HostPorts } from '../host/host-parts.ts';
@@ -19,15 +19,15 @@ import type { TraceNotes } from '../world/trace-notes.ts';
 import type { World } from '../world/world.ts';
 import { followMail, rereadMail } from './mail.ts';
 import type { HoldingSpec, Work } from './ownership.ts';
-import { createShardRun, holdingName, homeOf, mailToPurge, type ShardRun } from './shard-run.ts';
+import { createShardRun, holdingName, mailToPurge, type ShardRun } from './shard-run.ts';
 import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
   /** The 64 holdings, for ownership. */
   holdings(): HoldingSpec[];
-  /** What the owner of releases does, for its holding. */
-  releaseWork(): Work;
+  /** What the owner of the led shard does, for its holding. */
+  ledWork(): Work;
   /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
@@ -102,7 +102,7 @@ export function createShards(options: {
     clock: ports.clock,
     tellAll,
     tell: (id) => {
-      const run = runs.get(homeOf(id));
+      const run = runs.get(ports.homeOf(id));
       if (run?.phase === 'active') tell(run, id);
     },
   });
@@ -118,8 +118,8 @@ export function createShards(options: {
         fenceSubject: ports.subjects.fence(shard),
         work: workOf(shard),
       })),
-    releaseWork: () => workOf(releaseShard),
-    runOf: (id) => runs.get(homeOf(id)) ?? null,
+    ledWork: () => workOf(ledShard),
+    runOf: (id) => runs.get(ports.homeOf(id)) ?? null,
     open: () => runs.values(),
     observe: telling.tell,
     async checkpoint() {

@@ -12,7 +12,7 @@ import type {
   IssuerDigest,
   SecretDigest,
 } from '../../base/digests-certificates.ts';
-import type { KubeObject } from '../../kube/api/port.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
 import { isFor, readPair } from './certificates.ts';
 import { readHost, secretNameOf } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';

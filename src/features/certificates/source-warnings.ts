@@ -7,8 +7,8 @@
 import { type Clock, sleep, timestamp } from '../../base/clock.ts';
 import type { Digest, WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
-import type { KubePort } from '../../kube/api/port.ts';
 import { domains } from '../../kube/api/resources.ts';
 
 export interface SourceWarning {

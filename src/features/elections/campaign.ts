@@ -8,21 +8,16 @@
  * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
  */
 
-import type { EffectContext } from '../../actors/effect-runner.ts';
+import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
-import type { KubePort } from '../../kube/api/port.ts';
-import { electionMachine } from '../../machines/election/election.ts';
+import { electionChart } from '../../machines/election/election.ts';
 import { deadlineOf } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
-import {
-  type ElectionEffect,
-  electionEffectTypes,
-  electionFailureOf,
-} from '../../machines/election/election-effects.ts';
 import type { ElectionEvent } from '../../machines/election/election-events.ts';
 import {
   defaultTiming,
@@ -30,8 +25,7 @@ import {
   type LeasePlace,
   timingError,
 } from '../../machines/election/lease-record.ts';
-import { watchChart } from '../../machines/watch/watch.ts';
-import { leaseRunners, runEffectWith } from '../../replica/effects.ts';
+import { leaseEffects } from './effects/lease-effects.ts';
 import { createLeaseStore } from './lease.ts';
 import { leaseClock } from './lease-clock.ts';
 import { createLeaseFollower } from './lease-follow.ts';
@@ -106,17 +100,15 @@ class RunningCampaign implements Campaign {
     this.#timing = timing;
     this.#clock = clock;
     const store = createLeaseStore({ kube, clock });
-    const watching = { startLocal, watchChart, kube, store, clock: options.clock, random, log };
+    const watching = { kube, store, clock: options.clock, random, log };
     const follower = createLeaseFollower({ ...watching, breadth: 'object' });
-    const run = runEffectWith(leaseRunners({ store, follower, clock }));
+    const run = runnerOf(leaseEffects({ store, follower, clock }));
     const facts = { uid: null, generation: 0, place, timing, releaseOnCancel: true, invalid: null };
     this.#actor = startLocal({
-      machine: electionMachine,
+      chart: electionChart,
       input: { id: actor, ...place },
-      effectTypes: electionEffectTypes,
       runEffect: (effect, { signal, emit }) =>
         run(effect, { key: actor, actor: actor as EffectContext['actor'], signal, emit }),
-      failureOf: (effect, message) => electionFailureOf(effect as unknown as ElectionEffect, message),
       clock,
       random,
       first: { type: 'election.observed', facts } satisfies ElectionEvent,

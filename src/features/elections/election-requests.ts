@@ -5,16 +5,15 @@
  * nobody else. Only the owner of the election answers.
  */
 
-import { admit } from '../../actors/admission.ts';
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
-import type { Engine } from '../../actors/engine.ts';
+import type { EngineView } from '../../actors/feature.ts';
 import { livingRecordOf, type Taken } from '../../actors/host/cell.ts';
-import type { PlainEvent } from '../../actors/host/host-parts.ts';
 import type { ShardRun } from '../../actors/shards/shard-run.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
@@ -23,7 +22,7 @@ import type { ElectionContext } from '../../machines/election/election-context.t
 import { campaignAnswer, renewAnswer, statusOf } from '../../machines/election/election-words.ts';
 
 export function electionEndpoint(parts: {
-  readonly engine: Engine;
+  readonly engine: EngineView;
   readonly subjects: Subjects;
   readonly clock: Clock;
 }): Endpoint {
@@ -40,7 +39,7 @@ export function electionEndpoint(parts: {
       const run = engine.shards.runOf(id);
       if (run?.phase !== 'active') return leaveToOwner(engine, id);
       if (call.action === 'get') return encodeJson(statusOf(contextOf(run, id), clock.now()));
-      const event = readEvent(message, call.action, clock.now());
+      const event = readEvent(engine, message, call.action, clock.now());
       refuseTooMany(run, id, event);
       const context = await step(engine, run, id, event);
       return encodeJson(answerOf(context, event, clock.now()));
@@ -49,6 +48,7 @@ export function electionEndpoint(parts: {
 }
 
 function readEvent(
+  { ports }: EngineView,
   message: BusMessage,
   action: Exclude<ElectionAction, 'get'>,
   receivedAt: number,
@@ -58,11 +58,16 @@ function readEvent(
     throw new OrreryError('MESSAGE_UNREADABLE', `${action} takes an object: {"candidate": …}`);
   }
   const origin = { receivedAt, isTrusted: true };
-  return admit('election', { ...body, type: `election.${action}` }, origin);
+  return ports.admission.admit('election', { ...body, type: `election.${action}` }, origin);
 }
 
 /** The step is saved when this resolves, with what the election knows after it. */
-async function step(engine: Engine, run: ShardRun, id: ActorId, event: PlainEvent): Promise<ElectionContext> {
+async function step(
+  engine: EngineView,
+  run: ShardRun,
+  id: ActorId,
+  event: PlainEvent,
+): Promise<ElectionContext> {
   return new Promise((resolve, reject) => {
     const onTaken = (outcome: Taken) => {
       try {

@@ -8,11 +8,11 @@
  */
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
-import type { KubeObject, KubePort } from '../../kube/api/port.ts';
 import { leases } from '../../kube/api/resources.ts';
-import { type StartWatch, startWatch } from '../../kube/mirror/start-watch.ts';
+import { startWatch } from '../../kube/mirror/start-watch.ts';
 import type { ObjectFeed } from '../../kube/mirror/watch.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
@@ -39,7 +39,7 @@ const pollMs = 2_000;
 /** Whoever follows on asks again at once; a watch is not ended meanwhile. */
 const lingerMs = 10_000;
 
-export interface FollowerParts<M> extends StartWatch<M> {
+export interface FollowerParts {
   readonly kube: KubePort;
   readonly store: LeaseStore;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export interface FollowerParts<M> extends StartWatch<M> {
   readonly breadth: 'namespace' | 'object';
 }
 
-export function createLeaseFollower<M>(parts: FollowerParts<M>): LeaseFollower {
+export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
   const { clock, breadth } = parts;
   const watches = new Map<string, SharedWatch>();
   const watchOf = (place: LeasePlace): SharedWatch => {
@@ -85,7 +85,7 @@ interface SeenObject {
   readonly news: LeaseNews;
 }
 
-function startShared<M>(parts: FollowerParts<M>, place: LeasePlace, onEnd: () => void): SharedWatch {
+function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void): SharedWatch {
   const { store, clock, log, breadth } = parts;
   const { namespace } = place;
   const listeners = new Map<string, Set<(news: LeaseNews) => void>>();

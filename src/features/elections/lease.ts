@@ -7,8 +7,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { KubeObject, KubePort } from '../../kube/api/port.ts';
 import { leases } from '../../kube/api/resources.ts';
 import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
 

@@ -10,7 +10,8 @@ import type { Join, Observation } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Digest, WorkloadDigest, WorldEntry } from '../../base/digests.ts';
-import type { EndpointsFacts, WorkloadFacts } from '../../machines/facts.ts';
+import type { EndpointsFacts } from '../../machines/service/slices-events.ts';
+import type { WorkloadFacts } from '../../machines/workload/workload-facts.ts';
 import { EndpointsIndex } from './endpoints-index.ts';
 import { isDnsLabel } from './packing/desired.ts';
 

@@ -16,8 +16,8 @@ import type {
   SlicePort,
   WorkloadDigest,
 } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
-import type { KubeObject } from '../../kube/api/port.ts';
 import { managedBy, managedByLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */

@@ -12,7 +12,7 @@ import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.
 export type HealthEndpoint = 'healthz' | 'livez';
 
 /** What an answer is made of; times in milliseconds since the epoch. */
-export interface HealthPicture {
+export interface HealthReport {
   /** By family (`IPv4`, `IPv6`; a replica's own: `shard/7`, `watch/pods`); written in the order of the names, as Go does. */
   readonly families: Readonly<Record<string, FamilyHealth>>;
   readonly nodeEligible: boolean;
@@ -35,10 +35,10 @@ export const healthHeaders = {
  *
  * @param proxier its state as text (`IPv4.synced,IPv6.starting,node.eligible`) and its context
  */
-export function proxierPicture(
+export function proxierReport(
   { state, context }: { readonly state: string; readonly context: unknown },
   timeoutMs: number,
-): HealthPicture {
+): HealthReport {
   const { families = {} } = (context ?? {}) as { families?: Readonly<Record<IpFamily, FamilyHealth>> };
   return { families, nodeEligible: !state.split(',').some((part) => part.startsWith(ineligible)), timeoutMs };
 }
@@ -46,11 +46,11 @@ export function proxierPicture(
 const ineligible = 'node.ineligible';
 
 /** Families that have been worked off at least once and have a change waiting for the timeout or longer. */
-export function lateFamilies({ families, timeoutMs }: HealthPicture, now: number): string[] {
+export function lateFamilies({ families, timeoutMs }: HealthReport, now: number): string[] {
   return Object.keys(families).filter((name) => isLate(families[name] as FamilyHealth, now, timeoutMs));
 }
 
-export function healthAnswer(endpoint: HealthEndpoint, picture: HealthPicture, now: number): HealthAnswer {
+export function healthAnswer(endpoint: HealthEndpoint, picture: HealthReport, now: number): HealthAnswer {
   const late = new Set(lateFamilies(picture, now));
   const healthy = late.size === 0;
   const isGood = healthy && (endpoint === 'livez' || picture.nodeEligible);
@@ -80,4 +80,9 @@ export function healthAnswer(endpoint: HealthEndpoint, picture: HealthPicture, n
 export function goTime(ms: number | null): string {
   if (ms === null) return '0001-01-01T00:00:00Z';
   return timestamp(ms).replace(/\.?0+Z$/, 'Z');
+}
+
+/** As an HTTP server hands it out. */
+export function replyOf({ status, headers, body }: HealthAnswer) {
+  return { status, contentType: headers['Content-Type'], headers, body };
 }

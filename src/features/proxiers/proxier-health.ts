@@ -11,7 +11,7 @@ import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { IpFamily } from '../../base/digests.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
-import { proxierMachine } from '../../machines/proxier/proxier.ts';
+import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from '../../machines/proxier/proxier-events.ts';
 import {
@@ -19,7 +19,7 @@ import {
   type HealthEndpoint,
   healthAnswer,
   healthHeaders,
-  proxierPicture,
+  proxierReport,
 } from './health-body.ts';
 
 export type { HealthAnswer, HealthEndpoint, IpFamily };
@@ -79,11 +79,9 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
   const counts = new Map<string, { endpoint: HealthEndpoint; code: number; count: number }>();
   const begin = (): LocalActor =>
     startLocal({
-      machine: proxierMachine,
+      chart: proxierChart,
       input: { id: 'proxier/_/local', namespace: '_', name: 'local', timeoutMs },
-      effectTypes: [],
       runEffect: () => Promise.reject(new Error('the chart asks for no effects')),
-      failureOf: (_, message) => ({ type: 'effect.failed', message }),
       clock,
       random,
     });
@@ -95,7 +93,7 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
   };
   const families = () => (actor.snapshot().context as ProxierContext).families;
   const answer = (endpoint: HealthEndpoint) => {
-    const picture = proxierPicture({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
+    const picture = proxierReport({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
     const given = healthAnswer(endpoint, picture, clock.now());
     const key = `${endpoint} ${given.status}`;
     const known = counts.get(key);

@@ -4,7 +4,7 @@
  * is what others wrote elsewhere.
  */
 
-import type { KubeObject } from '../../kube/api/port.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
 import type { BundleObject } from './bundle.ts';
 
 /** Where a manifest says nothing about the object itself. */

@@ -6,7 +6,7 @@
  */
 
 import { hasCode, OrreryError } from '../../base/errors.ts';
-import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { type BundleObject, builtinLabel, isAdopting } from './bundle.ts';
 
 /** In managedFields; who else applies the same fields under this name is us. */

@@ -5,13 +5,13 @@
  * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before it led.
  */
 
-import type { Engine } from '../../actors/engine.ts';
+import type { EngineView } from '../../actors/feature.ts';
 import type { HostLog } from '../../actors/host/host-parts.ts';
 import type { HoldingSpec } from '../../actors/shards/ownership.ts';
-import { releaseHolding } from '../../actors/shards/shard-run.ts';
+import { ledHolding } from '../../actors/shards/shard-run.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
-import { releaseShard } from '../../base/limits.ts';
+import { ledShard } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
@@ -33,7 +33,7 @@ export interface ReleaseDeskOptions {
   /** Of the program; a replica with a bundle is of the bundle's release. */
   readonly release: string;
   readonly bundle: BundleFacts | null;
-  readonly engine: () => Engine;
+  readonly engine: EngineView;
   /** This replica leads under that fence, or (0) no longer does. */
   readonly onReign: (fence: number) => void;
 }
@@ -70,14 +70,14 @@ export class ReleaseDesk {
       node: this.#self,
       nodes: () => this.#picture.nodes(),
       forget: (replica) => this.#picture.forget(replica),
-      directory: () => (this.#isStarted ? options.engine().directory : null),
+      directory: () => (this.#isStarted ? options.engine.directory : null),
     });
     this.#candidacy = createCandidacy({
       ...options,
       release: bundle?.release ?? null,
       nodes: () => this.#picture.nodes(),
       isEntered: () => this.#node.isEntered,
-      onChange: () => options.engine().ownership.plan(),
+      onChange: () => options.engine.ownership.plan(),
     });
   }
 
@@ -109,16 +109,16 @@ export class ReleaseDesk {
 
   /** The holding of the shard in which releases live; every replica has it, those that may lead claim it. */
   holding(): HoldingSpec {
-    const work = this.#options.engine().shards.releaseWork();
+    const work = this.#options.engine.shards.ledWork();
     const end = (fence: number) => {
       if (fence !== this.#fence) return;
       this.#fence = 0;
       this.#options.onReign(0);
     };
     return {
-      name: releaseHolding,
+      name: ledHolding,
       stream: 'state',
-      fenceSubject: this.#options.subjects.fence(releaseShard),
+      fenceSubject: this.#options.subjects.fence(ledShard),
       mayHold: () => this.#candidacy.mayLead,
       work: {
         load: async (fence, signal) => {
@@ -167,7 +167,7 @@ export class ReleaseDesk {
     const { bundle, replica, engine } = this.#options;
     const { id } = this;
     if (bundle === null || id === null) return;
-    const run = engine().shards.runOf(id);
+    const run = engine.shards.runOf(id);
     // Releases of bundles that no replica of the newest release has any more.
     for (const other of run?.cells.keys() ?? []) {
       if (other !== id) this.#deliver(other, { type: 'release.retired' });
@@ -192,11 +192,11 @@ export class ReleaseDesk {
     if (this.#blocked === was) return;
     if (this.#blocked !== null) log.warn({ reason: this.#blocked }, 'this replica must not serve');
     else log.info({ release: this.#self.release }, 'what is written suits this replica: it may serve');
-    if ((was === null) !== (this.#blocked === null)) engine().servingChanged();
+    if ((was === null) !== (this.#blocked === null)) engine.servingChanged();
   }
 
   #deliver(id: ActorId, event: ReleaseOwnEvent, replaces?: string): void {
-    const { shards, host } = this.#options.engine();
+    const { shards, host } = this.#options.engine;
     const run = shards.runOf(id);
     if (run === null) return;
     host.deliver(run, id, { event, cause: null, ...(replaces === undefined ? {} : { replaces }) });

@@ -8,7 +8,7 @@
 import * as v from 'valibot';
 import type { HostLog } from '../../actors/host/host-parts.ts';
 import { asError } from '../../base/errors.ts';
-import { releaseShard } from '../../base/limits.ts';
+import { ledShard } from '../../base/limits.ts';
 import { isRelease } from '../../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
@@ -63,7 +63,7 @@ export function createReleasePicture(options: {
   const nodes = new Map<string, StoredNode>();
   const waiting: Array<{ readonly fence: number; readonly resolve: () => void }> = [];
   const statusSubject = bundle === null ? null : subjects.releaseStatus(bundle);
-  const fenceSubject = subjects.fence(releaseShard);
+  const fenceSubject = subjects.fence(ledShard);
   let following: Following | null = null;
   let seen = nothing;
   let epoch = 0;

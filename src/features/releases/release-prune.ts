@@ -6,8 +6,8 @@
  */
 
 import { hasCode } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
 import { builtinLabel } from './bundle.ts';
 import { preconditions } from './release-apply.ts';
 

@@ -6,8 +6,8 @@
  */
 
 import { asError, hasCode } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';

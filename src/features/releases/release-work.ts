@@ -6,7 +6,7 @@
  */
 
 import { asError } from '../../base/errors.ts';
-import type { KubeObject, KubeResource } from '../../kube/api/port.ts';
+import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
@@ -21,7 +21,7 @@ export interface ReleaseWork {
   stop(): void;
 }
 
-export interface ReleaseWorkParts<M> extends WatchParts<M> {
+export interface ReleaseWorkParts extends WatchParts {
   readonly bundle: Bundle;
   /** Told of an object that does not stand as the bundle has it: `ConfigMap shop/a`. */
   readonly onDrift: (object: string) => void;
@@ -35,9 +35,9 @@ interface Applied {
   readonly shape: string;
 }
 
-export function startReleaseWork<M>(parts: ReleaseWorkParts<M>): ReleaseWork {
+export function startReleaseWork(parts: ReleaseWorkParts): ReleaseWork {
   const { kube, bundle } = parts;
-  const kinds = new Map<string, WatchedKind<M>>();
+  const kinds = new Map<string, WatchedKind>();
   const ended = new AbortController();
   let roundsUnderWay = 0;
   const kindOf = (resource: KubeResource) => {
@@ -72,15 +72,15 @@ export function startReleaseWork<M>(parts: ReleaseWorkParts<M>): ReleaseWork {
 }
 
 /** The objects of one kind: followed from the first that was applied. */
-class WatchedKind<M> {
-  readonly #parts: ReleaseWorkParts<M>;
+class WatchedKind {
+  readonly #parts: ReleaseWorkParts;
   readonly #resource: KubeResource;
   readonly #isWanted: (object: KubeObject) => boolean;
   readonly #isRoundUnderWay: () => boolean;
   readonly #applied = new Map<string, Applied>();
   readonly #watch: { stop(): void };
 
-  constructor(parts: ReleaseWorkParts<M>, resource: KubeResource, isRoundUnderWay: () => boolean) {
+  constructor(parts: ReleaseWorkParts, resource: KubeResource, isRoundUnderWay: () => boolean) {
     this.#parts = parts;
     this.#resource = resource;
     this.#isRoundUnderWay = isRoundUnderWay;

@@ -13,8 +13,8 @@ import {
   type WorldEntry,
 } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
-import type { KubeObject, KubePort } from '../../kube/api/port.ts';
 import { routeGates } from '../../kube/api/resources.ts';
 
 export interface GateStatusParts {

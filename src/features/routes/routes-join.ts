@@ -15,7 +15,8 @@ import type {
   ServiceDigest,
   WorldEntry,
 } from '../../base/digests.ts';
-import type { PodFacts, RouteProbe, ServiceFacts } from '../../machines/facts.ts';
+import type { PodFacts } from '../../machines/pod/pod-facts.ts';
+import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
 import { type Gate, type Group, Groups, gateOf } from './groups.ts';
 
 export interface RoutesJoin extends Join {

@@ -15,13 +15,13 @@ import { delimiter, dirname, resolve } from 'node:path';
 import { KubeConfig, loadYaml } from '@kubernetes/client-node';
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import { within } from './deadline.ts';
 import { type Access, createTransport, type GetAccess, type TlsAccess } from './http.ts';
 import type { KubeLog } from './log.ts';
-import type { KubePort } from './port.ts';
 import { createRestPort } from './rest.ts';
 
 export interface ConnectOptions {

@@ -1,5 +1,5 @@
 /** A view of the API server in which only objects with a label exist: the server itself leaves out the others. */
-import type { KubePort } from './port.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 
 export function labelled(kube: KubePort, label: string): KubePort {
   return {

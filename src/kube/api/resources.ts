@@ -1,5 +1,5 @@
 /** The resources that Orrery knows by name. */
-import type { KubeResource } from './port.ts';
+import type { KubeResource } from '../../base/kube-port.ts';
 
 const core = (plural: string, kind: string, namespaced = true): KubeResource => ({
   group: '',

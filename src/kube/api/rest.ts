@@ -6,9 +6,6 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
-import type { HttpCall, Transport } from './http.ts';
-import { createLineReader } from './lines.ts';
 import type {
   KubeList,
   KubeObject,
@@ -17,7 +14,10 @@ import type {
   KubeWatchEvent,
   PatchOptions,
   PatchType,
-} from './port.ts';
+} from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
+import type { HttpCall, Transport } from './http.ts';
+import { createLineReader } from './lines.ts';
 import { watchEventError } from './status.ts';
 
 const patchTypes: Readonly<Record<PatchType, string>> = {

@@ -8,8 +8,8 @@
 import { createHash } from 'node:crypto';
 import type { Access, AccessVerb, Authorize } from '../../base/access.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { KubeObject, KubePort } from './port.ts';
 import { subjectAccessReviews, tokenReviews } from './resources.ts';
 
 interface Remembered {

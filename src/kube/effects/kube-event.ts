@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
 import { hasCode } from '../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { KubeEventWrite } from '../../machines/effects.ts';
-import type { KubeObject, KubePort } from '../api/port.ts';
 import { events } from '../api/resources.ts';
 
 const controller = 'orrery.dev/orrery';
@@ -23,7 +23,7 @@ const nameCharsMax = 236;
  *
  * @param parts.replica name of this replica: the Event's reportingInstance
  */
-export function kubeEventWrite(
+export function writeKubeEvent(
   kube: KubePort,
   { replica }: { readonly replica: string },
 ): EffectRunner<KubeEventWrite> {

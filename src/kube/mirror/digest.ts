@@ -22,6 +22,7 @@ import type {
   ServicePortDigest,
 } from '../../base/digests.ts';
 import { OrreryError } from '../../base/errors.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
 import {
   domainDigest,
   ingressDigest,
@@ -33,7 +34,6 @@ import { readElectionSpec } from '../../features/elections/election.ts';
 import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
 import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
 import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
-import type { KubeObject } from '../api/port.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {

@@ -15,8 +15,8 @@ import {
   selects,
   type WorldEntry,
 } from '../../base/digests.ts';
+import type { KubeResource } from '../../base/kube-port.ts';
 import { createWorkloadInterest, workloadResources } from '../../features/endpoints/workload-interest.ts';
-import type { KubeResource } from '../api/port.ts';
 import { type DigestInterest, type EnvPair, isWhole, pairText } from './digest.ts';
 
 /** The name of a watched resource: `pods`, `services`, `endpointslices`, `routegates`, else `<plural>.<group>`. */

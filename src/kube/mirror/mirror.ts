@@ -13,14 +13,13 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SyncedDigest, WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
+import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeLog } from '../api/log.ts';
-import type { KubePort, KubeResource } from '../api/port.ts';
 import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
 import { createPicture } from './picture.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
-import type { StartLocal, WatchChart } from './start-watch.ts';
 
 /** What the mirror reads of this replica's picture of the world (actors/world.ts). */
 export interface WorldReader {
@@ -44,7 +43,7 @@ export interface MirrorSubjects {
   worldFence(resource: string): string;
 }
 
-export interface MirrorOptions<M> {
+export interface MirrorOptions {
   /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
   readonly resource: KubeResource;
   readonly kube: KubePort;
@@ -53,9 +52,6 @@ export interface MirrorOptions<M> {
   /** bus/codec.ts */
   readonly encode: (value: unknown) => Uint8Array;
   readonly world: WorldReader;
-  /** actors/local.ts and machines/watch.ts: a chart is run by those who know how. */
-  readonly startLocal: StartLocal<M>;
-  readonly watchChart: WatchChart<M>;
   /** Only these namespaces; absent or null: all. */
   readonly namespaces?: readonly string[] | null;
   readonly clock: Clock;
@@ -99,7 +95,7 @@ export interface Mirror {
   status(): MirrorStatus;
 }
 
-export function createMirror<M>(options: MirrorOptions<M>): Mirror {
+export function createMirror(options: MirrorOptions): Mirror {
   const name = mirrorName(options.resource);
   let run: Run | undefined;
   options.world.onChange((entry) => run?.onWorldChange(entry));
@@ -127,7 +123,7 @@ interface Run {
 }
 
 /** One reign: from a won fence until it is lost or given back. */
-function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, onEnd: () => void): Run {
+function createRun(options: MirrorOptions, name: string, fence: number, onEnd: () => void): Run {
   const { resource, subjects, encode, world, metrics } = options;
   const kind = resourceName(resource);
   const measured = resource.plural === '' ? name : kind;
@@ -220,7 +216,7 @@ function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, on
   };
 }
 
-function namespacesOf({ resource, namespaces }: Pick<MirrorOptions<unknown>, 'resource' | 'namespaces'>) {
+function namespacesOf({ resource, namespaces }: Pick<MirrorOptions, 'resource' | 'namespaces'>) {
   return resource.namespaced && namespaces ? [...new Set(namespaces)] : [null];
 }
 

@@ -8,11 +8,11 @@
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
+import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import { jittered } from '../../base/random.ts';
-import type { KubePort, KubeResource } from '../api/port.ts';
 import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
 
-export interface OptionalMirrorOptions<M> extends Omit<MirrorOptions<M>, 'resource'> {
+export interface OptionalMirrorOptions extends Omit<MirrorOptions, 'resource'> {
   /** `tailscale.com/v1alpha1` */
   readonly apiVersion: string;
   readonly kind: string;
@@ -23,7 +23,7 @@ const lookAgainMs = 10_000;
 /** Whether it is there could not be told: that is asked again soon, for everything that is made of the kind waits. */
 const askAgainMs = 1_000;
 
-export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirror {
+export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
   const { apiVersion, kind, kube, clock, random, log } = options;
   const name = `${apiVersion}/${kind}`;
   // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.

@@ -4,14 +4,14 @@
  * Owns the chart's actor and the question whether what was listed was read with all RouteGates in mind.
  */
 import { asError, hasCode } from '../../base/errors.ts';
-import type { KubeObject, KubeResource } from '../api/port.ts';
+import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 import { digestOf } from './digest.ts';
 import { apiVersionOf, type Interest, resourceName } from './interest.ts';
 import type { Picture, Seen } from './picture.ts';
 import { startWatch, type WatchParts } from './start-watch.ts';
 import type { ObjectFeed } from './watch.ts';
 
-export interface ScopeOptions<M> extends WatchParts<M> {
+export interface ScopeOptions extends WatchParts {
   readonly resource: KubeResource;
   /** null: the whole cluster. */
   readonly namespace: string | null;
@@ -39,7 +39,7 @@ interface SeenThen extends Seen {
   readonly epoch: number;
 }
 
-export function startScope<M>(options: ScopeOptions<M>): Scope {
+export function startScope(options: ScopeOptions): Scope {
   const { kube, resource, namespace, interest, picture, log } = options;
   const { onListed, onRestart } = options;
   const name = resourceName(resource);

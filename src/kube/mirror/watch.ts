@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type {
   WatchEffect,
@@ -17,7 +18,6 @@ import type {
   WatchOpen,
 } from '../../machines/watch/watch.ts';
 import type { KubeLog } from '../api/log.ts';
-import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../api/port.ts';
 
 /** Where objects go; `T` is what is kept of one. */
 export interface ObjectFeed<T> {

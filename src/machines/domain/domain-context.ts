@@ -4,7 +4,7 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { MessageSend } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import type {
   AcmeAuthorize,
   AcmeFinalize,

@@ -1,5 +1,8 @@
 /** Effects of the domain chart. Each carries the number of the attempt that its outcome has to name. */
-import type { AcquisitionFailed, OrderPlace } from './domain-events.ts';
+import { limits } from '../../base/limits.ts';
+import { effect } from '../effect.ts';
+import { messageSend } from '../effects.ts';
+import type { AcquisitionFailed, AriUnavailable, InspectionFailed, OrderPlace } from './domain-events.ts';
 import type { DomainSource, Target } from './domain-facts.ts';
 
 interface Step {
@@ -108,29 +111,46 @@ export interface DomainReport {
   readonly at: number;
 }
 
-export type DomainEffect =
-  | CertificateInspect
-  | AcmeOrder
-  | AcmeAuthorize
-  | AcmeFinalize
-  | CertificateStore
-  | AriFetch
-  | PendingDiscard
-  | DomainReport;
+export const certificateInspect = effect<CertificateInspect>('certificate.inspect', {
+  failure: ({ attempt }, message): InspectionFailed => ({ type: 'inspection.failed', attempt, message }),
+});
+export const acmeOrder = effect<AcmeOrder>('acme.order', {
+  failure: stepFailure,
+  timeoutMs: limits.acmeOrderMs,
+});
+export const acmeAuthorize = effect<AcmeAuthorize>('acme.authorize', {
+  failure: stepFailure,
+  timeoutMs: limits.acmeAuthorizeMs,
+});
+export const acmeFinalize = effect<AcmeFinalize>('acme.finalize', {
+  failure: stepFailure,
+  timeoutMs: limits.acmeFinalizeMs,
+});
+export const certificateStore = effect<CertificateStore>('certificate.store', { failure: stepFailure });
+export const ariFetch = effect<AriFetch>('ari.fetch', {
+  failure: ({ fingerprint }): AriUnavailable => ({
+    type: 'ari.unavailable',
+    fingerprint,
+    retryAfterMs: null,
+  }),
+});
+export const pendingDiscard = effect<PendingDiscard>('pending.discard');
+export const domainReport = effect<DomainReport>('domain.report');
 
-export const domainEffectTypes = [
-  'certificate.inspect',
-  'acme.order',
-  'acme.authorize',
-  'acme.finalize',
-  'certificate.store',
-  'ari.fetch',
-  'pending.discard',
-  'domain.report',
-] as const satisfies ReadonlyArray<DomainEffect['type']>;
+export const domainEffects = [
+  messageSend,
+  certificateInspect,
+  acmeOrder,
+  acmeAuthorize,
+  acmeFinalize,
+  certificateStore,
+  ariFetch,
+  pendingDiscard,
+  domainReport,
+] as const;
 
 /** What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do will be tried again. */
-export function stepFailure(
+function stepFailure(
   effect: AcmeOrder | AcmeAuthorize | AcmeFinalize | CertificateStore,
   message: string,
 ): AcquisitionFailed {

@@ -1,6 +1,6 @@
 /** Events of the domain chart, and those by which domains and Issuers speak with each other. */
 import type { ActorId } from '../../base/ids.ts';
-import type { EffectSettled } from '../events.ts';
+import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 
 /** The world has news: the domain's facts as they are now; null when nothing asks for the host any more. */

@@ -1,11 +1,12 @@
 /**
  * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts uses it. Pure.
  */
+
 import { assign, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { MessageSend } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 import {
   askPauseMs,
   confirmMs,
@@ -29,11 +30,10 @@ import {
   usable,
   windowOf,
 } from './domain-context.ts';
-import type { DomainEffect, DomainReport } from './domain-effects.ts';
+import { domainEffects } from './domain-effects.ts';
 import { deferralText, entered, foreignText, isToldValid } from './domain-report.ts';
 
 type Args = { readonly context: DomainContext };
-type Of<T extends DomainEffect['type']> = Omit<Extract<DomainEffect, { readonly type: T }>, 'type'>;
 
 const timeOf = (event: unknown) => (event as Stamp).at;
 const chanceOf = (event: unknown) => (event as Stamp).random;
@@ -233,14 +233,6 @@ export const domainSetup = setup({
         : {},
     ),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
-    'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
-    'certificate.inspect': (_, _params: Of<'certificate.inspect'>) => {},
-    'acme.order': (_, _params: Of<'acme.order'>) => {},
-    'acme.authorize': (_, _params: Of<'acme.authorize'>) => {},
-    'acme.finalize': (_, _params: Of<'acme.finalize'>) => {},
-    'certificate.store': (_, _params: Of<'certificate.store'>) => {},
-    'ari.fetch': (_, _params: Of<'ari.fetch'>) => {},
-    'pending.discard': (_, _params: Of<'pending.discard'>) => {},
-    'domain.report': (_, _params: Omit<DomainReport, 'type'>) => {},
+    ...actionsOf(...domainEffects),
   },
 });

@@ -10,6 +10,7 @@
  * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is never touched.
  * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no event), budgets (issuer.ts).
  */
+import type { Chart } from '../chart.ts';
 import {
   authorization,
   type DomainContext,
@@ -24,15 +25,12 @@ import {
   returned,
   storage,
 } from './domain-context.ts';
+import { domainEffects } from './domain-effects.ts';
 
 import type { PermitReturned } from './domain-events.ts';
 import { failedNotice, foreignNotice, issuedNotice, limitedNotice, report } from './domain-report.ts';
 
 import { domainSetup } from './domain-setup.ts';
-
-export const domainVersion = 1;
-export const domainDescription =
-  'Keeps one certificate for one host: obtains it, stores it, renews it in time.';
 
 /** Gives the permit back with this outcome. */
 const giveBack = (outcome: PermitReturned['outcome'], again = false) =>
@@ -336,3 +334,13 @@ export const domainMachine = domainSetup.createMachine({
     },
   },
 });
+
+export const domainChart: Chart = {
+  name: 'domain',
+  version: 1,
+  description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
+  machine: domainMachine,
+  durable: true,
+  createdBy: ['domain.observed'],
+  effects: domainEffects,
+};

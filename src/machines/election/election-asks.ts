@@ -1,6 +1,6 @@
 /** What an election asks of the API server, from what it remembers. Pure. */
 
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import { type ElectionContext, placeOf, requestMs, timingOf } from './election-context.ts';
 import type { LeaseFollow, LeaseLook, LeaseRelease, LeaseWrite } from './election-effects.ts';
 import { microTime } from './election-lease.ts';

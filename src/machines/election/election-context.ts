@@ -7,7 +7,7 @@
 
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import type { ElectionStatus } from './election-effects.ts';
 import type { ElectionEvent, ElectionFacts } from './election-events.ts';
 import type { ElectionTiming, LeasePlace, LeaseRecord } from './lease-record.ts';

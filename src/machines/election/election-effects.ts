@@ -1,5 +1,7 @@
-/** The effects that an election asks for. */
-
+/** Effects of the election chart. */
+import { limits } from '../../base/limits.ts';
+import { effect } from '../effect.ts';
+import { kubeEventWrite } from '../effects.ts';
 import type { ElectionEvent } from './election-events.ts';
 import type { LeasePlace, LeaseRecord } from './lease-record.ts';
 
@@ -69,31 +71,41 @@ export interface ElectionStatusPatch {
   readonly at: number;
 }
 
-export type LeaseEffect = LeaseLook | LeaseWrite | LeaseRelease | LeaseFollow;
-export type ElectionEffect = LeaseEffect | ElectionStatusPatch;
+export const leaseLook = effect<LeaseLook>('lease.look', {
+  failure: ({ attempt }, message): ElectionEvent => ({ type: 'lease.unseen', attempt, message }),
+});
+export const leaseWrite = effect<LeaseWrite>('lease.write', {
+  failure: ({ attempt }, message): ElectionEvent => ({
+    type: 'lease.refused',
+    attempt,
+    reason: 'error',
+    message,
+  }),
+});
+export const leaseRelease = effect<LeaseRelease>('lease.release', {
+  failure: ({ attempt }, error): ElectionEvent => ({
+    type: 'lease.released',
+    attempt,
+    record: null,
+    resourceVersion: null,
+    error,
+  }),
+});
+export const leaseFollow = effect<LeaseFollow>('lease.follow', {
+  failure: ({ place }, error): ElectionEvent => ({ type: 'lease.followed', place, error }),
+  timeoutMs: ({ seconds }) => seconds * 1_000 + limits.effectTimeoutMs,
+  // Following is waiting: it holds neither a connection nor the processor.
+  inFlight: limits.leasesFollowed,
+});
+export const electionStatusPatch = effect<ElectionStatusPatch>('election-status.patch', {
+  failure: (_, message): ElectionEvent => ({ type: 'election-status.refused', message }),
+});
 
-export const electionEffectTypes = [
-  'lease.look',
-  'lease.write',
-  'lease.release',
-  'lease.follow',
-  'election-status.patch',
-] as const satisfies readonly ElectionEffect['type'][];
-
-/** The outcome of an effect that threw or ran out of time. */
-export function electionFailureOf(effect: ElectionEffect, message: string): ElectionEvent {
-  switch (effect.type) {
-    case 'lease.look':
-      return { type: 'lease.unseen', attempt: effect.attempt, message };
-    case 'lease.write':
-      return { type: 'lease.refused', attempt: effect.attempt, reason: 'error', message };
-    case 'lease.release': {
-      const unknown = { record: null, resourceVersion: null };
-      return { type: 'lease.released', attempt: effect.attempt, ...unknown, error: message };
-    }
-    case 'lease.follow':
-      return { type: 'lease.followed', place: effect.place, error: message };
-    case 'election-status.patch':
-      return { type: 'election-status.refused', message };
-  }
-}
+export const electionEffects = [
+  leaseLook,
+  leaseWrite,
+  leaseRelease,
+  leaseFollow,
+  electionStatusPatch,
+  kubeEventWrite,
+] as const;

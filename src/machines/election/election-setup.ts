@@ -3,11 +3,12 @@
  *
  * Each is a line over a pure function: what is decided stands in election-candidates.ts and election-lease.ts.
  */
+
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { KubeEventWrite } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 import {
   deadlineOf,
   holderLeftMs,
@@ -32,13 +33,7 @@ import {
   requestMs,
   timingOf,
 } from './election-context.ts';
-import type {
-  ElectionStatusPatch,
-  LeaseFollow,
-  LeaseLook,
-  LeaseRelease,
-  LeaseWrite,
-} from './election-effects.ts';
+import { electionEffects } from './election-effects.ts';
 import {
   isAnotherPreferred,
   isOwnClaim,
@@ -198,11 +193,6 @@ export const electionSetup = setup({
       telling: null,
       lastError: event.type === 'election-status.refused' ? event.message : null,
     })),
-    'lease.look': (_, _params: Omit<LeaseLook, 'type'>) => {},
-    'lease.write': (_, _params: Omit<LeaseWrite, 'type'>) => {},
-    'lease.release': (_, _params: Omit<LeaseRelease, 'type'>) => {},
-    'lease.follow': (_, _params: Omit<LeaseFollow, 'type'>) => {},
-    'election-status.patch': (_, _params: Omit<ElectionStatusPatch, 'type'>) => {},
-    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+    ...actionsOf(...electionEffects),
   },
 });

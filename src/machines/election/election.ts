@@ -12,12 +12,11 @@
  * Absent: the API server (effects), who asks how (requests, command line), clocks of other machines.
  */
 
+import type { Chart } from '../chart.ts';
 import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
 import { newborn } from './election-context.ts';
+import { electionEffects } from './election-effects.ts';
 import { electionSetup } from './election-setup.ts';
-
-export const electionVersion = 1;
-export const electionDescription = 'Decides who leads: contends for a Lease in the name of its candidates.';
 
 export const electionMachine = electionSetup.createMachine({
   id: 'election',
@@ -283,3 +282,13 @@ export const electionMachine = electionSetup.createMachine({
     },
   },
 });
+
+export const electionChart: Chart = {
+  name: 'election',
+  version: 1,
+  description: 'Decides who leads: contends for a Lease in the name of its candidates.',
+  machine: electionMachine,
+  durable: true,
+  createdBy: ['election.observed'],
+  effects: electionEffects,
+};

@@ -7,7 +7,7 @@ import type { Notice } from '../domain/domain-effects.ts';
 import type { PermitAsked, PermitDeferred, PermitReturned } from '../domain/domain-events.ts';
 import type { IssuerBudget, IssuerFacts } from '../domain/domain-facts.ts';
 import type { MessageSend } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
 import type { IssuerReport, IssuerStatus, IssuerVerify } from './issuer-effects.ts';
 import type { IssuerEvent } from './issuer-events.ts';

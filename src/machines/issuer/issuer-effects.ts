@@ -1,5 +1,9 @@
 /** Effects of the issuer chart. */
+import { limits } from '../../base/limits.ts';
 import type { Notice, StatusCondition } from '../domain/domain-effects.ts';
+import { effect } from '../effect.ts';
+import { messageSend } from '../effects.ts';
+import type { IssuerFailed } from './issuer-events.ts';
 
 /** Asks whether certificates can be had there now. Outcome: issuer.verified | issuer.failed. */
 export interface IssuerVerify {
@@ -27,8 +31,16 @@ export interface IssuerReport {
   readonly at: number;
 }
 
-export type IssuerEffect = IssuerVerify | IssuerReport;
+export const issuerVerify = effect<IssuerVerify>('issuer.verify', {
+  failure: ({ check }, message): IssuerFailed => ({
+    type: 'issuer.failed',
+    check,
+    outcome: 'down',
+    message,
+    retryAfterMs: null,
+  }),
+  timeoutMs: limits.issuerVerifyMs,
+});
+export const issuerReport = effect<IssuerReport>('issuer.report');
 
-export const issuerEffectTypes = ['issuer.verify', 'issuer.report'] as const satisfies ReadonlyArray<
-  IssuerEffect['type']
->;
+export const issuerEffects = [messageSend, issuerVerify, issuerReport] as const;

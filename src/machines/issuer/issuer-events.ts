@@ -1,7 +1,7 @@
 /** Events of the issuer chart; those that domains send stand in domain-events.ts. */
 import type { PermitAsked, PermitReturned, ReportDue } from '../domain/domain-events.ts';
 import type { IssuerFacts } from '../domain/domain-facts.ts';
-import type { EffectSettled } from '../events.ts';
+import type { EffectSettled } from '../stamp.ts';
 
 /** The world has news: the Issuer's facts as they are now; null when there is no such Issuer any more. */
 export type IssuerObserved = { readonly type: 'issuer.observed'; readonly facts: IssuerFacts | null };

@@ -9,11 +9,13 @@
  * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
  * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330 s.
  */
+
 import { assign, raise, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
+import type { Chart } from '../chart.ts';
 import { limitMs } from '../domain/domain-context.ts';
-import type { MessageSend } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 import {
   asked,
   checkingOf,
@@ -35,14 +37,9 @@ import {
   returned,
   served,
 } from './issuer-context.ts';
-import type { IssuerEffect } from './issuer-effects.ts';
-
-export const issuerVersion = 1;
-export const issuerDescription =
-  'Gives domains the permits to order certificates, within the budgets and limits of their authority.';
+import { issuerEffects } from './issuer-effects.ts';
 
 type Args = { readonly context: IssuerContext };
-type Of<T extends IssuerEffect['type']> = Omit<Extract<IssuerEffect, { readonly type: T }>, 'type'>;
 
 const timeOf = (event: unknown) => (event as Stamp).at;
 
@@ -144,9 +141,7 @@ export const issuerMachine = setup({
       return { limitedUntil: timeOf(event) + waitMs, lastError: 'the authority asked to wait' };
     }),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
-    'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
-    'issuer.verify': (_, _params: Of<'issuer.verify'>) => {},
-    'issuer.report': (_, _params: Of<'issuer.report'>) => {},
+    ...actionsOf(...issuerEffects),
   },
 }).createMachine({
   id: 'issuer',
@@ -267,3 +262,15 @@ export const issuerMachine = setup({
     },
   },
 });
+
+export const issuerChart: Chart = {
+  name: 'issuer',
+  version: 1,
+  description:
+    'Gives domains the permits to order certificates, within the budgets and limits of their authority.',
+  machine: issuerMachine,
+  durable: true,
+  // A domain may hear of its Issuer before the Issuer's own shard does.
+  createdBy: ['issuer.observed', 'permit.asked'],
+  effects: issuerEffects,
+};

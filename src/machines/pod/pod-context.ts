@@ -6,8 +6,10 @@ import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite, MessageSend } from '../effects.ts';
-import type { PodEvent, RouteLost, RouteProven, RouteUnverifiable, Stamp } from '../events.ts';
-import type { PodFacts } from '../facts.ts';
+import type { RouteLost, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type { Stamp } from '../stamp.ts';
+import type { PodEvent } from './pod-events.ts';
+import type { PodFacts } from './pod-facts.ts';
 
 export interface PodContext {
   readonly namespace: string;

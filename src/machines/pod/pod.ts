@@ -8,11 +8,13 @@
  * - Proofs are in the record, so a move or a restart asks for none of them twice.
  * Absent: probing (the Service chart does it), any knowledge of other Pods.
  */
+
 import { assign, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { KubeEventWrite, MessageSend, PodConditionPatch } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import type { Chart } from '../chart.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 import {
   adopted,
   conditionOf,
@@ -48,10 +50,7 @@ import {
   withoutProof,
   withProof,
 } from './pod-context.ts';
-
-export const podVersion = 1;
-export const podDescription =
-  'Holds a Pod back until traffic through every Service of its group is seen to reach it.';
+import { podEffects } from './pod-effects.ts';
 
 type Args = { readonly context: PodContext };
 
@@ -151,9 +150,7 @@ export const podMachine = setup({
     countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
     adoptProofs: assign(({ context }) => adopted(context)),
     dropAdopted: assign(({ context }) => takenBack(context)),
-    'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
-    'pod-condition.patch': (_, _params: Omit<PodConditionPatch, 'type'>) => {},
-    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+    ...actionsOf(...podEffects),
   },
 }).createMachine({
   id: 'pod',
@@ -395,3 +392,13 @@ export const podMachine = setup({
     },
   },
 });
+
+export const podChart: Chart = {
+  name: 'pod',
+  version: 1,
+  description: 'Holds a Pod back until traffic through every Service of its group is seen to reach it.',
+  machine: podMachine,
+  durable: true,
+  createdBy: ['pod.observed'],
+  effects: podEffects,
+};

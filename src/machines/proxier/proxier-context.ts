@@ -1,6 +1,6 @@
 /** What a proxier remembers, and the pure decisions over it. */
 import type { IpFamily } from '../../base/digests.ts';
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import { type FamilyHealth, isLate, queued, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 

@@ -11,10 +11,12 @@
  * Absent: HTTP (health/), and any effect. Whoever answers computes lateness from the context and the time: a deadline that comes
  * a moment late must not make the answer wrong.
  */
+
 import { assign, raise, setup } from 'xstate';
 import type { IpFamily } from '../../base/digests.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { Stamp } from '../events.ts';
+import type { Chart } from '../chart.ts';
+import type { Stamp } from '../stamp.ts';
 import { familyRegion } from './health-family.ts';
 import {
   type Args,
@@ -31,9 +33,6 @@ import {
   untilSilent,
 } from './proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from './proxier-events.ts';
-
-export const proxierVersion = 1;
-export const proxierDescription = 'Tells whether the service proxy of a node keeps up with its changes.';
 
 type OfFamily = { readonly family: IpFamily };
 
@@ -164,3 +163,13 @@ export const proxierMachine = setup({
     },
   },
 });
+
+export const proxierChart: Chart = {
+  name: 'proxier',
+  version: 1,
+  description: 'Tells whether the service proxy of a node keeps up with its changes.',
+  machine: proxierMachine,
+  durable: true,
+  createdBy: ['proxier.queued', 'proxier.updated'],
+  effects: [],
+};

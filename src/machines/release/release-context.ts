@@ -1,5 +1,5 @@
 /** What a release remembers, and the small reckonings over it. Pure. */
-import type { Stamp } from '../events.ts';
+import type { Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
 import type { ReleaseOwnEvent, ReleasePicture, RoundSummary } from './release-events.ts';
 import {

@@ -2,7 +2,9 @@
  * What the release chart asks for. Each names the fence of the leadership under which it was decided: one that is run after the
  * leadership moved must change nothing, whoever runs it.
  */
-import type { ReleaseOwnEvent } from './release-events.ts';
+import { limits } from '../../base/limits.ts';
+import { effect } from '../effect.ts';
+import type { RoundFailed, StatusUnknown } from './release-events.ts';
 import type { KindName, ReleaseStatus } from './release-table.ts';
 
 /**
@@ -69,23 +71,19 @@ export interface ReleaseReport {
   readonly error: string;
 }
 
-export type ReleaseEffect = ReleaseStatusWrite | ReleaseRound | ReleaseResourceWrite | ReleaseReport;
+export const releaseStatusWrite = effect<ReleaseStatusWrite>('release-status.write', {
+  failure: ({ fence }, message): StatusUnknown => ({ type: 'status.unknown', fence, message }),
+});
+export const releaseRound = effect<ReleaseRound>('release.round', {
+  failure: ({ fence, round }, message): RoundFailed => ({ type: 'round.failed', fence, round, message }),
+  timeoutMs: limits.releaseRoundMs,
+});
+export const releaseResourceWrite = effect<ReleaseResourceWrite>('release-resource.write');
+export const releaseReport = effect<ReleaseReport>('release.report');
 
-export const releaseEffectTypes = [
-  'release-status.write',
-  'release.round',
-  'release-resource.write',
-  'release.report',
-] as const satisfies readonly ReleaseEffect['type'][];
-
-/** The outcome of one that threw or ran out of time; null: an ordinary `effect.settled`. */
-export function releaseFailureOf(effect: ReleaseEffect, message: string): ReleaseOwnEvent | null {
-  switch (effect.type) {
-    case 'release-status.write':
-      return { type: 'status.unknown', fence: effect.fence, message };
-    case 'release.round':
-      return { type: 'round.failed', fence: effect.fence, round: effect.round, message };
-    default:
-      return null;
-  }
-}
+export const releaseEffects = [
+  releaseStatusWrite,
+  releaseRound,
+  releaseResourceWrite,
+  releaseReport,
+] as const;

@@ -1,4 +1,5 @@
 /** The events of the release chart. */
+import type { EffectSettled } from '../stamp.ts';
 import type { BundleFacts, NodeFacts, ReleaseStatus, SeenStatus } from './release-table.ts';
 
 /** What is known of the other replicas and of the written state. */
@@ -84,3 +85,5 @@ export type ReleaseOwnEvent =
   | StatusUnknown
   | RoundFinished
   | RoundFailed;
+
+export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;

@@ -12,8 +12,11 @@
  * Absent: who may lead (actors/release-candidacy.ts), what a round does (kube/release-round.ts), who may serve
  * (actors/release-guard.ts).
  */
+
 import { assign, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
+import type { Chart } from '../chart.ts';
+import { actionsOf } from '../effect.ts';
 import {
   type Args,
   emptyContext,
@@ -31,18 +34,9 @@ import {
   withPicture,
   writing,
 } from './release-context.ts';
-import type {
-  ReleaseReport,
-  ReleaseResourceWrite,
-  ReleaseRound,
-  ReleaseStatusWrite,
-} from './release-effects.ts';
+import { releaseEffects } from './release-effects.ts';
 import { doneStatus, type ReleaseStatus, rowOf, unsuitedStatus, workingStatus } from './release-table.ts';
-import { blocked, failing, report, resource, rested } from './release-telling.ts';
-
-export const releaseVersion = 1;
-export const releaseDescription =
-  'Applies the objects of a bundle, so that replicas of two releases can live side by side.';
+import { blocked, explainRelease, failing, report, resource, rested } from './release-telling.ts';
 
 /** Of a row that has a status; the table says so. */
 const written = ({ seen, bundle }: ReleaseContext): ReleaseStatus => seen.status ?? doneStatus(bundle);
@@ -143,10 +137,7 @@ export const releaseMachine = setup({
     noteDrift: assign(({ context, event }) =>
       event.type === 'drift.seen' ? { drift: withDrift(context.drift, event.object) } : {},
     ),
-    'release-status.write': (_, _params: Omit<ReleaseStatusWrite, 'type'>) => {},
-    'release.round': (_, _params: Omit<ReleaseRound, 'type'>) => {},
-    'release-resource.write': (_, _params: Omit<ReleaseResourceWrite, 'type'>) => {},
-    'release.report': (_, _params: Omit<ReleaseReport, 'type'>) => {},
+    ...actionsOf(...releaseEffects),
   },
 }).createMachine({
   id: 'release',
@@ -369,3 +360,15 @@ export const releaseMachine = setup({
 
 /** Between two rounds for drift: an object over which two controllers fight must not become a loop. */
 const driftPauseMs = 1_000;
+
+export const releaseChart: Chart = {
+  name: 'release',
+  version: 1,
+  description: 'Applies the objects of a bundle, so that replicas of two releases can live side by side.',
+  machine: releaseMachine,
+  durable: true,
+  led: true,
+  createdBy: ['release.led'],
+  effects: releaseEffects,
+  explain: explainRelease,
+};

@@ -4,9 +4,11 @@
 
 import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { MessageSend, RouteSample } from '../effects.ts';
-import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent, Stamp } from '../events.ts';
-import type { RouteProbe, ServiceFacts } from '../facts.ts';
+import type { MessageSend } from '../effects.ts';
+import type { Stamp } from '../stamp.ts';
+import type { RouteSample } from './route-effects.ts';
+import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent } from './route-events.ts';
+import type { RouteProbe, ServiceFacts } from './route-facts.ts';
 import type { SlicesContext } from './slices-context.ts';
 
 /** A Pod that wants to know whether the Service reaches it, or whether it stops to. */

@@ -11,11 +11,15 @@
  * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches.
  * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
  */
+
 import { assign, enqueueActions, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { KubeEventWrite, MessageSend, RouteSample } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import type { Chart } from '../chart.ts';
+import { actionsOf } from '../effect.ts';
+import { kubeEventWrite, messageSend } from '../effects.ts';
+import type { Stamp } from '../stamp.ts';
+import { routeSample } from './route-effects.ts';
 import {
   askers,
   callsOf,
@@ -45,13 +49,13 @@ import {
   withWant,
   withWants,
 } from './service-context.ts';
+import { withSlices } from './service-migrations.ts';
 import { noSlices, slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
-import type { SlicesReconcile } from './slices-effects.ts';
+import { slicesReconcile } from './slices-effects.ts';
 import { slicesRegion } from './slices-region.ts';
+import { merged } from './waiting-events.ts';
 
-export const serviceVersion = 2;
-export const serviceDescription =
-  'Samples a Service for the Pods behind it and says which of them it reaches.';
+const serviceEffects = [messageSend, routeSample, slicesReconcile, kubeEventWrite] as const;
 
 type Args = { readonly context: ServiceContext };
 
@@ -178,8 +182,7 @@ export const serviceMachine = setup({
     settleInquiry: assign({ inquired: false }),
     forgetWants: assign({ wants: [] }),
     forgetRoutes: assign({ facts: null, wants: [], watched: [], lastRound: null }),
-    'message.send': (_, _params: Omit<MessageSend, 'type'>) => {},
-    'route.sample': (_, _params: Omit<RouteSample, 'type'>) => {},
+    ...actionsOf(...serviceEffects),
     rememberSlices: assign((args) => slicesChanges.rememberSlices(args)),
     forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
     startPass: assign((args) => slicesChanges.startPass(args)),
@@ -187,8 +190,6 @@ export const serviceMachine = setup({
     noteReconciled: assign((args) => slicesChanges.noteReconciled(args)),
     noteSlicesFailure: assign((args) => slicesChanges.noteSlicesFailure(args)),
     startAfresh: assign((args) => slicesChanges.startAfresh(args)),
-    'endpoint-slices.reconcile': (_, _params: Omit<SlicesReconcile, 'type'>) => {},
-    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
   },
 }).createMachine({
   id: 'service',
@@ -346,3 +347,15 @@ export const serviceMachine = setup({
     endpoints: slicesRegion,
   },
 });
+
+export const serviceChart: Chart = {
+  name: 'service',
+  version: 2,
+  description: 'Samples a Service for the Pods behind it and says which of them it reaches.',
+  machine: serviceMachine,
+  durable: true,
+  createdBy: ['service.observed', 'service.endpoints.observed'],
+  effects: serviceEffects,
+  migrations: { 1: withSlices },
+  merge: merged,
+};

@@ -5,10 +5,10 @@
 
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import type { ServiceEvent, Stamp } from '../events.ts';
-import type { EndpointsFacts } from '../facts.ts';
+import type { Stamp } from '../stamp.ts';
+import type { ServiceEvent } from './route-events.ts';
 import type { SlicesReconcile } from './slices-effects.ts';
-import type { PassEnd } from './slices-events.ts';
+import type { EndpointsFacts, PassEnd } from './slices-events.ts';
 
 export interface SlicesContext {
   readonly facts: EndpointsFacts | null;

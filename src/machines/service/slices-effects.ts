@@ -1,4 +1,6 @@
-/** The effect of the Service chart's endpoints region. */
+/** The effect of the service chart's endpoints region. */
+import { effect } from '../effect.ts';
+import type { SlicesFailed } from './slices-events.ts';
 
 /**
  * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must say with what they say, and
@@ -20,3 +22,13 @@ export interface SlicesReconcile {
   /** Also empties slices that are hardly filled. */
   readonly compact: boolean;
 }
+
+export const slicesReconcile = effect<SlicesReconcile>('endpoint-slices.reconcile', {
+  failure: ({ pass }, message): SlicesFailed => ({
+    type: 'slices.failed',
+    pass,
+    message,
+    retryAfterMs: 0,
+    end: null,
+  }),
+});

@@ -1,5 +1,4 @@
 /** Events of the Service chart's endpoints region. */
-import type { EndpointsFacts } from '../facts.ts';
 
 /** News of what the Service's EndpointSlices must say, or of the slices; null when nothing in the world calls for slices any more. */
 export type EndpointsObserved = {
@@ -36,3 +35,16 @@ export type SlicesFailed = {
 };
 
 export type SlicesEvent = EndpointsObserved | SlicesReconciled | SlicesFailed;
+
+/** What a Service is told about its EndpointSlices: tokens alone; a pass reads the rest when it runs. */
+export interface EndpointsFacts {
+  readonly uid: string;
+  /** false: type ExternalName, or no selector; slices that are left of it have to go. */
+  readonly selects: boolean;
+  /** Changes whenever what the slices must say changes. */
+  readonly wanted: string;
+  /** Changes whenever the slices themselves change. */
+  readonly standing: string;
+  /** There is no slice of ours. */
+  readonly empty: boolean;
+}

@@ -5,11 +5,11 @@
  * was refused (`holding.fenced`). What it promises: work is done only between a won claim and a drain; after `fenced` nothing
  * more is done, from whatever state.
  */
-import { assign, setup } from 'xstate';
-import type { Stamp } from '../events.ts';
 
-export const shardVersion = 1;
-export const shardDescription = 'Who owns a shard: claims it, loads it, works on it, hands it over.';
+import { assign, setup } from 'xstate';
+import type { Chart } from '../chart.ts';
+import { actionsOf, effect } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 
 export interface HoldingContext {
   readonly name: string;
@@ -37,16 +37,32 @@ export type HoldingEvent =
   /** 0: a claim. */
   | { readonly type: 'effect.failed'; readonly message: string; readonly fence: number };
 
-export const holdingEffectTypes = [
-  'holding.claim',
-  'holding.load',
-  'holding.open',
-  'holding.drain',
-  'holding.release',
-  'holding.drop',
-] as const;
+interface HoldingClaim {
+  readonly type: 'holding.claim';
+  readonly seen: number;
+}
+interface HoldingWork {
+  readonly type: 'holding.load' | 'holding.open' | 'holding.drain' | 'holding.release' | 'holding.drop';
+  readonly fence: number;
+}
+export type HoldingEffect = HoldingClaim | HoldingWork;
 
-type Fenced = { readonly fence: number };
+/** 0: a claim has no fence yet. */
+const failure = (asked: HoldingEffect, message: string): HoldingEvent => ({
+  type: 'effect.failed',
+  message,
+  fence: 'fence' in asked ? asked.fence : 0,
+});
+const holdingWork = <T extends HoldingWork['type']>(type: T) =>
+  effect<HoldingWork & { readonly type: T }>(type, { failure });
+const holdingEffects = [
+  effect<HoldingClaim>('holding.claim', { failure }),
+  holdingWork('holding.load'),
+  holdingWork('holding.open'),
+  holdingWork('holding.drain'),
+  holdingWork('holding.release'),
+  holdingWork('holding.drop'),
+] as const;
 
 export const shardMachine = setup({
   types: {
@@ -76,12 +92,7 @@ export const shardMachine = setup({
       lastError: event.type === 'effect.failed' ? event.message : 'no outcome in time',
     })),
     forgetFence: assign({ fence: 0 }),
-    'holding.claim': (_, _params: { readonly seen: number }) => {},
-    'holding.load': (_, _params: Fenced) => {},
-    'holding.open': (_, _params: Fenced) => {},
-    'holding.drain': (_, _params: Fenced) => {},
-    'holding.release': (_, _params: Fenced) => {},
-    'holding.drop': (_, _params: Fenced) => {},
+    ...actionsOf(...holdingEffects),
   },
 }).createMachine({
   id: 'shard',
@@ -156,3 +167,13 @@ export const shardMachine = setup({
     },
   },
 });
+
+export const shardChart: Chart = {
+  name: 'shard',
+  version: 1,
+  description: 'Who owns a shard: claims it, loads it, works on it, hands it over.',
+  machine: shardMachine,
+  durable: false,
+  createdBy: [],
+  effects: holdingEffects,
+};

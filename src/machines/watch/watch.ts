@@ -12,11 +12,10 @@
  * - The pauses start small again only after a stream that lasted: no hot loop against a server that accepts and breaks off.
  * Absent: HTTP, objects, what is made of them.
  */
-import { assign, setup } from 'xstate';
 
-export const watchVersion = 1;
-export const watchDescription =
-  'Follows one resource of the Kubernetes API: lists it, then watches it, for ever.';
+import { assign, setup } from 'xstate';
+import type { Chart } from '../chart.ts';
+import { actionsOf, effect } from '../effect.ts';
 
 export interface WatchInput {
   /** For people: `pods`. */
@@ -109,22 +108,20 @@ export interface WatchOpen {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
 }
+const failed = ({ attempt }: { readonly attempt: number }, message: string): WatchFailed => ({
+  type: 'watch.failed',
+  attempt,
+  code: 'INVARIANT',
+  message,
+  retryAfterMs: null,
+  resourceVersion: null,
+});
+const watchEffects = [
+  effect<WatchList>('watch.list', { failure: failed }),
+  effect<WatchOpen>('watch.open', { failure: failed }),
+] as const;
+
 export type WatchEffect = WatchList | WatchOpen;
-
-export const watchEffectTypes = ['watch.list', 'watch.open'] as const;
-
-/** The outcome of an effect that threw or was lost. */
-export function watchFailureOf(effect: WatchEffect, message: string): WatchFailed {
-  const { attempt } = effect;
-  return {
-    type: 'watch.failed',
-    attempt,
-    code: 'INVARIANT',
-    message,
-    retryAfterMs: null,
-    resourceVersion: null,
-  };
-}
 
 type Event = WatchEvent & { readonly at: number; readonly random: number };
 type Args = { readonly context: WatchContext; readonly event: Event };
@@ -290,8 +287,7 @@ export const watchMachine = setup({
     })),
     forgetVersion: assign({ resourceVersion: null, page: '' }),
     remindToList: assign({ listAgain: true }),
-    'watch.list': (_, _params: Omit<WatchList, 'type'>) => {},
-    'watch.open': (_, _params: Omit<WatchOpen, 'type'>) => {},
+    ...actionsOf(...watchEffects),
   },
 }).createMachine({
   id: 'watch',
@@ -388,9 +384,12 @@ export const watchMachine = setup({
   },
 });
 
-/** The chart with what a host must know to run it (`actors/local.ts`). */
-export const watchChart = {
+export const watchChart: Chart = {
+  name: 'watch',
+  version: 1,
+  description: 'Follows one resource of the Kubernetes API: lists it, then watches it, for ever.',
   machine: watchMachine,
-  effectTypes: watchEffectTypes,
-  failureOf: watchFailureOf,
-} as const;
+  durable: false,
+  createdBy: [],
+  effects: watchEffects,
+};

@@ -1,4 +1,7 @@
-/** The effects of the workload chart. */
+/** Effects of the workload chart. */
+import { effect } from '../effect.ts';
+import { kubeEventWrite } from '../effects.ts';
+import type { WorkloadProbed, WorkloadUnmarked } from './workload-events.ts';
 
 /** How a workload is asked. */
 export interface WorkloadProbe {
@@ -31,3 +34,12 @@ export interface WorkloadConditionPatch {
   /** ms since the epoch */
   readonly at: number;
 }
+
+export const workloadProbe = effect<WorkloadProbeRun>('workload.probe', {
+  failure: ({ round }, message): WorkloadProbed => ({ type: 'workload.probed', round, failures: [message] }),
+});
+export const workloadConditionPatch = effect<WorkloadConditionPatch>('workload-condition.patch', {
+  failure: (_, message): WorkloadUnmarked => ({ type: 'workload.unmarked', isGone: false, message }),
+});
+
+export const workloadEffects = [workloadProbe, workloadConditionPatch, kubeEventWrite] as const;

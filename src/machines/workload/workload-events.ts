@@ -1,5 +1,6 @@
 /** Events of the workload chart. */
-import type { WorkloadFacts } from '../facts.ts';
+import type { EffectSettled } from '../stamp.ts';
+import type { WorkloadFacts } from './workload-facts.ts';
 
 /** News of a workload outside the cluster; null when nothing of it calls for an actor any more. */
 export type WorkloadObserved = { readonly type: 'workload.observed'; readonly facts: WorkloadFacts | null };
@@ -30,3 +31,5 @@ export type OwnWorkloadEvent =
   | WorkloadMarked
   | WorkloadUnmarked
   | WorkloadRecheck;
+
+export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;

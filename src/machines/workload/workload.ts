@@ -8,11 +8,13 @@
  * - What is wrong is said once in a Warning Event, and again when something else is wrong.
  * Absent: calls (the effect); who gets traffic (the Services' slices read the condition).
  */
+
 import { assign, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { KubeEventWrite } from '../effects.ts';
-import type { Stamp } from '../events.ts';
+import type { Chart } from '../chart.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
 import {
   counted,
   isMarkDue,
@@ -27,10 +29,7 @@ import {
   type WorkloadInput,
   warning,
 } from './workload-context.ts';
-import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
-
-export const workloadVersion = 1;
-export const workloadDescription = 'Probes a workload outside the cluster and keeps its condition Ready.';
+import { workloadEffects } from './workload-effects.ts';
 
 type Args = { readonly context: WorkloadContext };
 
@@ -88,9 +87,7 @@ export const workloadMachine = setup({
         ? { lastError: event.message }
         : { lastError: 'no outcome of the patch in time' },
     ),
-    'workload.probe': (_, _params: Omit<WorkloadProbeRun, 'type'>) => {},
-    'workload-condition.patch': (_, _params: Omit<WorkloadConditionPatch, 'type'>) => {},
-    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+    ...actionsOf(...workloadEffects),
   },
 }).createMachine({
   id: 'workload',
@@ -188,3 +185,13 @@ export const workloadMachine = setup({
     },
   },
 });
+
+export const workloadChart: Chart = {
+  name: 'workload',
+  version: 1,
+  description: 'Probes a workload outside the cluster and keeps its condition Ready.',
+  machine: workloadMachine,
+  durable: true,
+  createdBy: ['workload.observed'],
+  effects: workloadEffects,
+};

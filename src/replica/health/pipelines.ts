@@ -9,7 +9,7 @@
  * Absent: HTTP, and what follows from being unfit (actors/engine.ts).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { HealthPicture } from '../../features/proxiers/health-body.ts';
+import type { HealthReport } from '../../features/proxiers/health-body.ts';
 import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
 
 /** A pipeline as it is now. */
@@ -32,7 +32,7 @@ export interface PipelinesOptions {
 }
 
 export interface Pipelines {
-  picture(): HealthPicture;
+  picture(): HealthReport;
   /** One sentence for each family that is late. */
   complaints(): string[];
   /** Whether shards should be left to this replica. */

@@ -1,7 +1,7 @@
 /** How effects share the replica. */
 import { expect, test } from 'vitest';
 import { createEffectsPool } from '../../../src/actors/host/effects-pool.ts';
-import type { PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { settle, VirtualClock } from '../../virtual-clock.ts';

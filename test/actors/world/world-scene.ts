@@ -14,7 +14,8 @@ import { encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
-import type { PodFacts, ServiceFacts } from '../../../src/machines/facts.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { gateSpec } from '../harness.ts';
 

@@ -2,7 +2,8 @@
  * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them: each step takes a while, and
  * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
  */
-import type { EffectRun, PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import { encode } from '../../../src/bus/codec.ts';

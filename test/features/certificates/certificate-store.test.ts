@@ -3,10 +3,10 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { createAuthorities } from '../../../src/features/certificates/effects/certificate-authorities.ts';
-import { certificateInspect } from '../../../src/features/certificates/effects/certificate-inspect.ts';
+import { inspectCertificate } from '../../../src/features/certificates/effects/certificate-inspect.ts';
 import { writePending } from '../../../src/features/certificates/effects/certificate-secrets.ts';
-import { certificateStore } from '../../../src/features/certificates/effects/certificate-store.ts';
-import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import { storeCertificate } from '../../../src/features/certificates/effects/certificate-store.ts';
+import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import type { CertificateStore } from '../../../src/machines/domain/domain-effects.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -95,7 +95,7 @@ function run(change: Partial<CertificateStore> = {}, key: string = context.key) 
   };
   const issuerOf = () => ({ version: 'v', spec });
   const authorities = createAuthorities({ kube: api.port, clock, issuerOf });
-  return certificateStore({ kube: api.port, clock, authorities })(effect(change), { ...context, key });
+  return storeCertificate({ kube: api.port, clock, authorities })(effect(change), { ...context, key });
 }
 
 /** The test's authority is valid now, by the machine's clock. */
@@ -192,7 +192,7 @@ test('ours that changed between the look and the write is not overwritten blindl
 
 describe('a look', () => {
   const look = (targets = [target]) =>
-    certificateInspect(api.port)(
+    inspectCertificate(api.port)(
       { type: 'certificate.inspect', host, attempt: 1, targets, at: target },
       context,
     );

@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { connectNats } from '../../../src/bus/nats/nats.ts';
-import type { KubeWatchEvent } from '../../../src/kube/api/port.ts';
+import type { KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { issuers, secrets } from '../../../src/kube/api/resources.ts';
 import { until } from '../../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';

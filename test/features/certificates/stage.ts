@@ -12,7 +12,7 @@ import { silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { ShardsView } from '../../../src/base/views.ts';
 import { readPair } from '../../../src/features/certificates/certificates.ts';
-import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
 import { domains, events, issuers, namespaces, secrets } from '../../../src/kube/api/resources.ts';
 import { readStory } from '../../e2e/story.ts';
 import { until } from '../../until.ts';

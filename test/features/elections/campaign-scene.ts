@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../../src/features/elections/campaign.ts';
-import type { KubePort } from '../../../src/kube/api/port.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

@@ -1,7 +1,7 @@
 /** One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the rules of docs/elections.md. */
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import type { KubePort } from '../../../src/kube/api/port.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { name, Scene } from './campaign-scene.ts';

@@ -4,7 +4,7 @@ import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods } from '../../../src/kube/api/resources.ts';
 import { createWatchRunner } from '../../../src/kube/mirror/watch.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../../src/machines/watch/watch.ts';

@@ -4,7 +4,7 @@
  */
 import { OrreryError } from '../../../src/base/errors.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
-import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { FakeKube } from '../../kube/fake-kube.ts';

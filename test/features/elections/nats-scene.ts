@@ -63,7 +63,7 @@ export class ElectionScene {
   async replica(name: string): Promise<void> {
     const { clock, subjects } = this.cluster;
     const store = createLeaseStore({ kube: this.kube, clock });
-    const parts = { startLocal, watchChart, kube: this.kube, store, clock, log: silentLog };
+    const parts = { kube: this.kube, store, clock, log: silentLog };
     const follower = createLeaseFollower({ ...parts, random: seededRandom(7), breadth: 'namespace' });
     this.#runs.set(name, runEffectWith(leaseRunners({ store, follower, clock })));
     const made = await this.cluster.replica(name);

@@ -3,11 +3,11 @@
  * How many writes a burst of changes becomes, and how late the last of them is.
  */
 import { expect, test } from 'vitest';
-import type { PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import type { WorkloadDigest } from '../../../src/base/digests.ts';
-import { endpointSlicesReconcile } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
-import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
+import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
@@ -26,7 +26,7 @@ class Stage {
     this.cluster.outside = async (effect, run, replica) => {
       if (effect.type !== 'endpoint-slices.reconcile')
         return { type: 'effect.settled', effect: effect.type, error: null };
-      const runner = endpointSlicesReconcile({
+      const runner = reconcileSlices({
         kube: this.#slow(this.api.port()),
         clock: this.cluster.clock,
         scene: () => {

@@ -9,7 +9,8 @@ import type {
 import { createEndpointsJoin, type EndpointsJoin } from '../../../src/features/endpoints/endpoints-join.ts';
 import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
-import type { EndpointsFacts, WorkloadFacts } from '../../../src/machines/facts.ts';
+import type { EndpointsFacts } from '../../../src/machines/service/slices-events.ts';
+import type { WorkloadFacts } from '../../../src/machines/workload/workload-facts.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { service, workload } from './slice-api.ts';
 

@@ -1,8 +1,8 @@
 /** The condition Ready of a workload: that one alone, of exactly that workload. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { workloadConditionPatch } from '../../../src/features/endpoints/effects/workload-condition.ts';
-import type { KubeObject, KubePort, PatchOptions } from '../../../src/kube/api/port.ts';
+import { patchWorkloadCondition } from '../../../src/features/endpoints/effects/workload-condition.ts';
+import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
 import type { WorkloadConditionPatch } from '../../../src/machines/workload/workload-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
@@ -33,7 +33,7 @@ function stand(conditions: object[], refusals: OrreryError[] = [], uid = 'vm-uid
       return workload;
     },
   });
-  return { patches, run: () => workloadConditionPatch(kube)(effect, context) };
+  return { patches, run: () => patchWorkloadCondition(kube)(effect, context) };
 }
 const ready = (patches: readonly PatchOptions[]) =>
   (patches.at(-1)?.body as { status: { conditions: object[] } } | undefined)?.status.conditions;

@@ -1,7 +1,7 @@
 /** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
 import { describe, expect, test } from 'vitest';
 import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { digestOf, endpointSliceDigest, serviceDigest } from '../../../src/kube/mirror/digest.ts';
 import { createInterest } from '../../../src/kube/mirror/interest.ts';

@@ -4,7 +4,7 @@
  * when it is quiet the newest that live have written Done, and exactly those serve that it suits.
  */
 import { expect, test } from 'vitest';
-import { releaseShard } from '../../../src/base/limits.ts';
+import { ledShard } from '../../../src/base/limits.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { decode } from '../../../src/bus/codec.ts';
 import {
@@ -52,7 +52,7 @@ interface Claim {
 function watchClaims(scene: ReleaseScene): ReadonlyMap<number, Claim> {
   const claims = new Map<number, Claim>();
   scene.hub.observe((stream, { subject, sequence }) => {
-    if (stream !== 'state' || subject !== scene.subjects.fence(releaseShard)) return;
+    if (stream !== 'state' || subject !== scene.subjects.fence(ledShard)) return;
     claims.set(sequence, { at: scene.clock.now(), hadStatus: scene.statuses.length > 0 });
   });
   return claims;

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ensureDefinitions, readManifests } from '../../../packages/dev-cluster/manifests.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { releaseResourceWrite } from '../../../src/features/releases/effects/release-resource.ts';
+import { writeReleaseResource } from '../../../src/features/releases/effects/release-resource.ts';
 import { events, releases } from '../../../src/kube/api/resources.ts';
-import { kubeEventWrite } from '../../../src/kube/effects/kube-event.ts';
+import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
 import { context } from '../../kube/effects/fake-port.ts';
 import { type Scene, signal, startScene } from './round-scene.ts';
@@ -46,7 +46,7 @@ function effect(change: Partial<ReleaseResourceWrite['status']>, more: Partial<R
   } as const satisfies ReleaseResourceWrite;
 }
 
-const writer = () => releaseResourceWrite(scene.kube, kubeEventWrite(scene.kube, { replica: 'orrery-0' }));
+const writer = () => writeReleaseResource(scene.kube, writeKubeEvent(scene.kube, { replica: 'orrery-0' }));
 const settled = { type: 'effect.settled', effect: 'release-resource.write', error: null };
 
 test('it is made where it is missing; what is null is absent; a condition keeps its time until its status changes', async () => {
@@ -104,7 +104,7 @@ test('where its definition is not installed nothing is written, and the actor go
     get: (_: unknown, ...rest: [undefined, string, AbortSignal]) => kube.get(elsewhere, ...rest),
     create: (_: unknown, object: Parameters<typeof kube.create>[1]) => kube.create(elsewhere, object, signal),
   };
-  const write = releaseResourceWrite(wrapped as never, kubeEventWrite(kube, { replica: 'orrery-0' }));
+  const write = writeReleaseResource(wrapped as never, writeKubeEvent(kube, { replica: 'orrery-0' }));
   expect(await write(effect({}), context)).toMatchObject({
     ...settled,
     error: expect.stringContaining('404'),

@@ -5,16 +5,17 @@
 
 import { expect } from 'vitest';
 import { Engine } from '../../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
-import { releaseShard } from '../../../src/base/limits.ts';
+import { ledShard } from '../../../src/base/limits.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { releaseStatusWrite } from '../../../src/features/releases/effects/release-status.ts';
+import { writeReleaseStatus } from '../../../src/features/releases/effects/release-status.ts';
 import { ReleaseDesk } from '../../../src/features/releases/release-desk.ts';
 import { failureOf } from '../../../src/machines/effects.ts';
 import type { ReleaseRound } from '../../../src/machines/release/release-effects.ts';
@@ -83,7 +84,7 @@ export class ReleaseScene {
         fence = now;
       },
     });
-    const writeStatus = releaseStatusWrite({ bus, subjects, clock });
+    const writeStatus = writeReleaseStatus({ bus, subjects, clock });
     const engine: Engine = new Engine({
       ...basics,
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
@@ -121,7 +122,7 @@ export class ReleaseScene {
   async #run(
     effect: EffectData,
     run: EffectRun,
-    replica: { name: string; fence: () => number; writeStatus: ReturnType<typeof releaseStatusWrite> },
+    replica: { name: string; fence: () => number; writeStatus: ReturnType<typeof writeReleaseStatus> },
   ): Promise<PlainEvent> {
     if (effect.type === 'release-status.write')
       return replica.writeStatus(effect as never, run as never) as Promise<PlainEvent>;
@@ -154,12 +155,12 @@ export class ReleaseScene {
       this.clock.after(500, beat);
     };
     if (lives) beat();
-    await this.outside.append(this.subjects.fence(releaseShard), encodeJson(value));
+    await this.outside.append(this.subjects.fence(ledShard), encodeJson(value));
   }
 
   /** The leader as the fence says. */
   leader(): string | null {
-    const subject = this.subjects.fence(releaseShard);
+    const subject = this.subjects.fence(ledShard);
     const last = this.hub.stored('state').findLast((message) => message.subject === subject);
     return last === undefined ? null : (decode(last.data) as { replica: string | null }).replica;
   }
@@ -180,7 +181,7 @@ export class ReleaseScene {
     const found = new Set<string>();
     for (const { subject, data } of this.hub.stored('state')) {
       const shard = this.subjects.parseFence(subject);
-      if (shard === undefined || shard === releaseShard) continue;
+      if (shard === undefined || shard === ledShard) continue;
       const { replica } = decode(data) as { replica: string | null };
       if (replica !== null) found.add(replica);
     }

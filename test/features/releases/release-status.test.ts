@@ -1,11 +1,11 @@
 /** The status of a release is written under the leadership's fence and, where nodes matter, under their epoch; else it says why not. */
 import { beforeEach, expect, test } from 'vitest';
-import { releaseShard } from '../../../src/base/limits.ts';
+import { ledShard } from '../../../src/base/limits.ts';
 import { decode } from '../../../src/bus/codec.ts';
 import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { releaseStatusWrite } from '../../../src/features/releases/effects/release-status.ts';
+import { writeReleaseStatus } from '../../../src/features/releases/effects/release-status.ts';
 import type { ReleaseStatusWrite } from '../../../src/machines/release/release-effects.ts';
 import { context } from '../../kube/effects/fake-port.ts';
 import { status } from '../../machines/release/release-script.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   clock = new VirtualClock();
   hub = memoryHub({ clock, cluster: 'test' });
   bus = hub.connect();
-  fence = (await bus.append(subjects.fence(releaseShard), text)).sequence;
+  fence = (await bus.append(subjects.fence(ledShard), text)).sequence;
   epoch = (await bus.append(subjects.nodesEpoch, text)).sequence;
 });
 
@@ -37,7 +37,7 @@ const run = (change: Partial<ReleaseStatusWrite>) => {
     status: status('Working', '0.2.0', '0.1.0'),
     ...change,
   } as const;
-  return releaseStatusWrite({ bus, subjects, clock })(effect, context);
+  return writeReleaseStatus({ bus, subjects, clock })(effect, context);
 };
 
 test('under both conditions it is stored, with its own sequence told, and the epoch moves', async () => {
@@ -59,7 +59,7 @@ test('without an epoch the nodes do not matter, and theirs does not move', async
 });
 
 test.each([
-  ['the leadership has moved', () => bus.append(subjects.fence(releaseShard), text), 'leadership'],
+  ['the leadership has moved', () => bus.append(subjects.fence(ledShard), text), 'leadership'],
   ['a node has come', () => bus.append(subjects.nodesEpoch, text), 'nodes'],
 ] as const)('refused because %s: nothing is stored, and it says which', async (_, change, by) => {
   await change();

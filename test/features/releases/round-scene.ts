@@ -10,7 +10,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { type Bundle, type BundleObject, builtinLabel } from '../../../src/features/releases/bundle.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { namespaces } from '../../../src/kube/api/resources.ts';
 import { watchChart } from '../../../src/machines/watch/watch.ts';
 
@@ -62,7 +62,7 @@ export async function startScene(): Promise<Scene> {
     work(bundle) {
       const drift: string[] = [];
       const onDrift = (object: string) => void drift.push(object);
-      const work = startReleaseWork({ ...basics, kube, bundle, startLocal, watchChart, onDrift });
+      const work = startReleaseWork({ ...basics, kube, bundle, onDrift });
       undos.push(() => work.stop());
       return { work, drift };
     },

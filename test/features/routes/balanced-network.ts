@@ -10,7 +10,7 @@ import type { Random } from '../../../src/base/random.ts';
 import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
 import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import { createSampler, type Sampler } from '../../../src/features/routes/probe/probe.ts';
-import type { RouteSample } from '../../../src/machines/effects.ts';
+import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
 import { type Outside, reachable } from '../../actors/harness.ts';
 
 /** How a backend answers: by its own address, with an error, without the header, by the address of nobody, or never. */

@@ -1,9 +1,9 @@
 /** The condition that opens a Pod's gate: exactly that one, of exactly that Pod. */
 import { expect, test } from 'vitest';
 import { type ErrorCode, OrreryError } from '../../../src/base/errors.ts';
-import { podConditionPatch } from '../../../src/features/routes/effects/pod-condition.ts';
-import type { KubePort, PatchOptions } from '../../../src/kube/api/port.ts';
-import type { PodConditionPatch } from '../../../src/machines/effects.ts';
+import { patchPodCondition } from '../../../src/features/routes/effects/pod-condition.ts';
+import type { KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
+import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 
 const effect: PodConditionPatch = {
@@ -38,7 +38,7 @@ test('the status is patched with one condition, merged by its type, and the uid 
       return { metadata: { name: 'web-0' } };
     },
   });
-  expect(await podConditionPatch(kube)(effect, context)).toEqual({
+  expect(await patchPodCondition(kube)(effect, context)).toEqual({
     type: 'condition.patched',
     status: 'True',
   });
@@ -74,8 +74,8 @@ test('run twice, it asks for the same', async () => {
       return { metadata: { name: 'web-0' } };
     },
   });
-  await podConditionPatch(kube)(effect, context);
-  await podConditionPatch(kube)(effect, context);
+  await patchPodCondition(kube)(effect, context);
+  await patchPodCondition(kube)(effect, context);
   expect(bodies[0]).toBe(bodies[1]);
 });
 
@@ -86,7 +86,7 @@ test.each([
   ['a conflict, and then no Pod any more', refused('KUBE_CONFLICT', 409), 'gone'],
   ['a conflict about this very Pod', refused('KUBE_CONFLICT', 409, 'uid-1'), 'conflict'],
 ] as const)('%s', async (_, kube, reason) => {
-  expect(await podConditionPatch(kube)(effect, context)).toMatchObject({ type: 'condition.refused', reason });
+  expect(await patchPodCondition(kube)(effect, context)).toMatchObject({ type: 'condition.refused', reason });
 });
 
 test.each([
@@ -100,5 +100,5 @@ test.each([
     refused('KUBE_CONFLICT', 409, new OrreryError('KUBE_SERVER', 'no')),
   ],
 ])('%s: it is reported as an error, and tried again by the chart', async (_, kube) => {
-  await expect(podConditionPatch(kube)(effect, context)).rejects.toBeInstanceOf(OrreryError);
+  await expect(patchPodCondition(kube)(effect, context)).rejects.toBeInstanceOf(OrreryError);
 });

@@ -5,7 +5,7 @@ import { OrreryError } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeWatchEvent } from '../../../src/kube/api/port.ts';
+import type { KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { pods } from '../../../src/kube/api/resources.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

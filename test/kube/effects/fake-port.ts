@@ -1,6 +1,6 @@
 /** A KubePort of which a test answers the calls that it expects; every other call fails. */
 import { OrreryError } from '../../../src/base/errors.ts';
-import type { KubePort } from '../../../src/kube/api/port.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
 
 export function fakePort(answers: Partial<KubePort>): KubePort {
   const unexpected = (): never => {

@@ -1,8 +1,8 @@
 /** Kubernetes Events: legal whatever they are about, and written once. */
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
-import { kubeEventWrite } from '../../../src/kube/effects/kube-event.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import type { KubeEventWrite } from '../../../src/machines/effects.ts';
 import { context, fakePort } from './fake-port.ts';
 
@@ -27,7 +27,7 @@ async function written(
       return object;
     },
   });
-  const outcome = await kubeEventWrite(kube, { replica })(of, { ...context, key });
+  const outcome = await writeKubeEvent(kube, { replica })(of, { ...context, key });
   expect(outcome).toEqual({ type: 'effect.settled', effect: 'kube-event.write', error: null });
   const [object] = objects;
   if (object === undefined) throw new Error('nothing was written');
@@ -65,7 +65,7 @@ test('an Event that is there already counts as written', async () => {
     facts: { status: 409, reason: 'AlreadyExists' },
   });
   const kube = fakePort({ create: () => Promise.reject(exists) });
-  expect(await kubeEventWrite(kube, { replica: 'r' })(effect, context)).toMatchObject({ error: null });
+  expect(await writeKubeEvent(kube, { replica: 'r' })(effect, context)).toMatchObject({ error: null });
 });
 
 test('an Event about an object without a namespace stands in the namespace default', async () => {
@@ -114,7 +114,7 @@ test.each(['KUBE_REFUSED', 'KUBE_NOT_FOUND'] as const)(
   'one that may not be written (%s) ends with the reason',
   async (code) => {
     const kube = fakePort({ create: () => Promise.reject(new OrreryError(code, 'the namespace is going')) });
-    expect(await kubeEventWrite(kube, { replica: 'r' })(effect, context)).toMatchObject({
+    expect(await writeKubeEvent(kube, { replica: 'r' })(effect, context)).toMatchObject({
       error: 'the namespace is going',
     });
   },
@@ -122,5 +122,5 @@ test.each(['KUBE_REFUSED', 'KUBE_NOT_FOUND'] as const)(
 
 test('an API server that is away is reported as an error', async () => {
   const kube = fakePort({ create: () => Promise.reject(new OrreryError('KUBE_UNREACHABLE', 'away')) });
-  await expect(kubeEventWrite(kube, { replica: 'r' })(effect, context)).rejects.toThrow('away');
+  await expect(writeKubeEvent(kube, { replica: 'r' })(effect, context)).rejects.toThrow('away');
 });

@@ -1,6 +1,6 @@
 /** Objects as the API server gives them, and the few fields that are told of them. */
 import { describe, expect, test } from 'vitest';
-import type { KubeObject } from '../../../src/kube/api/port.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { digestOf, type EnvPair } from '../../../src/kube/mirror/digest.ts';
 
 const metadata = { name: 'web-0', namespace: 'shop', uid: 'u-1', resourceVersion: '42' };

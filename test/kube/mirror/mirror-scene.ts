@@ -9,7 +9,7 @@ import type { StoredMessage } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import type { KubeResource } from '../../../src/kube/api/port.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/kube/api/resources.ts';
 import { createMirror, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
@@ -86,8 +86,6 @@ export class Scene {
         onChange: (callback: Parameters<typeof world.onChange>[0]) => world.onChange(callback),
         ready: (_: string, sequence: number) => world.reached(sequence),
       },
-      startLocal,
-      watchChart,
       namespaces,
       clock: this.clock,
       random: seededRandom(this.#seed++),

@@ -1,6 +1,6 @@
 /** The pod chart: proving and marking. Sentences in quotes are the readiness specification's. */
 import { describe, expect, test } from 'vitest';
-import type { PodFacts } from '../../../src/machines/facts.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {
   allProven,
   newPod,

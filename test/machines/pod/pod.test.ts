@@ -1,6 +1,6 @@
 /** The pod chart: what it decides at first sight and at each change. Sentences in quotes are the readiness specification's. */
 import { describe, expect, test } from 'vitest';
-import type { PodFacts } from '../../../src/machines/facts.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {
   allProven,
   forgotten,

@@ -1,6 +1,6 @@
 /** What a busy Service takes in one step: the questions of many Pods, and the answers of one round. */
 import { describe, expect, test } from 'vitest';
-import type { RouteProven, ServiceEvent } from '../../../src/machines/events.ts';
+import type { RouteProven, ServiceEvent } from '../../../src/machines/service/route-events.ts';
 import { joinEvents } from '../../../src/machines/joins.ts';
 import { answered, newService, observed, rounds, told, wanted, watched } from './service-script.ts';
 

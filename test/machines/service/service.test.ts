@@ -1,6 +1,6 @@
 /** The service chart, region `routes`: wants, rounds and answers. Sentences in quotes are the readiness specification's. */
 import { describe, expect, test } from 'vitest';
-import type { ServiceFacts } from '../../../src/machines/facts.ts';
+import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import {
   answered,
   failed,

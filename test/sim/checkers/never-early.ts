@@ -6,7 +6,7 @@
  * was replaced by another of its name meanwhile, of which the actor cannot know yet, may have answered in its place: a probe is addressed
  * by name. A Service that cannot tell its Pods apart owes a round in which something answered and nobody named himself.
  */
-import type { PodFacts } from '../../../src/machines/facts.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 interface Truth {

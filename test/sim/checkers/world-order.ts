@@ -7,7 +7,8 @@
  */
 import type { Digest, RouteGateDigest, ServiceDigest } from '../../../src/base/digests.ts';
 import { selects } from '../../../src/base/digests.ts';
-import type { PodFacts, ServiceFacts } from '../../../src/machines/facts.ts';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 

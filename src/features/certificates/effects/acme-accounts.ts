@@ -9,7 +9,7 @@ import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import type { AcmeSpec, IssuerSpec } from '../../../base/digests-certificates.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import { secrets } from '../../../kube/api/resources.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/client.ts';
 import type { HttpClient } from '../acme/http.ts';

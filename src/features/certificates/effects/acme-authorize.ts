@@ -19,7 +19,7 @@ import { acquisitionFailed } from './acquisition-failure.ts';
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
 
-export function acmeAuthorize(accounts: AcmeAccounts, parts: ChallengeParts): EffectRunner<AcmeAuthorize> {
+export function authorizeOrder(accounts: AcmeAccounts, parts: ChallengeParts): EffectRunner<AcmeAuthorize> {
   return async ({ host, issuer, attempt, order }, { signal }) => {
     try {
       const { account, spec } = await accounts.of(issuer, signal);

@@ -9,7 +9,7 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/client.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
@@ -22,7 +22,7 @@ import { readPending, writePending } from './certificate-secrets.ts';
 const pollFirstMs = 200;
 const pollMaxMs = 800;
 
-export function acmeFinalize(
+export function finalizeOrder(
   accounts: AcmeAccounts,
   parts: { readonly kube: KubePort; readonly clock: Clock },
 ): EffectRunner<AcmeFinalize> {

@@ -15,7 +15,7 @@ import { acquisitionFailed } from './acquisition-failure.ts';
 /** An authority that names no end keeps an order for a week, as Let's Encrypt does; less is safe. */
 const expiryMs = 24 * 3_600_000;
 
-export function acmeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<AcmeOrder> {
+export function makeOrder(accounts: AcmeAccounts, clock: Clock): EffectRunner<AcmeOrder> {
   return async ({ host, issuer, attempt, replaces }, { signal }) => {
     try {
       const order = await ordered(accounts, issuer, host, replaces, signal);

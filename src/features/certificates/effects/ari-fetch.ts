@@ -8,7 +8,7 @@ import { fetchWindow } from '../acme/ari.ts';
 import type { HttpClient } from '../acme/http.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 
-export function ariFetch(
+export function askForWindow(
   accounts: AcmeAccounts,
   parts: { readonly http: HttpClient; readonly clock: Clock },
 ): EffectRunner<AriFetch> {

@@ -6,7 +6,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { CaSpec } from '../../../base/digests-certificates.ts';
 import { OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';

@@ -4,7 +4,7 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateInspect } from '../../../machines/domain/domain-effects.ts';
 import type { CertificateInspected } from '../../../machines/domain/domain-events.ts';
 import type { CertificateFacts, Target } from '../../../machines/domain/domain-facts.ts';
@@ -12,7 +12,7 @@ import { renewalIdOf } from '../acme/x509.ts';
 import { isFor, type PublicPart, readPair } from '../certificates.ts';
 import { readPending, readTarget, type Stored } from './certificate-secrets.ts';
 
-export function certificateInspect(kube: KubePort): EffectRunner<CertificateInspect> {
+export function inspectCertificate(kube: KubePort): EffectRunner<CertificateInspect> {
   return async ({ host, attempt, targets, at }, { signal }) => {
     const stored = await Promise.all(
       targets.map(async (target) => ({ target, stored: await readTarget(kube, host, target, signal) })),

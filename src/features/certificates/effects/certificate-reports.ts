@@ -8,9 +8,9 @@
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError, hasCode } from '../../../base/errors.ts';
-import type { KubePort, KubeResource } from '../../../kube/api/port.ts';
+import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { domains, issuers } from '../../../kube/api/resources.ts';
-import { kubeEventWrite } from '../../../kube/effects/kube-event.ts';
+import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
@@ -28,7 +28,7 @@ const apiVersions = {
   Ingress: 'networking.k8s.io/v1',
 } as const;
 
-export function domainReport({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
+export function reportDomain({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
   const notify = notifier(kube, replica);
   return async ({ sources, status, notice, at }, context) => {
@@ -52,7 +52,7 @@ export function domainReport({ kube, replica }: ReportParts): EffectRunner<Domai
   };
 }
 
-export function issuerReport({ kube, replica }: ReportParts): EffectRunner<IssuerReport> {
+export function reportIssuer({ kube, replica }: ReportParts): EffectRunner<IssuerReport> {
   const statuses = createLatest(kube, issuers);
   const notify = notifier(kube, replica);
   return async ({ issuer, uid, generation, status, notice, at }, context) => {
@@ -83,7 +83,7 @@ function time(ms: number | null): string | null {
 }
 
 function notifier(kube: KubePort, replica: string) {
-  const write = kubeEventWrite(kube, { replica });
+  const write = writeKubeEvent(kube, { replica });
   return async (
     regarding: Regarding,
     notice: Notice | null,

@@ -8,7 +8,7 @@
  */
 
 import { hasCode, OrreryError } from '../../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { secrets } from '../../../kube/api/resources.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';

@@ -8,7 +8,7 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateStore } from '../../../machines/domain/domain-effects.ts';
 import { readPair } from '../certificates.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
@@ -30,7 +30,7 @@ export interface StoreParts {
   readonly authorities: Authorities;
 }
 
-export function certificateStore(parts: StoreParts): EffectRunner<CertificateStore> {
+export function storeCertificate(parts: StoreParts): EffectRunner<CertificateStore> {
   return async (effect, { signal, key }) => {
     try {
       return await stored(parts, effect, key, signal);

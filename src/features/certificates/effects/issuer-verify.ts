@@ -12,7 +12,7 @@ import type { IssuerFailed } from '../../../machines/issuer/issuer-events.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 
-export function issuerVerify(parts: {
+export function verifyIssuer(parts: {
   readonly issuerOf: IssuerLookup;
   readonly accounts: AcmeAccounts;
   readonly authorities: Authorities;

@@ -7,12 +7,12 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { timestamp } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import { elections } from '../../../kube/api/resources.ts';
 import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
-export function electionStatusPatch(kube: KubePort): EffectRunner<ElectionStatusPatch> {
+export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
   return async (effect, { signal }) => {
     const { namespace, name } = effect;
     const patch = { namespace, name, subresource: 'status', type: 'merge', body: patchOf(effect) } as const;

@@ -6,7 +6,7 @@ import type { LeaseFollow } from '../../../machines/election/election-effects.ts
 import type { LeaseFollower } from '../lease-follow.ts';
 
 /** Reports lease.seen; outcome lease.followed when its time is over. */
-export function leaseFollow({ follower }: { readonly follower: LeaseFollower }): EffectRunner<LeaseFollow> {
+export function followLease({ follower }: { readonly follower: LeaseFollower }): EffectRunner<LeaseFollow> {
   return async ({ place, seconds }, { signal, emit }) => {
     await follower.follow(
       place,

@@ -8,7 +8,7 @@ import type { LeaseLook } from '../../../machines/election/election-effects.ts';
 import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.seen, or lease.unseen for whatever reason. */
-export function leaseLook(parts: {
+export function lookAtLease(parts: {
   readonly store: LeaseStore;
   readonly clock: Clock;
 }): EffectRunner<LeaseLook> {

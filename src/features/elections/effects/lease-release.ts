@@ -14,7 +14,7 @@ import type { LeaseReleased } from '../../../machines/election/election-events.t
 import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.released, with an error where it could not be given back. */
-export function leaseRelease(parts: {
+export function releaseLease(parts: {
   readonly store: LeaseStore;
   readonly clock: Clock;
 }): EffectRunner<LeaseRelease> {

@@ -12,7 +12,7 @@ import type { LeaseWrite } from '../../../machines/election/election-effects.ts'
 import type { LeaseStore } from '../lease.ts';
 
 /** Outcome lease.written, or lease.refused with the reason. */
-export function leaseWrite(parts: {
+export function writeLease(parts: {
   readonly store: LeaseStore;
   readonly clock: Clock;
 }): EffectRunner<LeaseWrite> {

@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
@@ -38,7 +38,7 @@ type Round =
   | { readonly kind: 'again'; readonly made: string }
   | Error;
 
-export function endpointSlicesReconcile(parts: SlicesParts): EffectRunner<SlicesReconcile> {
+export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcile> {
   return async (effect, context) => {
     const scene = parts.scene();
     let writes = 0;

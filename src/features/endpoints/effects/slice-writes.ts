@@ -7,8 +7,8 @@
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { EndpointSliceDigest } from '../../../base/digests.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
-import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import { endpointSliceDigest } from '../../../kube/mirror/digest.ts';
 import { newSlice, slicePatch } from '../packing/objects.ts';

@@ -8,8 +8,8 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { timestamp } from '../../../base/clock.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { list, record } from '../../../kube/api/fields.ts';
-import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
 import { externalWorkloads } from '../../../kube/api/resources.ts';
 import type { WorkloadConditionPatch } from '../../../machines/workload/workload-effects.ts';
 import type { WorkloadUnmarked } from '../../../machines/workload/workload-events.ts';
@@ -18,7 +18,7 @@ import type { WorkloadUnmarked } from '../../../machines/workload/workload-event
 const attemptsMax = 5;
 
 /** Outcome workload.marked, or workload.unmarked where the workload is gone or always changing; anything that may pass is thrown. */
-export function workloadConditionPatch(kube: KubePort): EffectRunner<WorkloadConditionPatch> {
+export function patchWorkloadCondition(kube: KubePort): EffectRunner<WorkloadConditionPatch> {
   return async (effect, { signal }) => {
     const { namespace, name, uid, status } = effect;
     for (let attempt = 1; ; attempt += 1) {

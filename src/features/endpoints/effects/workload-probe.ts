@@ -6,7 +6,7 @@ import type { WorkloadProbeRun } from '../../../machines/workload/workload-effec
 import { reach } from '../reach.ts';
 
 /** Outcome workload.probed. */
-export function workloadProbe(clock: Clock): EffectRunner<WorkloadProbeRun> {
+export function probeWorkload(clock: Clock): EffectRunner<WorkloadProbeRun> {
   return async ({ round, addresses, probe }, { signal }) => {
     const problems = await Promise.all(
       addresses.map(async (address) => {

@@ -7,7 +7,7 @@ export interface ReportLog {
   error(facts: object, message: string): void;
 }
 
-export function releaseReport(log: ReportLog): EffectRunner<ReleaseReport> {
+export function logReport(log: ReportLog): EffectRunner<ReleaseReport> {
   return async ({ bundle, level, message, error, type }) => {
     log[level]({ release: `release/_/${bundle}`, error }, message);
     return { type: 'effect.settled', effect: type, error: null };

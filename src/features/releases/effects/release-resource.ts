@@ -8,13 +8,13 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { timestamp } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { releases } from '../../../kube/api/resources.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { ReleaseCondition, ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
 
 /** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
-export function releaseResourceWrite(
+export function writeReleaseResource(
   kube: KubePort,
   writeEvent: EffectRunner<KubeEventWrite>,
 ): EffectRunner<ReleaseResourceWrite> {

@@ -9,7 +9,7 @@ import type { ReleaseRound } from '../../../machines/release/release-effects.ts'
 import type { ReleaseWork } from '../release-work.ts';
 
 /** @param workUnder the work of the leadership with that fence, if it is this replica's present one */
-export function releaseRound(
+export function runRound(
   workUnder: (fence: number) => ReleaseWork | null,
   onRound: (failed: number) => void,
 ): EffectRunner<ReleaseRound> {

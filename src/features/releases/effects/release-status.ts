@@ -8,7 +8,7 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, hasCode } from '../../../base/errors.ts';
-import { releaseShard } from '../../../base/limits.ts';
+import { ledShard } from '../../../base/limits.ts';
 import type { Bus } from '../../../bus/bus.ts';
 import type { Subjects } from '../../../bus/subjects.ts';
 import type { ReleaseStatusWrite } from '../../../machines/release/release-effects.ts';
@@ -18,13 +18,13 @@ const utf8 = new TextEncoder();
 const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));
 
 /** Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written. */
-export function releaseStatusWrite(parts: {
+export function writeReleaseStatus(parts: {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
 }): EffectRunner<ReleaseStatusWrite> {
   const { bus, subjects, clock } = parts;
-  const leadership = (fence: number) => ({ subject: subjects.fence(releaseShard), sequence: fence });
+  const leadership = (fence: number) => ({ subject: subjects.fence(ledShard), sequence: fence });
 
   const write = async (effect: ReleaseStatusWrite): Promise<number> => {
     const { bundle, fence, epoch, status } = effect;
@@ -42,7 +42,7 @@ export function releaseStatusWrite(parts: {
   };
   /** The store says that a condition did not hold, not which. */
   const refused = async ({ fence }: ReleaseStatusWrite): Promise<StatusRefused> => {
-    const last = await bus.last('state', subjects.fence(releaseShard));
+    const last = await bus.last('state', subjects.fence(ledShard));
     return { type: 'status.refused', fence, by: last?.sequence === fence ? 'nodes' : 'leadership' };
   };
 

@@ -7,13 +7,13 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
-import type { KubePort } from '../../../kube/api/port.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
 import { pods } from '../../../kube/api/resources.ts';
-import type { PodConditionPatch } from '../../../machines/effects.ts';
-import type { ConditionRefused } from '../../../machines/events.ts';
+import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
+import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
 
 /** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
-export function podConditionPatch(kube: KubePort): EffectRunner<PodConditionPatch> {
+export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatch> {
   return async (effect, { signal }) => {
     const { namespace, name } = effect;
     try {

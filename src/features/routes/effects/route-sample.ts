@@ -5,7 +5,7 @@ import type { LookupFunction } from 'node:net';
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { parseAddress } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import type { RouteSample } from '../../../machines/effects.ts';
+import type { RouteSample } from '../../../machines/service/route-effects.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import { createSampler } from '../probe/probe.ts';
 
@@ -14,7 +14,7 @@ import { createSampler } from '../probe/probe.ts';
  *
  * @param parts.limiter one for the process
  */
-export function routeSample(parts: {
+export function sampleRoutes(parts: {
   readonly limiter: ProbeLimiter;
   readonly clock: Clock;
   /** How the names of Services are resolved; the system's way if absent. */

@@ -12,7 +12,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { IpFamily } from '../../../base/digests.ts';
 import { limits } from '../../../base/limits.ts';
-import type { SampleSummary } from '../../../machines/events.ts';
+import type { SampleSummary } from '../../../machines/service/route-events.ts';
 import { type ProbeAnswer, type ProbeParts, type ProbeTarget, probeCall } from './call.ts';
 import type { ProbeLimiter } from './limiter.ts';
 

@@ -6,16 +6,9 @@
  * Everybody else's message happened when it was received: when the mail stream stored it, however long its owner was away after that.
  */
 import * as v from 'valibot';
-import type { PlainEvent } from '../../actors/host/host-parts.ts';
+import type { KindMessages, Origin } from '../../actors/admission.ts';
 import { OrreryError } from '../../base/errors.ts';
-
-/** Where a message comes from, as far as admission cares. */
-export interface Origin {
-  /** When Orrery or its stream got it, milliseconds since the epoch. */
-  readonly receivedAt: number;
-  /** It came by a request subject. */
-  readonly isTrusted: boolean;
-}
+import type { PlainEvent } from '../../base/plain-event.ts';
 
 const form = (type: string) =>
   v.object({
@@ -24,13 +17,16 @@ const form = (type: string) =>
     at: v.optional(v.unknown()),
   });
 
-export const proxierEvents = {
-  'proxier.queued': form('proxier.queued'),
-  'proxier.updated': form('proxier.updated'),
+export const proxierMessages: KindMessages = {
+  public: {
+    'proxier.queued': form('proxier.queued'),
+    'proxier.updated': form('proxier.updated'),
+  },
+  refine: dated,
 };
 
 /** The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for a trusted sender's time that is none */
-export function datedProxierEvent({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
+function dated({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
   const told = origin.isTrusted && at !== undefined && at !== null ? timeOf(at) : undefined;
   return { ...event, happenedAt: told ?? origin.receivedAt };
 }

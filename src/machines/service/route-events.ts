@@ -1,30 +1,11 @@
-/**
- * Every event that an actor can take: one closed union for each kind of actor.
- *
- * Events are facts in the past tense; commands are imperative. The host adds `Stamp` to each before the machine sees it (I7).
- */
+/** Events of the service chart's routes region, and those by which Pods and Services speak with each other. */
+import type { IpFamily } from '../../base/digests.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { EffectSettled } from '../stamp.ts';
+import type { ServiceFacts } from './route-facts.ts';
+import type { SlicesEvent } from './slices-events.ts';
 
-import type { IpFamily } from '../base/digests.ts';
-import type { ActorId } from '../base/ids.ts';
-import type { DomainEvent } from './domain/domain-events.ts';
-import type { ElectionEvent } from './election/election-events.ts';
-import type { PodFacts, ServiceFacts } from './facts.ts';
-import type { IssuerEvent } from './issuer/issuer-events.ts';
-import type { ProxierEvent } from './proxier/proxier-events.ts';
-import type { ReleaseOwnEvent } from './release/release-events.ts';
-import type { SlicesEvent } from './service/slices-events.ts';
-import type { OwnWorkloadEvent } from './workload/workload-events.ts';
-
-/** What the host adds to every event: machines read neither clock nor chance themselves. */
-export interface Stamp {
-  /** When the event is taken, milliseconds since the epoch. */
-  readonly at: number;
-  /** A number in [0, 1), drawn by the host for this event. */
-  readonly random: number;
-}
-
-/** The world has news for the actor: its facts as they are now; null when nothing in the world calls for the actor any more. */
-export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
+/** The world has news of the Service: its facts as they are now; null when nothing in the world calls for the actor any more. */
 export type ServiceObserved = { readonly type: 'service.observed'; readonly facts: ServiceFacts | null };
 
 /** A Pod and its address, as a Service is told of it. */
@@ -104,34 +85,9 @@ export interface SampleSummary {
   readonly lastError: string | null;
 }
 
-export type ConditionPatched = { readonly type: 'condition.patched'; readonly status: 'True' | 'False' };
-export type ConditionRefused = {
-  readonly type: 'condition.refused';
-  /** gone: the Pod is not there or is another one; conflict: it changed meanwhile; error: anything else. */
-  readonly reason: 'gone' | 'conflict' | 'error';
-  readonly message: string;
-};
-
 /** A person asks to look again, as if the actor had just been made. */
-export type PodRecheck = { readonly type: 'pod.recheck' };
 export type ServiceRecheck = { readonly type: 'service.recheck' };
 
-/** Outcomes of effects whose success or failure changes no chart; they end the effect in the outbox (I4). */
-export type EffectSettled = {
-  readonly type: 'effect.settled';
-  readonly effect: string;
-  readonly error: string | null;
-};
-
-export type PodEvent =
-  | PodObserved
-  | RouteProven
-  | RouteUnverifiable
-  | RouteLost
-  | ConditionPatched
-  | ConditionRefused
-  | PodRecheck
-  | EffectSettled;
 export type ServiceEvent =
   | ServiceObserved
   | RouteWanted
@@ -145,17 +101,3 @@ export type ServiceEvent =
   | ServiceRecheck
   | SlicesEvent
   | EffectSettled;
-export type WorkloadEvent = OwnWorkloadEvent | EffectSettled;
-
-export type ReleaseEvent = ReleaseOwnEvent | EffectSettled;
-
-/** Every event of every actor. */
-export type ActorEvent =
-  | PodEvent
-  | ServiceEvent
-  | ProxierEvent
-  | WorkloadEvent
-  | ReleaseEvent
-  | ElectionEvent
-  | DomainEvent
-  | IssuerEvent;

@@ -1,0 +1,173 @@
+/**
+ * A feature: everything that the engine, the mirror, the inspector, the command line and `deploy/` need to know of it, as data and pure
+ * functions. The parts below `features/` know no feature by name; what a feature is not told here, nobody knows of it.
+ *
+ * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there are (replica/features.ts).
+ */
+import type { Clock } from '../base/clock.ts';
+import type { KubePort } from '../base/kube-port.ts';
+import type { Log } from '../base/log-port.ts';
+import type { Random } from '../base/random.ts';
+import type { Transition } from '../base/views.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Endpoint } from '../bus/rpc.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import type { Chart } from '../machines/chart.ts';
+import type { KindMessages } from './admission.ts';
+import type { RunnableEffect } from './effect-runner.ts';
+import type { Host } from './host/host.ts';
+import type { HostPorts } from './host/host-parts.ts';
+import type { Directory } from './shards/directory.ts';
+import type { HoldingSpec, Ownership } from './shards/ownership.ts';
+import type { Shards } from './shards/shard-work.ts';
+import type { Join } from './world/join.ts';
+import type { WatchDeclaration } from './world/watch-declaration.ts';
+import type { World } from './world/world.ts';
+
+export interface Feature {
+  /** One word, as in `docs/features/<name>.md`. */
+  readonly name: string;
+  /** Features may share a chart; a kind has one chart. */
+  readonly charts: readonly Chart[];
+  /** By kind: what may be said to its actors. Everything else comes from the host, and from nobody outside. */
+  readonly messages: Readonly<Record<string, KindMessages>>;
+  /** The Kubernetes resources that it watches, and what it keeps of an object. */
+  readonly watches: readonly WatchDeclaration[];
+  /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
+  readonly rights: readonly KubernetesRight[];
+  /** By name; the engine's own are apart. */
+  readonly metrics: Readonly<Record<string, MetricDeclaration>>;
+  /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
+  load(): Promise<StartFeature>;
+}
+
+export type StartFeature = (ports: FeaturePorts) => FeatureRun;
+
+/** A rule of a ClusterRole. */
+export interface KubernetesRight {
+  readonly apiGroup: string;
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  /** For whoever reads the role: what it is for. */
+  readonly why: string;
+}
+
+export interface MetricDeclaration {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+  /** Of a histogram. */
+  readonly buckets?: readonly number[];
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** How a feature counts: by the names that it declared. */
+export interface FeatureMetrics {
+  count(name: string, labels?: Labels): void;
+  observe(name: string, value: number): void;
+}
+
+/** A path of the replica's HTTP server that is answered without asking who calls. */
+export interface HttpEndpoint {
+  /** With parameters: `/things/:name`. */
+  readonly path: string;
+  /** What is there, for the reference. */
+  readonly about: string;
+  answer(params: Readonly<Record<string, string>>): Promise<HttpReply>;
+}
+
+export interface HttpReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A gauge as it stands when somebody asks for the metrics. */
+export interface Gauge {
+  readonly name: string;
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/** What a feature may ask of the engine that runs it. */
+export interface EngineView {
+  readonly ports: HostPorts;
+  readonly world: World;
+  readonly host: Host;
+  readonly shards: Shards;
+  readonly ownership: Ownership;
+  /** @throws Error before the engine has started */
+  readonly directory: Directory;
+  /** The feature's `blocked` has another answer. */
+  servingChanged(): void;
+}
+
+/** What a feature is handed to live in a replica. */
+export interface FeaturePorts {
+  readonly engine: EngineView;
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: FeatureMetrics;
+  readonly replica: string;
+  /** Differs from start to start of the replica. */
+  readonly incarnation: string;
+  /** Of the replica. */
+  readonly release: string;
+}
+
+/** A feature in one replica. */
+export interface FeatureRun {
+  /** What the world says to its actors. */
+  readonly join?: Join;
+  /** Who runs the effects of its charts. */
+  readonly effects?: readonly RunnableEffect[];
+  /** Request subjects that it answers. */
+  readonly requests?: readonly Endpoint[];
+  readonly http?: readonly HttpEndpoint[];
+  /** Holdings beside the shards. */
+  readonly holdings?: () => readonly HoldingSpec[];
+  /** What the replica that mirrors a resource keeps beside it, by the name of the mirror. */
+  readonly keepers?: Readonly<Record<string, Keeper>>;
+  /** Resources whose kinds are known at run time only. */
+  readonly namedWatches?: NamedWatches;
+  /** Called after each saved step, with the context that the step was saved with. */
+  readonly onStep?: (transition: Transition, context: unknown) => void;
+  readonly gauges?: () => Iterable<Gauge>;
+  /** Why the replica must not serve, in words; null: it may. */
+  readonly blocked?: () => string | null;
+  /** Before the engine begins to claim. */
+  readonly prepare?: () => Promise<void>;
+  /** The engine has met the others and claims. */
+  readonly started?: () => void;
+  readonly stop?: () => Promise<void> | void;
+}
+
+export interface Keeper {
+  start(): void;
+  stop(): void;
+}
+
+export interface NamedWatches {
+  /** Resources of the world whose entries say what is wanted. */
+  readonly tellers: readonly string[];
+  wanted(): readonly WatchDeclaration[];
+}
+
+/** Every chart of the features, each once. @throws Error if two features have different charts for one kind */
+export function chartsOf(features: readonly Pick<Feature, 'name' | 'charts'>[]): readonly Chart[] {
+  const charts = new Map<string, Chart>();
+  for (const { name, charts: own } of features) {
+    for (const chart of own) {
+      const known = charts.get(chart.name) ?? chart;
+      if (known !== chart) throw new Error(`feature ${name} has another chart for the kind ${chart.name}`);
+      charts.set(chart.name, chart);
+    }
+  }
+  return [...charts.values()];
+}

@@ -1,0 +1,92 @@
+/** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
+import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
+import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { World } from '../../actors/world/world.ts';
+import {
+  acmeAuthorize,
+  acmeFinalize,
+  acmeOrder,
+  ariFetch,
+  certificateInspect,
+  certificateStore,
+  domainReport,
+  pendingDiscard,
+} from '../../machines/domain/domain-effects.ts';
+import { issuerReport, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
+import type { ChallengeBoard } from './acme/challenge.ts';
+import { startChallengeServer } from './acme/challenge-server.ts';
+import { createHttpClient, type HttpClient } from './acme/http.ts';
+import { attemptOutcome, certificateExpiries } from './certificate-metrics.ts';
+import { createCertificatesJoin } from './certificates-join.ts';
+import { createChallengeBoard } from './challenges.ts';
+import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
+import { authorizeOrder } from './effects/acme-authorize.ts';
+import { finalizeOrder } from './effects/acme-finalize.ts';
+import { makeOrder } from './effects/acme-order.ts';
+import { askForWindow } from './effects/ari-fetch.ts';
+import { createAuthorities } from './effects/certificate-authorities.ts';
+import { inspectCertificate } from './effects/certificate-inspect.ts';
+import { reportDomain, reportIssuer } from './effects/certificate-reports.ts';
+import { storeCertificate } from './effects/certificate-store.ts';
+import { verifyIssuer } from './effects/issuer-verify.ts';
+import { discardPending } from './effects/pending-discard.ts';
+import type { CertificatesSettings } from './feature.ts';
+import { sourceWarnings } from './source-warning-events.ts';
+
+export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
+  return (ports): FeatureRun => {
+    const { engine, clock, log, metrics } = ports;
+    const { world } = engine;
+    const board = createChallengeBoard({ ...ports, world });
+    const challenges =
+      acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
+    return {
+      join: createCertificatesJoin(world),
+      effects: certificateEffects(ports, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
+      keepers: { 'orrery.dev/v1alpha1/Domain': sourceWarnings({ ...ports, world }) },
+      onStep(transition, context) {
+        const outcome = attemptOutcome(transition, context);
+        if (outcome !== null) metrics.count('orrery_certificate_attempts_total', { outcome });
+      },
+      gauges: () => certificateExpiries(engine),
+      stop: () => challenges?.close(),
+    };
+  };
+}
+
+/** Issuers as the world knows them. */
+function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
+  return (name) => {
+    const digest = world.get('issuers.orrery.dev', '', name);
+    if (digest?.kind !== 'issuers' || digest.deleting || 'invalid' in digest.spec) return null;
+    return { version: `${digest.uid}/${digest.generation}`, spec: digest.spec };
+  };
+}
+
+/** What certificates need beside Kubernetes. */
+export interface CertificateParts {
+  readonly board: ChallengeBoard;
+  readonly http: HttpClient;
+  readonly issuerOf: IssuerLookup;
+}
+
+export function certificateEffects(
+  { kube, clock, replica }: Pick<FeaturePorts, 'kube' | 'clock' | 'replica'>,
+  certificates: CertificateParts,
+): readonly RunnableEffect[] {
+  const own = { ...certificates, kube, clock, replica };
+  const accounts = createAcmeAccounts(own);
+  const authorities = createAuthorities(own);
+  return [
+    runs(certificateInspect, inspectCertificate(kube)),
+    runs(acmeOrder, makeOrder(accounts, clock)),
+    runs(acmeAuthorize, authorizeOrder(accounts, own)),
+    runs(acmeFinalize, finalizeOrder(accounts, own)),
+    runs(certificateStore, storeCertificate({ kube, clock, authorities })),
+    runs(ariFetch, askForWindow(accounts, own)),
+    runs(pendingDiscard, discardPending(kube)),
+    runs(domainReport, reportDomain(own)),
+    runs(issuerVerify, verifyIssuer({ ...own, accounts, authorities })),
+    runs(issuerReport, reportIssuer(own)),
+  ];
+}

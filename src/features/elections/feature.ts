@@ -1,0 +1,22 @@
+/** The feature `elections`: who leads, by one Lease that client-go's candidates contend for too (docs/features/elections.md). */
+import type { Feature } from '../../actors/feature.ts';
+import { electionChart } from '../../machines/election/election.ts';
+import { electionMessages } from './messages.ts';
+
+export function elections(): Feature {
+  return {
+    name: 'elections',
+    charts: [electionChart],
+    messages: { election: electionMessages },
+    watches: [],
+    rights: [],
+    metrics: {
+      orrery_election_term: {
+        type: 'gauge',
+        labels: ['election'],
+        help: 'Highest known term of each election that this replica serves.',
+      },
+    },
+    load: async () => (await import('./start.ts')).startElections,
+  };
+}

@@ -1,0 +1,43 @@
+/** The feature `elections` in one replica: its join, what it does with Leases, and the requests of candidates. */
+
+import { shownRecordOf } from '../../actors/control/views.ts';
+import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
+import type { EngineView, FeaturePorts, FeatureRun, Gauge } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/host/cell.ts';
+import type { ElectionContext } from '../../machines/election/election-context.ts';
+import { electionStatusPatch } from '../../machines/election/election-effects.ts';
+import { patchElectionStatus } from './effects/election-status.ts';
+import { leaseEffects } from './effects/lease-effects.ts';
+import { createElectionJoin } from './election-join.ts';
+import { electionEndpoint } from './election-requests.ts';
+import { createLeaseStore } from './lease.ts';
+import { createLeaseFollower } from './lease-follow.ts';
+
+export function startElections(ports: FeaturePorts): FeatureRun {
+  const { engine, kube, clock, random, log } = ports;
+  return {
+    join: createElectionJoin(engine.world),
+    effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
+    requests: [electionEndpoint(ports)],
+    gauges: () => termsIn(engine),
+  };
+
+  /** Leases are followed by namespace: one replica may serve a thousand elections. */
+  function ownLeaseEffects(): readonly RunnableEffect[] {
+    const store = createLeaseStore({ kube, clock });
+    const follower = createLeaseFollower({ kube, store, clock, random, log, breadth: 'namespace' });
+    return leaseEffects({ store, follower, clock });
+  }
+}
+
+function* termsIn({ shards }: EngineView): Iterable<Gauge> {
+  for (const run of shards.open()) {
+    for (const cell of run.cells.values()) {
+      const record = kindOf(cell) === 'election' ? shownRecordOf(cell) : null;
+      if (record === null) continue;
+      const { term } = record.snapshot.context as ElectionContext;
+      const election = cell.id.slice('election/'.length);
+      yield { name: 'orrery_election_term', labels: { election }, value: term };
+    }
+  }
+}

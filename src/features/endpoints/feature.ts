@@ -1,0 +1,33 @@
+/** The feature `endpoints`: EndpointSlices for workloads outside the cluster, and their probes (docs/features/endpoints.md). */
+import type { Feature } from '../../actors/feature.ts';
+import { serviceChart } from '../../machines/service/service.ts';
+import { workloadChart } from '../../machines/workload/workload.ts';
+import { workloadMessages } from './messages.ts';
+
+export interface EndpointsSettings {
+  /** 1 to 1,000. */
+  readonly endpointsPerSlice: number;
+}
+
+export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
+  return {
+    name: 'endpoints',
+    charts: [serviceChart, workloadChart],
+    messages: { workload: workloadMessages },
+    watches: [],
+    rights: [],
+    metrics: {
+      orrery_endpointslice_writes_total: {
+        type: 'counter',
+        labels: ['operation'],
+        help: 'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
+      },
+      orrery_endpoints_stuck_total: {
+        type: 'counter',
+        labels: [],
+        help: 'Services whose EndpointSlices could not be written by any retry, each time that this happened.',
+      },
+    },
+    load: async () => (await import('./start.ts')).startEndpoints(settings),
+  };
+}

@@ -1,0 +1,7 @@
+/** What people may say to workloads outside the cluster. */
+import * as v from 'valibot';
+import type { KindMessages } from '../../actors/admission.ts';
+
+export const workloadMessages: KindMessages = {
+  public: { 'workload.recheck': v.object({ type: v.literal('workload.recheck') }) },
+};

@@ -1,0 +1,36 @@
+/** The feature `endpoints` in one replica: its join, its passes over EndpointSlices, its probes. */
+import { runs } from '../../actors/effect-runner.ts';
+import type { FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { Transition } from '../../base/views.ts';
+import { slicesReconcile } from '../../machines/service/slices-effects.ts';
+import { workloadConditionPatch, workloadProbe } from '../../machines/workload/workload-effects.ts';
+import { reconcileSlices } from './effects/endpoint-slices.ts';
+import { patchWorkloadCondition } from './effects/workload-condition.ts';
+import { probeWorkload } from './effects/workload-probe.ts';
+import { createEndpointsJoin } from './endpoints-join.ts';
+import type { EndpointsSettings } from './feature.ts';
+
+export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartFeature {
+  return ({ engine: { world }, kube, clock, metrics }): FeatureRun => {
+    const join = createEndpointsJoin({ world, clock });
+    const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
+    const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, onWrite };
+    return {
+      join,
+      effects: [
+        runs(slicesReconcile, reconcileSlices(slices)),
+        runs(workloadProbe, probeWorkload(clock)),
+        runs(workloadConditionPatch, patchWorkloadCondition(kube)),
+      ],
+      onStep(transition) {
+        if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
+      },
+    };
+  };
+}
+
+/** A Service whose slices cannot be written any more. */
+function becameStuck({ id, from, to }: Transition): boolean {
+  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+  return id.startsWith('service/') && isStuck(to) && !isStuck(from);
+}

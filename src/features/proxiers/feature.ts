@@ -1,0 +1,31 @@
+/** The feature `proxiers`: whether the service proxy of a node keeps up, for load balancers (docs/features/proxiers.md). */
+import type { Feature } from '../../actors/feature.ts';
+import { proxierChart } from '../../machines/proxier/proxier.ts';
+import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';
+import { proxierMessages } from './messages.ts';
+
+export interface ProxiersSettings {
+  /** `--proxier-health-timeout`, ms. */
+  readonly timeoutMs: number;
+}
+
+export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultTimeoutMs }): Feature {
+  return {
+    name: 'proxiers',
+    charts: [proxierChart],
+    messages: { proxier: proxierMessages },
+    watches: [],
+    rights: [],
+    metrics: {},
+    load: async () => {
+      const [{ createProxierJoin }, { proxierEndpoints }] = await Promise.all([
+        import('./proxier-join.ts'),
+        import('./http.ts'),
+      ]);
+      return (ports) => ({
+        join: createProxierJoin({ world: ports.engine.world, timeoutMs }),
+        http: proxierEndpoints(ports, timeoutMs),
+      });
+    },
+  };
+}

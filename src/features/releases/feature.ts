@@ -1,0 +1,42 @@
+/** The feature `releases`: only the newest release writes, and only what the oldest can live with (docs/features/releases.md). */
+import * as v from 'valibot';
+import type { Feature } from '../../actors/feature.ts';
+import { releaseChart } from '../../machines/release/release.ts';
+import type { Bundle } from './bundle.ts';
+
+export interface ReleasesSettings {
+  /** What this replica applies while it leads; null: nothing. */
+  readonly bundle: Bundle | null;
+  /** Of the program. */
+  readonly release: string;
+}
+
+export function releases(settings: ReleasesSettings = { bundle: null, release: '0.0.0' }): Feature {
+  return {
+    name: 'releases',
+    charts: [releaseChart],
+    messages: {
+      release: { public: { 'release.reconcile': v.object({ type: v.literal('release.reconcile') }) } },
+    },
+    watches: [],
+    rights: [],
+    metrics: {
+      orrery_release_rounds_total: {
+        type: 'counter',
+        labels: ['outcome'],
+        help: 'Rounds of reconciliation over the bundle: done, or failed if an object could not be brought to what it says.',
+      },
+      orrery_release_leader: {
+        type: 'gauge',
+        labels: [],
+        help: '1 while this replica leads the release, else 0.',
+      },
+      orrery_release_blocked: {
+        type: 'gauge',
+        labels: [],
+        help: '1 while what is written in the cluster does not suit this replica, so that it does not serve; else 0.',
+      },
+    },
+    load: async () => (await import('./start.ts')).startReleases(settings),
+  };
+}

@@ -1,0 +1,80 @@
+/** The feature `releases` in one replica: its bundle, its desk, and the work on the cluster while it leads. */
+import { runs } from '../../actors/effect-runner.ts';
+import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
+import {
+  releaseReport,
+  releaseResourceWrite,
+  releaseRound,
+  releaseStatusWrite,
+} from '../../machines/release/release-effects.ts';
+import type { BundleFacts } from '../../machines/release/release-table.ts';
+import type { Bundle } from './bundle.ts';
+import { logReport } from './effects/release-report.ts';
+import { writeReleaseResource } from './effects/release-resource.ts';
+import { runRound } from './effects/release-round.ts';
+import { writeReleaseStatus } from './effects/release-status.ts';
+import type { ReleasesSettings } from './feature.ts';
+import { ReleaseDesk } from './release-desk.ts';
+import { type ReleaseWork, startReleaseWork } from './release-work.ts';
+
+export function startReleases({ bundle, release }: ReleasesSettings): StartFeature {
+  return (ports): FeatureRun => {
+    const { kube, log, metrics, replica } = ports;
+    const reign = createReign(ports, bundle, (object, fence) =>
+      desk.tell({ type: 'drift.seen', fence, object }),
+    );
+    const desk: ReleaseDesk = new ReleaseDesk({
+      ...ports,
+      release,
+      bundle: bundle === null ? null : factsOf(bundle),
+      onReign: reign.begin,
+    });
+    const onRound = (failed: number) =>
+      metrics.count('orrery_release_rounds_total', { outcome: failed === 0 ? 'done' : 'failed' });
+    return {
+      effects: [
+        runs(releaseStatusWrite, writeReleaseStatus(ports)),
+        runs(releaseRound, runRound(reign.workUnder, onRound)),
+        runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }))),
+        runs(releaseReport, logReport(log)),
+      ],
+      holdings: () => [desk.holding()],
+      blocked: () => desk.blocked,
+      gauges: () => [
+        { name: 'orrery_release_leader', value: desk.fence === 0 ? 0 : 1 },
+        { name: 'orrery_release_blocked', value: desk.blocked === null ? 0 : 1 },
+      ],
+      prepare: () => desk.start(),
+      started: () => desk.started(),
+      stop: () => desk.stop(),
+    };
+  };
+}
+
+/** The work of the present leadership, if this replica has it. */
+function createReign(
+  ports: FeaturePorts,
+  bundle: Bundle | null,
+  onDrift: (object: string, fence: number) => void,
+) {
+  let work: { readonly fence: number; readonly work: ReleaseWork } | null = null;
+  return {
+    workUnder: (fence: number) => (work?.fence === fence ? work.work : null),
+    begin(fence: number) {
+      work?.work.stop();
+      work = null;
+      if (fence === 0 || bundle === null) return;
+      ports.log.info(
+        { release: bundle.release, bundle: bundle.name, fence },
+        'this replica leads the release',
+      );
+      const drifted = (object: string) => onDrift(object, fence);
+      work = { fence, work: startReleaseWork({ ...ports, bundle, onDrift: drifted }) };
+    },
+  };
+}
+
+function factsOf({ name, release, minServing, minReconciler, kinds, objects }: Bundle): BundleFacts {
+  return { name, release, minServing, minReconciler, kinds, objects: objects.length };
+}

@@ -1,0 +1,31 @@
+/** The feature `routes`: a Pod counts as Ready only when traffic through each Service of its group reaches it (docs/features/routes.md). */
+import type { LookupFunction } from 'node:net';
+import type { Feature } from '../../actors/feature.ts';
+import { podChart } from '../../machines/pod/pod.ts';
+import { serviceChart } from '../../machines/service/service.ts';
+import { podMessages, serviceMessages } from './messages.ts';
+
+export interface RoutesSettings {
+  /** How probes resolve names; absent: the system's way. */
+  readonly lookup?: LookupFunction;
+}
+
+export function routes(settings: RoutesSettings = {}): Feature {
+  return {
+    name: 'routes',
+    charts: [podChart, serviceChart],
+    messages: { pod: podMessages, service: serviceMessages },
+    watches: [],
+    rights: [],
+    metrics: {
+      orrery_pod_gate_wait_seconds: {
+        type: 'histogram',
+        labels: [],
+        help: 'How long a Pod was held back by its readiness gate.',
+        // The goal is under 1 s after routing; a rolling update waits up to minutes, a broken Service for hours.
+        buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600],
+      },
+    },
+    load: async () => (await import('./start.ts')).startRoutes(settings),
+  };
+}

@@ -1,0 +1,36 @@
+/** What may be said to Pods and Services, by people and by one another. */
+import * as v from 'valibot';
+import type { KindMessages } from '../../actors/admission.ts';
+
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
+const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
+const ip = v.pipe(v.string(), v.ip());
+const actor = (kind: 'pod' | 'service') =>
+  v.pipe(v.string(), v.regex(new RegExp(`^${kind}/[^/]+/.+$`)), v.maxLength(600));
+
+const place = { pod: actor('pod'), uid, ip, family: v.picklist(['IPv4', 'IPv6']) };
+
+export const podMessages: KindMessages = {
+  public: { 'pod.recheck': v.object({ type: v.literal('pod.recheck') }) },
+  internal: {
+    'route.proven': v.object({ type: v.literal('route.proven'), service: name, serviceUid: uid, uid, ip }),
+    'route.unverifiable': v.object({ type: v.literal('route.unverifiable'), service: name, serviceUid: uid }),
+    'route.lost': v.object({
+      type: v.literal('route.lost'),
+      service: name,
+      serviceUid: uid,
+      uids: v.pipe(v.array(uid), v.maxLength(1_000)),
+    }),
+  },
+};
+
+export const serviceMessages: KindMessages = {
+  public: { 'service.recheck': v.object({ type: v.literal('service.recheck') }) },
+  internal: {
+    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),
+    'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
+    'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
+    'header.seen': v.object({ type: v.literal('header.seen') }),
+    'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
+  },
+};

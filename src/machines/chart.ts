@@ -1,0 +1,58 @@
+/**
+ * A chart as the engine takes it: the statechart itself, its version, the effects that it asks for, and what has to be done to records
+ * of its earlier versions.
+ */
+import type { AnyStateMachine } from 'xstate';
+import type { PlainEvent } from '../base/plain-event.ts';
+import type { EffectDeclaration } from './effect.ts';
+
+export interface Chart {
+  /** The kind of its actors. */
+  readonly name: string;
+  /** Grows with each changed name of a state or field of the context. */
+  readonly version: number;
+  /** One sentence: what an actor of this kind is for. */
+  readonly description: string;
+  readonly machine: AnyStateMachine;
+  /** Durable: an actor with a record, owned by shard. Otherwise a part of a replica's own life, kept in memory. */
+  readonly durable: boolean;
+  /** Events that bring a durable actor into being. */
+  readonly createdBy: readonly string[];
+  /** Its actors live in the shard of the one replica that leads, not in those that are dealt out over all. */
+  readonly led?: true;
+  /** Every effect that the chart can ask for. */
+  readonly effects: readonly EffectDeclaration[];
+  /** From the version under which a record stands to the next; one step for each version that the chart ever had. Pure. */
+  readonly migrations?: Readonly<Record<number, Migration>>;
+  /** The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent: each always is. */
+  readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
+  /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
+  readonly explain?: (context: unknown) => readonly string[];
+}
+
+/** The part of a record that belongs to the chart. */
+export interface StoredState {
+  readonly value: unknown;
+  readonly context: unknown;
+}
+
+/**
+ * Pure. The stored record stays as it is until the actor's next step is saved. Deadlines are named after states: a step that renames a
+ * state with a deadline has to be taken by a state that sets it anew.
+ */
+export type Migration = (stored: StoredState) => StoredState;
+
+/** @throws Error if a step is missing: the record cannot be taken up */
+export function migrate<S extends StoredState>(
+  { version, migrations = {} }: Chart,
+  stored: S,
+  from: number,
+): S {
+  let state = stored;
+  for (let at = from; at < version; at++) {
+    const step = migrations[at];
+    if (step === undefined) throw new Error(`no step leads on from version ${at}`);
+    state = { ...state, ...step(state) };
+  }
+  return state;
+}

@@ -1,0 +1,25 @@
+/** Effects of the pod chart. */
+import { effect } from '../effect.ts';
+import { kubeEventWrite, messageSend } from '../effects.ts';
+import type { ConditionRefused } from './pod-events.ts';
+
+/** Sets a condition in a Pod's status. Outcome: condition.patched | condition.refused. */
+export interface PodConditionPatch {
+  readonly type: 'pod-condition.patch';
+  readonly namespace: string;
+  readonly name: string;
+  /** Precondition: the Pod must be this one. */
+  readonly uid: string;
+  readonly conditionType: string;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+  /** lastTransitionTime, milliseconds since the epoch. */
+  readonly at: number;
+}
+
+export const podConditionPatch = effect<PodConditionPatch>('pod-condition.patch', {
+  failure: (_, message): ConditionRefused => ({ type: 'condition.refused', reason: 'error', message }),
+});
+
+export const podEffects = [messageSend, podConditionPatch, kubeEventWrite] as const;

@@ -1,0 +1,28 @@
+/** Events of the pod chart: of the world, of the group's Services, of its own effects, and of people. */
+import type { RouteLost, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type { EffectSettled } from '../stamp.ts';
+import type { PodFacts } from './pod-facts.ts';
+
+/** The world has news of the Pod: its facts as they are now; null when nothing in the world calls for the actor any more. */
+export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
+
+export type ConditionPatched = { readonly type: 'condition.patched'; readonly status: 'True' | 'False' };
+export type ConditionRefused = {
+  readonly type: 'condition.refused';
+  /** gone: the Pod is not there or is another one; conflict: it changed meanwhile; error: anything else. */
+  readonly reason: 'gone' | 'conflict' | 'error';
+  readonly message: string;
+};
+
+/** A person asks to look again, as if the actor had just been made. */
+export type PodRecheck = { readonly type: 'pod.recheck' };
+
+export type PodEvent =
+  | PodObserved
+  | RouteProven
+  | RouteUnverifiable
+  | RouteLost
+  | ConditionPatched
+  | ConditionRefused
+  | PodRecheck
+  | EffectSettled;

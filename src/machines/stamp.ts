@@ -1,0 +1,16 @@
+/** What the host adds to every event, and the one outcome that most effects share. */
+
+/** Machines read neither clock nor chance themselves (I7). */
+export interface Stamp {
+  /** When the event is taken, milliseconds since the epoch. */
+  readonly at: number;
+  /** A number in [0, 1), drawn by the host for this event. */
+  readonly random: number;
+}
+
+/** Outcomes of effects whose success or failure changes no chart; they end the effect in the outbox (I4). */
+export type EffectSettled = {
+  readonly type: 'effect.settled';
+  readonly effect: string;
+  readonly error: string | null;
+};

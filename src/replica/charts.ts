@@ -1,0 +1,13 @@
+/** Every chart of this program: those of its features, and those of a replica's own life. */
+import { chartsOf } from '../actors/feature.ts';
+import type { Chart } from '../machines/chart.ts';
+import { shardChart } from '../machines/shard/shard.ts';
+import { watchChart } from '../machines/watch/watch.ts';
+import { featuresOf } from './features.ts';
+
+export const charts: readonly Chart[] = [...chartsOf(featuresOf()), shardChart, watchChart];
+
+/** Kinds of actors that have a record. */
+export const durableKinds: readonly string[] = charts
+  .filter(({ durable }) => durable)
+  .map(({ name }) => name);

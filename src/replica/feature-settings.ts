@@ -1,0 +1,31 @@
+/** What a replica's flags say to its features. */
+import type { CertificatesSettings } from '../features/certificates/feature.ts';
+import type { EndpointsSettings } from '../features/endpoints/feature.ts';
+import type { ProxiersSettings } from '../features/proxiers/feature.ts';
+import { type Bundle, loadBundle } from '../features/releases/bundle.ts';
+import type { ReleasesSettings } from '../features/releases/feature.ts';
+import type { RoutesSettings } from '../features/routes/feature.ts';
+import { lookupAt } from '../features/routes/probe/lookup.ts';
+import type { RunConfig } from './config.ts';
+
+export interface FeatureSettings {
+  readonly routes?: RoutesSettings;
+  readonly endpoints?: EndpointsSettings;
+  readonly certificates?: CertificatesSettings;
+  readonly releases?: ReleasesSettings;
+  readonly proxiers?: ProxiersSettings;
+}
+
+/** @throws OrreryError USAGE if the bundle cannot be read */
+export function settingsOf(config: RunConfig): FeatureSettings & { readonly bundle: Bundle | null } {
+  const { probeDns, endpointsPerSlice, acmeHttp, release, proxierHealthTimeoutMs: timeoutMs } = config;
+  const bundle = config.bundle === null ? null : loadBundle(config.bundle);
+  return {
+    bundle,
+    routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
+    endpoints: { endpointsPerSlice },
+    certificates: { acmeHttp },
+    releases: { bundle, release },
+    proxiers: { timeoutMs },
+  };
+}

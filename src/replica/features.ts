@@ -1,0 +1,21 @@
+/** The features of this program. A new one is one more line here. */
+import type { Feature } from '../actors/feature.ts';
+import { certificates } from '../features/certificates/feature.ts';
+import { elections } from '../features/elections/feature.ts';
+import { endpoints } from '../features/endpoints/feature.ts';
+import { proxiers } from '../features/proxiers/feature.ts';
+import { releases } from '../features/releases/feature.ts';
+import { routes } from '../features/routes/feature.ts';
+import type { FeatureSettings } from './feature-settings.ts';
+
+/** @param settings of a replica; absent: what the features say of themselves, for those who run none */
+export function featuresOf(settings: FeatureSettings = {}): readonly Feature[] {
+  return [
+    routes(settings.routes),
+    endpoints(settings.endpoints),
+    certificates(settings.certificates),
+    elections(),
+    releases(settings.releases),
+    proxiers(settings.proxiers),
+  ];
+}

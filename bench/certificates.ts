@@ -9,8 +9,7 @@ import { packRecord } from '../src/actors/host/records.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { secrets } from '../src/kube/api/resources.ts';
-import { effectTypes } from '../src/machines/effects.ts';
-import { machines } from '../src/machines/index.ts';
+import { machines } from '../test/chart-of.ts';
 import { certificate, domainFacts, inspected } from '../test/features/certificates/certificate-samples.ts';
 import { startPebble } from '../test/features/certificates/pebble.ts';
 import { Stage } from '../test/features/certificates/stage.ts';
@@ -98,7 +97,7 @@ async function lag(stage: Stage, name: string): Promise<void> {
 function idle(count: number): void {
   const chart = machines.domain;
   if (!chart) throw new Error('there is no domain chart');
-  const stepper = createStepper(chart, new Set(effectTypes));
+  const stepper = createStepper(chart);
   const at = certificate.notBefore;
   globalThis.gc?.();
   const before = process.memoryUsage();

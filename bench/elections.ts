@@ -16,6 +16,7 @@ import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluste
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { type Candidate, startCandidate } from '../packages/dev-cluster/scenarios/candidate.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import type { KubePort } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import { decode, encodeJson } from '../src/bus/codec.ts';
@@ -23,7 +24,6 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { type Campaign, startCampaign } from '../src/features/elections/campaign.ts';
 import { leaseRecordOf } from '../src/features/elections/lease.ts';
-import type { KubePort } from '../src/base/kube-port.ts';
 import { elections, leases, namespaces } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

@@ -14,10 +14,10 @@ import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluste
 import { type Informer, startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
-import type { KubeObject } from '../src/base/kube-port.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

@@ -25,9 +25,8 @@ import { memoryHub } from '../src/bus/memory/hub.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { effectTypes, failureOf } from '../src/machines/effects.ts';
 import type { ServiceFacts } from '../src/machines/service/route-facts.ts';
-import { machines } from '../src/machines/index.ts';
+import { serviceChart as service } from '../src/machines/service/service.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,8 +40,6 @@ const actorsMax = Number(values.actors);
 const residentMax = Number(values.resident);
 const subjects = subjectsOf('bench');
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
-const service = machines.service;
-if (!service) throw new Error('the service machine is missing');
 
 function hostOn(bus: Bus): { host: Host; ports: HostPorts } {
   const ports: HostPorts = {
@@ -53,12 +50,11 @@ function hostOn(bus: Bus): { host: Host; ports: HostPorts } {
     random,
     log: silent,
     metrics: { transition() {}, stepSeconds() {}, effect() {}, deadLetter() {} },
-    steppers: new Map([['service', createStepper(service as never, new Set(effectTypes))]]),
-    creators: new Map([['service', new Set(['service.observed'])]]),
+    steppers: new Map([['service', createStepper(service)]]),
+    effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
-    failureOf: (effect, message) => failureOf(effect as never, message),
-    effectTimeoutMs: () => 30_000,
-    admit: (_, event) => event,
+    homeOf: shardOf,
+    admission: { eventsOf: () => [], admit: (_, event) => event },
   };
   return { host: new Host(ports), ports };
 }
@@ -188,7 +184,7 @@ async function inMemory(): Promise<void> {
   const bench = await prepare(hub.connect(), 1_000);
   await pipelined(bench, 20_000, 512);
   row('the same on the memory bus, which keeps everything', rate(await pipelined(bench, 60_000, 512)));
-  const stepper = createStepper(service as never, new Set(effectTypes));
+  const stepper = createStepper(service);
   const stamp = { at: 1, random: 0.5 };
   let { snapshot } = stepper.begin(
     { id: 'x', namespace: 'x', name: 'x' },

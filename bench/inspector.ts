@@ -28,8 +28,7 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { createPageFiles, type PageFile } from '../src/inspector/page-files.ts';
-import { effectTypes, failureOf } from '../src/machines/effects.ts';
-import { machines } from '../src/machines/index.ts';
+import { machines } from '../test/chart-of.ts';
 import { launch } from '../test/inspector/browser.ts';
 import { startCrowd } from '../test/inspector/crowd.ts';
 
@@ -117,12 +116,11 @@ async function hostOn(bus: Bus): Promise<Deliver> {
     random,
     log: silentLog,
     metrics: { transition() {}, stepSeconds() {}, effect() {}, deadLetter() {} },
-    steppers: new Map([['service', createStepper(service, new Set(effectTypes))]]),
-    creators: new Map([['service', new Set(['service.observed'])]]),
+    steppers: new Map([['service', createStepper(service)]]),
+    effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
-    failureOf: (effect, message) => failureOf(effect as never, message),
-    effectTimeoutMs: () => 30_000,
-    admit: (_, event) => event,
+    homeOf: shardOf,
+    admission: { eventsOf: () => [], admit: (_, event) => event },
     onStep: (step, context) => watchStep?.(step, context),
   };
   const host = new Host(ports);

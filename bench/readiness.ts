@@ -18,12 +18,12 @@ import type { RoutingEvent } from '../packages/dev-cluster/network/routing.ts';
 import { isTrue, type PodObject } from '../packages/dev-cluster/objects.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
 import type { Transition } from '../src/base/views.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import type { KubeObject } from '../src/base/kube-port.ts';
 import { namespaces, pods, routeGates, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({

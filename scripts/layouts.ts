@@ -4,13 +4,13 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { machines } from '../src/machines/index.ts';
+import { charts } from '../src/replica/charts.ts';
 import { fingerprintOf, layoutOf } from './layout/chart-layout.ts';
 
 const folder = join(import.meta.dirname, '../src/inspector/page/charts');
 mkdirSync(folder, { recursive: true });
 
-for (const chart of Object.values(machines)) {
+for (const chart of charts) {
   const file = join(folder, `${chart.name}.json`);
   // Trying all ways of a large chart takes seconds: only what changed is laid out.
   if (existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).fingerprint === fingerprintOf(chart))

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { missingOptional } from '../scripts/complete-lock.mjs';
-import { machines } from '../src/machines/index.ts';
+import { machines } from './chart-of.ts';
 import { bannedUses, forbiddenForms, overCeiling, sizesOf } from './tidy/code.ts';
 import { badNames, missingHeader, outsideMentions } from './tidy/files.ts';
 import { forbiddenImports, scatteredPackages } from './tidy/imports.ts';

@@ -2,7 +2,7 @@
 import { type ChartState, type ChartTransition, labelOf, statesOf } from '../../src/inspector/chart.ts';
 import { chartMermaid } from '../../src/inspector/chart-mermaid.ts';
 import { chartOf } from '../../src/inspector/machine-view.ts';
-import type { Chart } from '../../src/machines/index.ts';
+import type { Chart } from '../../src/machines/chart.ts';
 import { markdownTable } from './tables.ts';
 
 const generated = '<!-- Generated from src/machines/ by `npm run docs`; do not edit. -->';

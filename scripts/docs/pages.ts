@@ -1,5 +1,5 @@
 /** The generated pages and parts of pages, as texts. */
-import { machines } from '../../src/machines/index.ts';
+import { charts } from '../../src/replica/charts.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
 
@@ -8,7 +8,6 @@ export type Read = (path: string) => string;
 
 /** Path → what has to stand in the file. */
 export function generatedPages(read: Read): ReadonlyMap<string, string> {
-  const charts = Object.values(machines);
   return new Map([
     ['docs/errors.md', errorsPage()],
     ['docs/limits.md', limitsPage(read('src/base/limits.ts'))],

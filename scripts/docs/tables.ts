@@ -5,7 +5,8 @@ import { limits } from '../../src/base/limits.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
 import { type HttpParts, routes } from '../../src/inspector/routes.ts';
 import { environmentName, type Flag, runFlags } from '../../src/replica/config.ts';
-import { metricTable } from '../../src/replica/metrics.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { metricTables } from '../../src/replica/metrics.ts';
 
 /** A Markdown table; ends with a line feed. */
 export function markdownTable(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
@@ -64,7 +65,11 @@ export function flagTable(): string {
 
 export function pathTable(): string {
   // Only the table is read; no path is asked, so nothing of the parts is needed.
-  const rows = routes({} as HttpParts).map(({ path, about, open, method }) => [
+  const featurePaths = featuresOf()
+    .flatMap(({ http }) => http ?? [])
+    .map((declared) => ({ ...declared, answer: () => Promise.reject(new Error('nothing is asked')) }));
+  const parts = { featurePaths, charts: [] } as unknown as HttpParts;
+  const rows = routes(parts).map(({ path, about, open, method }) => [
     code(method === undefined ? path : `${method} ${path}`),
     about,
     open === true ? 'no' : 'yes',
@@ -73,10 +78,10 @@ export function pathTable(): string {
 }
 
 export function metricRows(): string {
-  const rows = Object.entries(metricTable).map(([name, [type, labels, about]]) => [
+  const rows = Object.entries(metricTables(featuresOf())).map(([name, { type, labels, help }]) => [
     code(labels.length === 0 ? name : `${name}{${labels.join(',')}}`),
     type,
-    about,
+    help,
   ]);
   return markdownTable(['metric', 'type', 'meaning'], rows);
 }

@@ -20,8 +20,7 @@ import type {
   Point,
 } from '../../src/inspector/chart-layout.ts';
 import { chartOf } from '../../src/inspector/machine-view.ts';
-import { effectTypes } from '../../src/machines/effects.ts';
-import type { Chart } from '../../src/machines/index.ts';
+import type { Chart } from '../../src/machines/chart.ts';
 import { type Arrow, type Drawn, drawnTransitions } from './drawn-transitions.ts';
 import { strain } from './strain.ts';
 
@@ -49,7 +48,7 @@ export function fingerprintOf(chart: Chart): string {
 /** Lays the chart out in each of the ways below and takes the best. */
 export async function layoutOf(chart: Chart): Promise<ChartLayout> {
   const root = chartOf(chart);
-  const drawn = drawnTransitions(root, new Set(effectTypes));
+  const drawn = drawnTransitions(root, new Set(chart.effects.map(({ type }) => type)));
   let best: Geometry | undefined;
   const isParallel = [...statesOf(root)].some(({ type }) => type === 'parallel');
   for (const way of ways) {

@@ -35,6 +35,8 @@ export interface Feature {
   readonly watches: readonly WatchDeclaration[];
   /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
   readonly rights: readonly KubernetesRight[];
+  /** Paths of a replica's HTTP server. */
+  readonly http?: readonly HttpPath[];
   /** By name; the engine's own are apart. */
   readonly metrics: Readonly<Record<string, MetricDeclaration>>;
   /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
@@ -69,13 +71,14 @@ export interface FeatureMetrics {
 }
 
 /** A path of the replica's HTTP server that is answered without asking who calls. */
-export interface HttpEndpoint {
+export interface HttpPath {
   /** With parameters: `/things/:name`. */
   readonly path: string;
   /** What is there, for the reference. */
   readonly about: string;
-  answer(params: Readonly<Record<string, string>>): Promise<HttpReply>;
 }
+
+export type HttpAnswerer = (params: Readonly<Record<string, string>>) => Promise<HttpReply>;
 
 export interface HttpReply {
   readonly status: number;
@@ -129,7 +132,8 @@ export interface FeatureRun {
   readonly effects?: readonly RunnableEffect[];
   /** Request subjects that it answers. */
   readonly requests?: readonly Endpoint[];
-  readonly http?: readonly HttpEndpoint[];
+  /** By path: who answers what the feature declares. */
+  readonly http?: Readonly<Record<string, HttpAnswerer>>;
   /** Holdings beside the shards. */
   readonly holdings?: () => readonly HoldingSpec[];
   /** What the replica that mirrors a resource keeps beside it, by the name of the mirror. */

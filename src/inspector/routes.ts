@@ -2,7 +2,7 @@
  * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HttpEndpoint, HttpReply } from '../actors/feature.ts';
+import type { HttpAnswerer, HttpPath, HttpReply } from '../actors/feature.ts';
 import type { AccessVerb } from '../base/access.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
@@ -20,7 +20,7 @@ export interface HttpParts extends PageParts {
   /** Whether this replica's pipelines keep up. */
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
   /** Paths of features, open like health. */
-  readonly endpoints: readonly HttpEndpoint[];
+  readonly featurePaths: ReadonlyArray<HttpPath & { readonly answer: HttpAnswerer }>;
   /** Every chart, also those of a replica's own life. */
   readonly charts: readonly Chart[];
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
@@ -68,7 +68,7 @@ function openRoutes(parts: HttpParts): Route[] {
   return [
     open('/livez', 'whether this replica keeps up with its input', () => parts.health('livez')),
     open('/healthz', 'the same, and whether its node may get traffic', () => parts.health('healthz')),
-    ...parts.endpoints.map(({ path, about, answer }) => open(path, about, ({ params }) => answer(params))),
+    ...parts.featurePaths.map(({ path, about, answer }) => open(path, about, ({ params }) => answer(params))),
     open('/readyz', '200 once connected, caught up and settled; else 503 with the reasons', () => {
       const state = readiness();
       return jsonAnswer(state.ready ? 200 : 503, state);

@@ -6,7 +6,7 @@ import { serveControl } from '../actors/control/control-server.ts';
 import { startInspection } from '../actors/control/inspection.ts';
 import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
-import type { Feature } from '../actors/feature.ts';
+import type { Feature, FeatureRun, HttpAnswerer } from '../actors/feature.ts';
 import { sendMessage } from '../actors/host/message-send.ts';
 import { everybodyMay } from '../base/access.ts';
 import { systemClock } from '../base/clock.ts';
@@ -18,7 +18,7 @@ import type { Bus } from '../bus/bus.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
-import { type HttpServer, startHttp } from '../inspector/server.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../inspector/server.ts';
 import { connectKube, type KubeConnection } from '../kube/api/client.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';
@@ -90,7 +90,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   metrics.observed(() => gaugesOf(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
-  const http = await startHttpOf(config, { engine, inspector, ...connections });
+  const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
@@ -184,8 +184,23 @@ async function createEngine(
   });
 }
 
+/** The paths that features declare, each with who answers it here. */
+function pathsOf(features: readonly Feature[], runs: readonly FeatureRun[]): HttpOptions['featurePaths'] {
+  const answerers: Readonly<Record<string, HttpAnswerer>> = Object.assign(
+    {},
+    ...runs.map(({ http }) => http ?? {}),
+  );
+  return features
+    .flatMap(({ http }) => http ?? [])
+    .flatMap((declared) => {
+      const answer = answerers[declared.path];
+      return answer === undefined ? [] : [{ ...declared, answer }];
+    });
+}
+
 function startHttpOf(
   config: RunConfig,
+  features: readonly Feature[],
   {
     engine,
     bus,
@@ -207,7 +222,7 @@ function startHttpOf(
       metrics.count('orrery_health_answers_total', { subject: 'replica', endpoint, code });
       return replyOf(answer);
     },
-    endpoints: engine.runs.flatMap(({ http }) => http ?? []),
+    featurePaths: pathsOf(features, engine.runs),
     charts,
     metrics,
     clock: systemClock,

@@ -2,23 +2,27 @@
  * Several engines on one memory bus with virtual time, and an outside world that the test writes: what effects do is recorded and
  * answered as the test says.
  */
+
 import { Engine } from '../../src/actors/engine.ts';
 import type { EffectRun } from '../../src/actors/host/host-parts.ts';
-import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
 import { limits } from '../../src/base/limits.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
+import type { Endpoint } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+import type { EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
+import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
-import { failureOf } from '../../src/machines/effects.ts';
 import { VirtualClock } from '../virtual-clock.ts';
+import { features, joinsOf, type TestFeatures } from './test-features.ts';
 
 export interface RanEffect {
   readonly replica: string;
@@ -33,6 +37,10 @@ export interface TestReplica {
   readonly name: string;
   readonly engine: Engine;
   readonly bus: MemoryBus;
+  readonly routes: RoutesJoin;
+  readonly endpoints: EndpointsJoin;
+  /** The request subjects of its features. */
+  readonly requests: readonly Endpoint[];
 }
 
 export class TestCluster {
@@ -58,6 +66,7 @@ export class TestCluster {
     const bus = this.hub.connect(name);
     const send = sendMessage(bus, this.subjects);
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
+    let joins: TestFeatures | undefined;
     const engine = new Engine({
       bus: options.bend?.(bus) ?? bus,
       ...(options.isFit ? { isFit: options.isFit } : {}),
@@ -74,20 +83,25 @@ export class TestCluster {
       },
       replica: name,
       release: '1.0.0',
-      clusterDomain: () => 'cluster.local',
+      features,
+      start: (view) => {
+        joins = joinsOf(view, this);
+        return joins.runs;
+      },
       runEffect: (effect, run) => {
         this.ran.push({ replica: name, effect, key: run.key });
         if (effect.type === 'message.send') return send(effect as never, run as never) as Promise<PlainEvent>;
         return this.outside(effect, run, name);
       },
-      failureOf: (effect, message) => failureOf(effect as never, message),
-      effectTimeoutMs: () => 5_000,
     });
     const starting = engine.start();
     await this.clock.advance(300);
     await starting;
     await this.clock.advance(50);
-    return { name, engine, bus };
+    if (joins === undefined) throw new Error('an engine starts its features when it is made');
+    const { routes, endpoints, runs } = joins;
+    const requests = runs.flatMap((run) => run.requests ?? []);
+    return { name, engine, bus, routes, endpoints, requests };
   }
 
   /** Puts an object into the world, as a mirror does. */

@@ -16,10 +16,10 @@ import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { claimRange } from '../../packages/kube-api/addresses.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
+import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { connectKube } from '../../src/kube/api/client.ts';
-import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { namespaces, pods, services } from '../../src/kube/api/resources.ts';
 
 export const gate = 'orrery.dev/routes-verified';

@@ -4,10 +4,10 @@ import { type DevDns, startDns } from '../../packages/dev-cluster/network/dns.ts
 import { readQuestion, writeAnswer } from '../../packages/dev-cluster/network/dns-message.ts';
 import type { ServiceObject } from '../../packages/dev-cluster/objects.ts';
 import { OrreryError } from '../../src/base/errors.ts';
+import type { KubePort, KubeWatchEvent } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { lookupAt } from '../../src/features/routes/probe/lookup.ts';
-import type { KubePort, KubeWatchEvent } from '../../src/base/kube-port.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 let tell: (event: KubeWatchEvent) => void;

@@ -2,8 +2,8 @@
  * Services and workloads outside the cluster on an API server, and what their slices say: words for the whole-path tests of endpoints.
  */
 import { OrreryError } from '../../src/base/errors.ts';
-import { managedBy, managedByLabel, serviceNameLabel } from '../../src/features/endpoints/slice-labels.ts';
 import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 

@@ -6,10 +6,10 @@ import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/clu
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { createReplica } from '../../packages/dev-cluster/processes/processes.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import type { KubeObject } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Readiness } from '../../src/base/views.ts';
-import type { KubeObject } from '../../src/base/kube-port.ts';
 import { namespaces, releases } from '../../src/kube/api/resources.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';

@@ -14,10 +14,10 @@ import { ensureAll, ensureDefinitions, parseManifest } from '../../packages/dev-
 import { isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
+import type { KubeObject } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Transition } from '../../src/base/views.ts';
-import type { KubeObject } from '../../src/base/kube-port.ts';
 import { pods, statefulSets } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { gaps, markings, readStory } from './story.ts';

@@ -20,10 +20,10 @@ import { createFeed, type Feed } from '../../src/inspector/feed.ts';
 import { openLive } from '../../src/inspector/open-live.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/server.ts';
-import { failureOf } from '../../src/machines/effects.ts';
-import { machines } from '../../src/machines/index.ts';
+import { charts } from '../../src/replica/charts.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
 import { gateSpec, pod } from '../actors/harness.ts';
+import { features, joinsOf } from '../actors/test-features.ts';
 import { until } from '../until.ts';
 
 export interface Crowd {
@@ -45,7 +45,7 @@ export async function startCrowd(count: number): Promise<Crowd> {
   await engine.start();
   const options = { engine, bus, subjects, clock, replica: 'crowd-0', release: '1.0.0' };
   startInspection(options);
-  const serving = serveControl(options);
+  const serving = serveControl({ ...options, requests: [] });
   await fillWorld(hub.connect('mirror'), subjects, count);
   const states = () =>
     [...engine.shards.open()].flatMap((run) => [...run.cells.values()].map(({ state }) => state));
@@ -87,13 +87,12 @@ function engineOn(bus: Bus, subjects: Subjects): Engine {
     metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
     replica: 'crowd-0',
     release: '1.0.0',
-    clusterDomain: () => 'cluster.local',
+    features,
+    start: (view) => joinsOf(view, { clock, subjects }).runs,
     runEffect: async (effect) =>
       effect.type === 'pod-condition.patch'
         ? { type: 'condition.patched', status: effect.status }
         : { type: 'effect.settled', effect: effect.type, error: null },
-    failureOf: (effect, message) => failureOf(effect as never, message),
-    effectTimeoutMs: () => 5_000,
   });
 }
 
@@ -126,14 +125,13 @@ async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServ
     host: '127.0.0.1',
     port: 0,
     control,
-    history: (id) => readHistory({ bus, subjects, clock }, id),
+    history: (id) => readHistory({ bus, subjects, clock, charts }, id),
     files: createPageFiles(),
-    live: openLive({ clock, feed, control, machines, replica: 'crowd-0', release: '1.0.0' }),
+    live: openLive({ clock, feed, control, charts, replica: 'crowd-0', release: '1.0.0' }),
     readiness: () => ({ ready: true, reasons: [] }),
-    health: () => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }),
-    proxierTimeoutMs: 60_000,
-    countHealth: () => {},
-    machines,
+    health: () => ({ status: 200, contentType: 'application/json', headers: {}, body: '{}' }),
+    featurePaths: [],
+    charts,
     metrics: createMetrics(),
     clock,
     authorize: everybodyMay,

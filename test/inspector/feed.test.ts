@@ -11,7 +11,7 @@ import { createFeed, type Feed } from '../../src/inspector/feed.ts';
 import { type LiveSession, startLive } from '../../src/inspector/live.ts';
 import type { LiveMessage } from '../../src/inspector/live-messages.ts';
 import { startStately, stateValue } from '../../src/inspector/stately.ts';
-import { machines } from '../../src/machines/index.ts';
+import { charts } from '../../src/replica/charts.ts';
 import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
 
 let cluster: TestCluster;
@@ -25,7 +25,7 @@ async function replica(name: string): Promise<TestReplica> {
   const { clock, subjects } = cluster;
   const options = { engine: one.engine, bus: one.bus, subjects, clock, replica: name };
   startInspection(options);
-  serveControl({ ...options, release: '1.0.0' });
+  serveControl({ ...options, release: '1.0.0', requests: [] });
   return one;
 }
 
@@ -212,7 +212,7 @@ describe('history', () => {
     await cluster.shop(2, 3);
     await cluster.clock.advance(3_000);
     const reading = readHistory(
-      { bus: cluster.hub.connect('h'), subjects: cluster.subjects, clock: cluster.clock },
+      { bus: cluster.hub.connect('h'), subjects: cluster.subjects, clock: cluster.clock, charts },
       'pod/shop/web-0',
     );
     await cluster.clock.advance(100);
@@ -241,7 +241,7 @@ describe('the Stately protocol', () => {
   function attach(only: ActorId[] = []): Told[] {
     const messages: Told[] = [];
     const control = createControl({ bus: cluster.hub.connect('stately'), subjects: cluster.subjects });
-    startStately({ feed, control, clock: cluster.clock, machines }, only, {
+    startStately({ feed, control, clock: cluster.clock, charts }, only, {
       send: (text) => void messages.push(JSON.parse(text)),
       unread: () => 0,
     });

@@ -1,11 +1,14 @@
 /** A replica's HTTP with answers made up by the test. */
+
 import type { Authorize } from '../../src/base/access.ts';
 import { everybodyMay } from '../../src/base/access.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
+import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';
 import type { HttpOptions } from '../../src/inspector/server.ts';
-import { machines } from '../../src/machines/index.ts';
+import { charts } from '../../src/replica/charts.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
 
 export const webPod: ActorSummary = {
@@ -47,10 +50,9 @@ export function httpOptions(overrides: Partial<HttpOptions> = {}): HttpOptions {
     port: 0,
     control: scriptedControl(),
     readiness: () => ({ ready: true, reasons: [] }),
-    health: () => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }),
-    proxierTimeoutMs: 60_000,
-    countHealth: () => {},
-    machines,
+    health: healthOf(() => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }), systemClock),
+    featurePaths: [],
+    charts,
     metrics: createMetrics(),
     clock: systemClock,
     authorize: everybodyMay,
@@ -69,3 +71,8 @@ export const byToken: Authorize = async (token) => {
     return { granted: false, status: 403, reason: 'bob may not get inspector.orrery.dev' };
   return { granted: false, status: 401, reason: 'a bearer token is needed' };
 };
+
+/** Health as a replica tells it, from what its pipelines look like. */
+export function healthOf(report: () => HealthReport, clock: Pick<Clock, 'now'>): HttpOptions['health'] {
+  return (endpoint) => replyOf(healthAnswer(endpoint, report(), clock.now()));
+}

@@ -6,7 +6,7 @@ import { fingerprintOf, layoutOf } from '../../scripts/layout/chart-layout.ts';
 import { statesOf } from '../../src/inspector/chart.ts';
 import type { Box, ChartLayout } from '../../src/inspector/chart-layout.ts';
 import { chartOf } from '../../src/inspector/machine-view.ts';
-import { machines } from '../../src/machines/index.ts';
+import { machines } from '../chart-of.ts';
 
 const folder = join(import.meta.dirname, '../../src/inspector/page/charts');
 const charts = Object.values(machines);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
-import { byToken, httpOptions, scriptedControl, webPod } from './http-parts.ts';
+import { byToken, healthOf, httpOptions, scriptedControl, webPod } from './http-parts.ts';
 
 async function get(url: string, overrides: Partial<HttpOptions> = {}, headers: Record<string, string> = {}) {
   const answer = await createHttp(httpOptions(overrides)).inject({ method: 'GET', url, headers });
@@ -25,7 +25,9 @@ describe('health', () => {
 
   test('healthz has the form of kube-proxy: keys in order, no spaces', async () => {
     const clock = { now: () => 1_700_000_000_123, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
-    const well = await get('/healthz', { clock });
+    const well = await get('/healthz', {
+      health: healthOf(() => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }), clock),
+    });
     expect(well.status).toBe(200);
     expect(well.headers['content-type']).toBe('application/json');
     expect(well.text).toBe(
@@ -38,7 +40,7 @@ describe('health', () => {
     };
     const ill = await get('/livez', {
       clock,
-      health: () => ({ families, nodeEligible: true, timeoutMs: 30_000 }),
+      health: healthOf(() => ({ families, nodeEligible: true, timeoutMs: 30_000 }), clock),
     });
     expect(ill.status).toBe(503);
     expect(ill.text).toBe(

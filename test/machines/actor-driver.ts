@@ -5,9 +5,8 @@
  * moves to another replica at that moment, too.
  */
 import { createStepper, type EffectData, type StepResult, stateText } from '../../src/actors/host/step.ts';
-import type { Effect, EffectType } from '../../src/machines/effects.ts';
-import { effectTypes } from '../../src/machines/effects.ts';
-import { machines } from '../../src/machines/index.ts';
+import { machines } from '../chart-of.ts';
+import type { Effect, EffectType } from './any-effect.ts';
 
 interface Deadline {
   readonly event: { readonly type: string };
@@ -36,7 +35,7 @@ export class ActorDriver<Event extends { readonly type: string }, Context> {
   constructor(kind: string, namespace: string, name: string) {
     const chart = machines[kind];
     if (!chart) throw new Error(`there is no ${kind} chart`);
-    this.#stepper = createStepper(chart, new Set(effectTypes));
+    this.#stepper = createStepper(chart);
     this.#input = { id: `${kind}/${namespace}/${name}`, namespace, name };
   }
 

@@ -2,7 +2,8 @@
  * What must hold for every chart, whatever it is for. A machine that is registered without a sample fails here.
  */
 import { describe, expect, test } from 'vitest';
-import { type Chart, machines } from '../../src/machines/index.ts';
+import type { Chart } from '../../src/machines/chart.ts';
+import { machines } from '../chart-of.ts';
 import { furtherSamples, type Sample, samples } from './samples.ts';
 import { declaredStates, type Situation, stepCopy, type Walk, walk } from './walk.ts';
 
@@ -70,8 +71,8 @@ const known = new Map<string, readonly SampledWalk[]>();
 function walks(chart: Chart): readonly SampledWalk[] {
   const made =
     known.get(chart.name) ??
-    samplesOf(chart).map(({ input, effectTypes, events, situationsMax }) => ({
-      ...walk(chart, effectTypes, input, events, situationsMax),
+    samplesOf(chart).map(({ input, events, situationsMax }) => ({
+      ...walk(chart, input, events, situationsMax),
       events,
     }));
   known.set(chart.name, made);

@@ -1,9 +1,8 @@
 /** Records of earlier versions are taken up by the present charts. */
 import { describe, expect, test } from 'vitest';
 import { createStepper } from '../../src/actors/host/step.ts';
-import { effectTypes } from '../../src/machines/effects.ts';
-import { machines } from '../../src/machines/index.ts';
-import { migrate } from '../../src/machines/migrations.ts';
+import { migrate } from '../../src/machines/chart.ts';
+import { machines } from '../chart-of.ts';
 import { serviceFacts, wanted } from './service/service-script.ts';
 import { stamped } from './walk.ts';
 
@@ -23,14 +22,15 @@ const serviceOfVersion1 = {
 
 describe('a record of an earlier version', () => {
   test.each(earlier)('of %s, version %d, has a way to the present one', (name, version) => {
-    const present = machines[name]?.version ?? 0;
-    expect(() => migrate(name, { value: 'any', context: {} }, version, present)).not.toThrow();
+    const chart = machines[name];
+    if (!chart) throw new Error('there is no such chart');
+    expect(() => migrate(chart, { value: 'any', context: {} }, version)).not.toThrow();
   });
 
   test('of a Service, version 1, samples on and keeps slices from now on', () => {
     const { service } = machines;
     if (!service) throw new Error('there is no service chart');
-    const stepper = createStepper(service, new Set<string>(effectTypes));
+    const stepper = createStepper(service);
     const restored = stepper.restore(serviceOfVersion1, 1);
     const asked = stepper.step(restored, stamped(wanted(0)));
     expect(asked.effects).toMatchObject([{ type: 'route.sample', round: 5 }]);
@@ -40,6 +40,8 @@ describe('a record of an earlier version', () => {
   });
 
   test('for which no step is known is refused, and not taken as it is', () => {
-    expect(() => migrate('service', serviceOfVersion1, 0, 2)).toThrow('no step leads on from version 0');
+    const { service } = machines;
+    if (!service) throw new Error('there is no service chart');
+    expect(() => migrate(service, serviceOfVersion1, 0)).toThrow('no step leads on from version 0');
   });
 });

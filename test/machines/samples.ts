@@ -1,11 +1,9 @@
 /** Sample events that lead a walk through every state of each chart. */
-import { effectTypes } from '../../src/machines/effects.ts';
-import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
+
 import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
+import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
 import type { WorkloadFacts } from '../../src/machines/workload/workload-facts.ts';
-import { holdingEffectTypes } from '../../src/machines/shard/shard.ts';
-import { watchEffectTypes } from '../../src/machines/watch/watch.ts';
 import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';
 import { electionSample } from '../features/elections/election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
@@ -90,7 +88,6 @@ const led = (local: ReturnType<typeof bundle>, written: typeof nothing, nodes = 
 
 export interface Sample {
   readonly input: object;
-  readonly effectTypes: readonly string[];
   readonly events: readonly SampleEvent[];
   /** Bound on the walk, if it reaches every state sooner than most. */
   readonly situationsMax?: number;
@@ -99,7 +96,6 @@ export interface Sample {
 export const samples: Readonly<Record<string, Sample>> = {
   pod: {
     input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
-    effectTypes,
     events: [
       observed(podFacts),
       observed({ ...podFacts, gated: false }),
@@ -125,7 +121,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   service: {
     input: { id: 'service/shop/web', namespace: 'shop', name: 'web' },
-    effectTypes,
     events: [
       { type: 'service.observed', facts: serviceFacts },
       { type: 'service.observed', facts: { ...serviceFacts, routesToken: 'c.d' } },
@@ -151,7 +146,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   election: electionSample,
   proxier: {
     input: { id: 'proxier/_/node-1', namespace: '_', name: 'node-1' },
-    effectTypes,
     events: [
       { type: 'proxier.queued', family: 'IPv4' },
       { type: 'proxier.updated', family: 'IPv4' },
@@ -164,7 +158,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   workload: {
     input: { id: 'workload/shop/vm-1', namespace: 'shop', name: 'vm-1' },
-    effectTypes,
     events: [
       { type: 'workload.observed', facts: workloadFacts },
       { type: 'workload.observed', facts: { ...workloadFacts, ready: 'True' } },
@@ -183,7 +176,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   release: {
     input: { id: 'release/_/platform', namespace: '_', name: 'platform' },
-    effectTypes,
     events: [
       { type: 'release.reconcile' },
       led(bundle('0.3.0'), nothing),
@@ -209,7 +201,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   watch: {
     input: { resource: 'pods', namespace: null },
-    effectTypes: watchEffectTypes,
     events: [
       { type: 'started' },
       { type: 'watch.page.listed', attempt: 1, page: '', resourceVersion: '7', objects: 3 },
@@ -227,7 +218,6 @@ export const samples: Readonly<Record<string, Sample>> = {
   },
   shard: {
     input: { name: 'shard/7' },
-    effectTypes: holdingEffectTypes,
     events: [
       { type: 'holding.assigned', seen: 3 },
       { type: 'holding.withdrawn' },
@@ -245,7 +235,6 @@ export const samples: Readonly<Record<string, Sample>> = {
 
 const service = {
   input: { id: 'service/shop/web', namespace: 'shop', name: 'web' },
-  effectTypes,
   situationsMax: 300,
 };
 

@@ -9,7 +9,7 @@ import {
   type Snapshot,
   type Stepper,
 } from '../../src/actors/host/step.ts';
-import type { Chart } from '../../src/machines/index.ts';
+import type { Chart } from '../../src/machines/chart.ts';
 
 export interface Situation {
   readonly snapshot: Snapshot;
@@ -31,12 +31,11 @@ export type SampleEvent = { readonly type: string } & Readonly<Record<string, un
 /** @param situationsMax bound on the walk; states are reached long before */
 export function walk(
   chart: Chart,
-  effectTypes: readonly string[],
   input: object,
   events: readonly SampleEvent[],
   situationsMax = 2_000,
 ): Walk {
-  const stepper = createStepper(chart, new Set(effectTypes));
+  const stepper = createStepper(chart);
   const seen = new Map<string, Situation>();
   const states = new Set<string>();
   const queue: Situation[] = [];

@@ -3,25 +3,27 @@
  *
  * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
  */
+
 import { Engine } from '../../src/actors/engine.ts';
 import type { EffectRun } from '../../src/actors/host/host-parts.ts';
-import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import { asError } from '../../src/base/errors.ts';
+import type { KubePort } from '../../src/base/kube-port.ts';
 import { limits } from '../../src/base/limits.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
 import { patchPodCondition } from '../../src/features/routes/effects/pod-condition.ts';
 import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
 import { createSampler } from '../../src/features/routes/probe/probe.ts';
-import type { KubePort } from '../../src/base/kube-port.ts';
+import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
-import { type Effect, failureOf } from '../../src/machines/effects.ts';
-import { type RouteSample } from '../../src/machines/service/route-effects.ts';
-import { effectTimeoutMs } from '../../src/replica/effects.ts';
+import type { RouteSample } from '../../src/machines/service/route-effects.ts';
+import { features, joinsOf } from '../actors/test-features.ts';
+import type { Effect } from '../machines/any-effect.ts';
 import type { Chance } from './chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';
@@ -39,6 +41,7 @@ export class SimReplica {
   readonly name: string;
   readonly process: SimProcess;
   readonly engine: Engine;
+  routes: RoutesJoin | undefined;
   /** Its connection, for the faults. */
   readonly link: MemoryBus;
   /** What becomes of its appends, by subject; undefined: they are stored. */
@@ -76,10 +79,13 @@ export class SimReplica {
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       replica: name,
       release: '1.0.0',
-      clusterDomain: () => 'cluster.local',
+      features,
+      start: (view) => {
+        const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects });
+        this.routes = joins.routes;
+        return joins.runs;
+      },
       runEffect: this.#effects(bus),
-      failureOf: (effect, message) => failureOf(effect as never, message),
-      effectTimeoutMs,
     });
     this.engine.start().catch((error) => this.#complain(`start: ${asError(error).message}`, ''));
   }

@@ -2,6 +2,7 @@
 import type { Feature } from '../../actors/feature.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';
+import { proxierPaths } from './http-paths.ts';
 import { proxierMessages } from './messages.ts';
 
 export interface ProxiersSettings {
@@ -16,15 +17,16 @@ export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultT
     messages: { proxier: proxierMessages },
     watches: [],
     rights: [],
+    http: proxierPaths,
     metrics: {},
     load: async () => {
-      const [{ createProxierJoin }, { proxierEndpoints }] = await Promise.all([
+      const [{ createProxierJoin }, { answerForProxiers }] = await Promise.all([
         import('./proxier-join.ts'),
         import('./http.ts'),
       ]);
       return (ports) => ({
         join: createProxierJoin({ world: ports.engine.world, timeoutMs }),
-        http: proxierEndpoints(ports, timeoutMs),
+        http: answerForProxiers(ports, timeoutMs),
       });
     },
   };

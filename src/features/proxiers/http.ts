@@ -1,14 +1,14 @@
 /** `/proxiers/<node>/healthz` and `/livez`: what a load balancer asks about the service proxy of a node; any replica answers. */
 
 import { createControl } from '../../actors/control/control-client.ts';
-import type { FeaturePorts, HttpEndpoint, HttpReply } from '../../actors/feature.ts';
+import type { FeaturePorts, HttpAnswerer, HttpReply } from '../../actors/feature.ts';
 import { actorId } from '../../base/ids.ts';
 import { type HealthEndpoint, healthAnswer, proxierReport, replyOf } from './health-body.ts';
 
-export function proxierEndpoints(
+export function answerForProxiers(
   { bus, subjects, clock, metrics }: Pick<FeaturePorts, 'bus' | 'subjects' | 'clock' | 'metrics'>,
   timeoutMs: number,
-): readonly HttpEndpoint[] {
+): Readonly<Record<string, HttpAnswerer>> {
   const control = createControl({ bus, subjects });
   const count = (endpoint: HealthEndpoint, code: number) =>
     metrics.count('orrery_health_answers_total', { subject: 'proxier', endpoint, code: String(code) });
@@ -22,18 +22,10 @@ export function proxierEndpoints(
     count(endpoint, reply.status);
     return reply;
   };
-  return [
-    {
-      path: '/proxiers/:node/livez',
-      about: "whether the node's service proxy keeps up; any replica answers",
-      answer: ({ node = '' }) => answer('livez', node),
-    },
-    {
-      path: '/proxiers/:node/healthz',
-      about: 'the same, and whether the node may get traffic',
-      answer: ({ node = '' }) => answer('healthz', node),
-    },
-  ];
+  return {
+    '/proxiers/:node/livez': ({ node = '' }) => answer('livez', node),
+    '/proxiers/:node/healthz': ({ node = '' }) => answer('healthz', node),
+  };
 }
 
 function unheardOf(node: string): HttpReply {

@@ -55,7 +55,7 @@ import { slicesReconcile } from './slices-effects.ts';
 import { slicesRegion } from './slices-region.ts';
 import { merged } from './waiting-events.ts';
 
-const serviceEffects = [messageSend, routeSample, slicesReconcile, kubeEventWrite] as const;
+export const serviceEffects = [messageSend, routeSample, slicesReconcile, kubeEventWrite] as const;
 
 type Args = { readonly context: ServiceContext };
 

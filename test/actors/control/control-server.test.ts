@@ -12,10 +12,10 @@ let cluster: TestCluster;
 
 /** A replica that answers, with so many Pods and Services, all at rest. */
 async function shop(pods: number, services: number): Promise<ControlPort> {
-  const { engine, bus, name } = await cluster.replica('a');
+  const { engine, bus, name, requests } = await cluster.replica('a');
   await cluster.shop(pods, services);
   const { clock, subjects } = cluster;
-  serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0' });
+  serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0', requests });
   await cluster.clock.advance(5_000);
   return createControl({ bus, subjects });
 }

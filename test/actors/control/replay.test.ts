@@ -1,4 +1,5 @@
 /** Recorded transitions, re-run: what was recorded comes out again, and what was tampered with is found and named. */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { createReplay, type Difference, readTransition } from '../../../src/acto
 import type { Transition } from '../../../src/base/views.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';
+import { charts } from '../../../src/replica/charts.ts';
 import { simulate } from '../../sim/simulation.ts';
 import { pod, TestCluster } from '../harness.ts';
 
@@ -27,7 +29,7 @@ async function recording(): Promise<Transition[]> {
 const linesOf = (transitions: readonly Transition[]) => transitions.map((one) => JSON.stringify(one));
 
 function replayed(lines: readonly string[]) {
-  const replay = createReplay();
+  const replay = createReplay(charts);
   let found: Difference | null = null;
   for (const line of lines) found ??= replay.take(readTransition(line));
   return { found, ...replay.summary() };
@@ -209,12 +211,12 @@ describe('orrery replay', () => {
     ],
     ['an actor of no kind', '', ''],
   ])('%s is named by its number, exit code 1', async (name, text, complaint) => {
-    const alien = { ...recorded[0], id: 'planet/shop/web-0' };
+    const alien = { ...recorded[0], id: 'planet' };
     const path = write('bad.jsonl', text === '' ? `${JSON.stringify(alien)}\n` : text);
     const { code, out, err } = await orrery(path);
     expect([name, code, out]).toEqual([name, 1, '']);
     expect(err).toMatch(/^error: [^\n]+\n$/);
-    expect(err).toContain(complaint === '' ? 'line 1: "planet/shop/web-0" is no actor id' : complaint);
+    expect(err).toContain(complaint === '' ? 'line 1: "planet" is no actor id' : complaint);
   });
 
   test('a file that cannot be read is one clear line, exit code 1', async () => {

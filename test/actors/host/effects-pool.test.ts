@@ -1,8 +1,8 @@
 /** How effects share the replica. */
 import { expect, test } from 'vitest';
 import { createEffectsPool } from '../../../src/actors/host/effects-pool.ts';
-import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { limits } from '../../../src/base/limits.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { settle, VirtualClock } from '../../virtual-clock.ts';
 
@@ -18,8 +18,7 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
     log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
     runEffect,
-    failureOf: (effect, message) => ({ type: 'failed', effect: effect.type, message }),
-    effectTimeoutMs: () => 60_000,
+    effects: new Map(),
   });
   const start = (type: string, signal = new AbortController().signal) =>
     pool.start(

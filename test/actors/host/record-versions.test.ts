@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { type ActorRecord, packRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
-import { machines } from '../../../src/machines/index.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
+import { machines } from '../../chart-of.ts';
 import { pod, TestCluster } from '../harness.ts';
 
 const id = 'service/shop/svc-0';

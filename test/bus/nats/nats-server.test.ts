@@ -1,14 +1,16 @@
 /** What only a real server shows: how it deals actors to shards, what it does when it dies, and what its tools see. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../../../src/base/clock.ts';
-import { actorId, actorKinds } from '../../../src/base/ids.ts';
+import { actorId } from '../../../src/base/ids.ts';
 import type { Bus, StoredMessage } from '../../../src/bus/bus.ts';
 import { serve } from '../../../src/bus/rpc.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
+import { durableKinds } from '../../../src/replica/charts.ts';
 import { until } from '../../until.ts';
 import { bytes, codeOf, collect, flush, text } from '../bus-parts.ts';
 import { connectTo, recordingLog, temporaryFolder } from './nats-backend.ts';
@@ -42,7 +44,7 @@ describe('shards', () => {
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
     const arbitrary = fc
       .tuple(
-        fc.constantFrom(...actorKinds),
+        fc.constantFrom(...durableKinds),
         name.filter((part) => !part.includes('/')),
         name,
       )

@@ -3,14 +3,18 @@
  * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
  */
 import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
-import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { sleep } from '../../../src/base/clock.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import type { DomainEffect, DomainStatus } from '../../../src/machines/domain/domain-effects.ts';
+import type { DomainStatus, domainEffects } from '../../../src/machines/domain/domain-effects.ts';
 import type { AcquisitionFailed } from '../../../src/machines/domain/domain-events.ts';
 import type { CertificateFacts, Target } from '../../../src/machines/domain/domain-facts.ts';
+import type { EffectDeclaration } from '../../../src/machines/effect.ts';
 import { TestCluster } from '../../actors/harness.ts';
+
+type EffectIn<D> = D extends EffectDeclaration<infer E> ? E : never;
+type DomainEffect = EffectIn<(typeof domainEffects)[number]>;
 
 const day = 86_400_000;
 const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;

@@ -4,7 +4,6 @@ import type {
   DomainFacts,
   IssuerFacts,
 } from '../../../src/machines/domain/domain-facts.ts';
-import { effectTypes } from '../../../src/machines/effects.ts';
 import type { Sample } from '../../machines/samples.ts';
 
 export const target = { namespace: 'shop', secretName: 'app.example.com' };
@@ -57,7 +56,6 @@ const failed = (attempt: number, outcome: string) => ({
 
 export const domainSample: Sample = {
   input: { id: 'domain/_/app.example.com', namespace: '_', name: 'app.example.com' },
-  effectTypes,
   events: [
     { type: 'domain.observed', facts: domainFacts },
     { type: 'domain.observed', facts: { ...domainFacts, issuer: null, issuerMissing: 'none' } },
@@ -109,7 +107,6 @@ const checkFailed = (check: number, outcome: string) => ({
 
 export const issuerSample: Sample = {
   input: { id: 'issuer/_/acme', namespace: '_', name: 'acme' },
-  effectTypes,
   events: [
     { type: 'issuer.observed', facts: issuerFacts },
     { type: 'issuer.observed', facts: { ...issuerFacts, generation: 2, invalid: 'acme.server is no URL' } },

@@ -1,8 +1,8 @@
 /** What asks for certificates, and what stands in their Secrets, as digests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { carriedOver, serveDigest } from '../../../src/features/certificates/digest-certificates.ts';
 import { readDuration, readIssuerSpec } from '../../../src/features/certificates/issuer-spec.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { digestOf } from '../../../src/kube/mirror/digest.ts';
 import { makeAuthority, type TestAuthority } from './test-authority.ts';
 

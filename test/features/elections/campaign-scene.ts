@@ -1,10 +1,10 @@
 /** Processes that campaign on one Lease, with virtual time: who led and lost when. */
 
 import type { Clock } from '../../../src/base/clock.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../../src/features/elections/campaign.ts';
-import type { KubePort } from '../../../src/base/kube-port.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

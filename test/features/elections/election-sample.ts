@@ -1,6 +1,5 @@
 /** Sample events that lead a walk through every state of the election chart. */
 
-import { effectTypes } from '../../../src/machines/effects.ts';
 import type { ElectionFacts } from '../../../src/machines/election/election-events.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 
@@ -35,7 +34,6 @@ const attempts = [1, 2, 3, 4];
 
 export const electionSample = {
   input: { id: 'election/shop/worker', namespace: 'shop', name: 'worker' },
-  effectTypes,
   events: [
     { type: 'election.observed', facts: electionFacts },
     { type: 'election.observed', facts: { ...electionFacts, invalid: 'no' } },

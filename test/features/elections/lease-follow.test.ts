@@ -1,10 +1,10 @@
 /** Chart, runner and client together against a hostile API server: the watch never stops, and ends with the right objects. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { pods } from '../../../src/kube/api/resources.ts';
 import { createWatchRunner } from '../../../src/kube/mirror/watch.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../../src/machines/watch/watch.ts';
@@ -63,10 +63,9 @@ function follow(random: Random = seededRandom(3)) {
     onRestart: (code) => codes.push(code),
   });
   actor = startLocal({
-    ...watchChart,
+    chart: watchChart,
     input: { resource: 'pods', namespace: null },
     runEffect: (effect, { signal, emit }) => run(effect as unknown as WatchEffect, { signal, emit }),
-    failureOf: (effect, message) => watchChart.failureOf(effect as unknown as WatchEffect, message),
     clock,
     random,
   });

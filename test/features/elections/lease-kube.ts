@@ -3,8 +3,8 @@
  * remembered with the time at which it came; requests can be made to fail, to hang and to lose their answers.
  */
 import { OrreryError } from '../../../src/base/errors.ts';
-import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { FakeKube } from '../../kube/fake-kube.ts';

@@ -1,7 +1,7 @@
 /** Leases as elections need them. */
 import { describe, expect, test } from 'vitest';
-import { createLeaseStore, leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { createLeaseStore, leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { leases } from '../../../src/kube/api/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

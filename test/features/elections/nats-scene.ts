@@ -3,20 +3,19 @@
  * Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
  */
 import { type ControlServer, serveControl } from '../../../src/actors/control/control-server.ts';
-import { startLocal } from '../../../src/actors/host/local.ts';
+import { runnerOf } from '../../../src/actors/effect-runner.ts';
 import type { ElectionDigest } from '../../../src/base/digests.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../../src/bus/subjects.ts';
+import { leaseEffects } from '../../../src/features/elections/effects/lease-effects.ts';
 import { createLeaseStore } from '../../../src/features/elections/lease.ts';
 import { createLeaseFollower } from '../../../src/features/elections/lease-follow.ts';
 import type { ElectionStatus } from '../../../src/machines/election/election-effects.ts';
 import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
 import { defaultTiming } from '../../../src/machines/election/lease-record.ts';
-import { watchChart } from '../../../src/machines/watch/watch.ts';
-import { leaseRunners, runEffectWith } from '../../../src/replica/effects.ts';
 import { reachable, TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { LeaseKube } from './lease-kube.ts';
 
@@ -32,7 +31,7 @@ export class ElectionScene {
   readonly statuses: ElectionStatus[] = [];
   readonly notes: string[] = [];
   readonly #client: MemoryBus;
-  readonly #runs = new Map<string, ReturnType<typeof runEffectWith>>();
+  readonly #runs = new Map<string, ReturnType<typeof runnerOf>>();
 
   constructor() {
     this.#client = this.cluster.hub.connect('client');
@@ -65,7 +64,7 @@ export class ElectionScene {
     const store = createLeaseStore({ kube: this.kube, clock });
     const parts = { kube: this.kube, store, clock, log: silentLog };
     const follower = createLeaseFollower({ ...parts, random: seededRandom(7), breadth: 'namespace' });
-    this.#runs.set(name, runEffectWith(leaseRunners({ store, follower, clock })));
+    this.#runs.set(name, runnerOf(leaseEffects({ store, follower, clock })));
     const made = await this.cluster.replica(name);
     const control = serveControl({
       engine: made.engine,
@@ -74,6 +73,7 @@ export class ElectionScene {
       clock,
       replica: name,
       release: '1.0.0',
+      requests: made.requests,
     });
     this.replicas.set(name, { ...made, control, end: new AbortController() });
   }

@@ -3,11 +3,11 @@
  * How many writes a burst of changes becomes, and how late the last of them is.
  */
 import { expect, test } from 'vitest';
-import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import type { WorkloadDigest } from '../../../src/base/digests.ts';
-import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
+import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
 import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
@@ -30,7 +30,7 @@ class Stage {
         kube: this.#slow(this.api.port()),
         clock: this.cluster.clock,
         scene: () => {
-          const index = this.replicas.get(replica)?.engine.endpoints.index;
+          const index = this.replicas.get(replica)?.endpoints.index;
           if (!index) throw new Error('no such replica');
           return index;
         },

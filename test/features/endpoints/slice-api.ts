@@ -2,9 +2,9 @@
 
 import type { ServiceDigest, WorkloadDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
 import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
 import { EndpointsIndex } from '../../../src/features/endpoints/endpoints-index.ts';
-import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
 import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import type { SlicesReconcile } from '../../../src/machines/service/slices-effects.ts';
 import type { SlicesFailed, SlicesReconciled } from '../../../src/machines/service/slices-events.ts';

@@ -1,8 +1,8 @@
 /** The condition Ready of a workload: that one alone, of exactly that workload. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { patchWorkloadCondition } from '../../../src/features/endpoints/effects/workload-condition.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
+import { patchWorkloadCondition } from '../../../src/features/endpoints/effects/workload-condition.ts';
 import type { WorkloadConditionPatch } from '../../../src/machines/workload/workload-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 

@@ -1,12 +1,13 @@
 /** Proxiers in a cluster: brought into being by messages, told of their Nodes, asked for over HTTP at any replica. */
+
 import { describe, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
+import type { HttpReply } from '../../../src/actors/feature.ts';
 import type { NodeDigest } from '../../../src/base/digests.ts';
-import type { HttpAnswer } from '../../../src/inspector/http-answer.ts';
-import { routes } from '../../../src/inspector/routes.ts';
+import { answerForProxiers } from '../../../src/features/proxiers/http.ts';
+import { defaultTimeoutMs } from '../../../src/machines/proxier/proxier-context.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
-import { httpOptions } from '../../inspector/http-parts.ts';
 
 const node = 'proxier/_/node-1' as const;
 
@@ -52,24 +53,15 @@ class Scene extends TestCluster {
   }
 
   /** What the HTTP of a replica answers, headers that every path has left out. */
-  async ask(endpoint: 'healthz' | 'livez', at = 0, name = 'node-1'): Promise<HttpAnswer> {
+  async ask(endpoint: 'healthz' | 'livez', at = 0, name = 'node-1'): Promise<HttpReply> {
     const bus = this.replicas[at]?.bus as TestReplica['bus'];
-    const control = createControl({ bus, subjects: this.subjects });
-    const path = `/proxiers/:node/${endpoint}`;
-    const route = routes(httpOptions({ control, clock: this.clock })).find((one) => one.path === path);
-    const answer = Promise.resolve(
-      route?.answer({
-        headers: {},
-        body: undefined,
-        token: null,
-        user: '',
-        refusal: undefined,
-        params: { node: name },
-        query: {},
-      }),
-    );
+    const { clock, subjects } = this;
+    const metrics = { count() {}, observe() {} };
+    const answer = answerForProxiers({ bus, subjects, clock, metrics }, defaultTimeoutMs)[
+      `/proxiers/:node/${endpoint}`
+    ]?.({ node: name });
     await this.clock.advance(20);
-    return (await answer) as HttpAnswer;
+    return (await answer) as HttpReply;
   }
 }
 

@@ -6,9 +6,9 @@
 import { expect } from 'vitest';
 import { Engine } from '../../../src/actors/engine.ts';
 import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
-import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { ledShard } from '../../../src/base/limits.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
@@ -17,10 +17,10 @@ import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { writeReleaseStatus } from '../../../src/features/releases/effects/release-status.ts';
 import { ReleaseDesk } from '../../../src/features/releases/release-desk.ts';
-import { failureOf } from '../../../src/machines/effects.ts';
 import type { ReleaseRound } from '../../../src/machines/release/release-effects.ts';
 import type { RoundSummary } from '../../../src/machines/release/release-events.ts';
 import type { BundleFacts, ReleaseStatus } from '../../../src/machines/release/release-table.ts';
+import { features } from '../../actors/test-features.ts';
 import { bundle, clean } from '../../machines/release/release-script.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
@@ -75,46 +75,56 @@ export class ReleaseScene {
     const incarnation = random.id();
     const basics = { bus, subjects, clock, random, log: silent, replica: name, incarnation };
     let fence = 0;
-    const desk: ReleaseDesk = new ReleaseDesk({
-      ...basics,
-      release,
-      bundle,
-      engine: () => engine,
-      onReign: (now) => {
-        fence = now;
-      },
-    });
+    let desk: ReleaseDesk | undefined;
     const writeStatus = writeReleaseStatus({ bus, subjects, clock });
     const engine: Engine = new Engine({
       ...basics,
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       release: bundle?.release ?? release,
-      isServing: () => desk.blocked === null,
-      clusterDomain: () => 'cluster.local',
+      features,
+      start: (view) => {
+        const made = new ReleaseDesk({
+          ...basics,
+          release,
+          bundle,
+          engine: view,
+          onReign: (now) => {
+            fence = now;
+          },
+        });
+        desk = made;
+        return [
+          {
+            holdings: () => [made.holding()],
+            blocked: () => made.blocked,
+            prepare: () => made.start(),
+            started: () => made.started(),
+          },
+        ];
+      },
       runEffect: async (effect, run) => {
         await this.onEffect(effect, name);
         return this.#run(effect, run, { name, fence: () => fence, writeStatus });
       },
-      failureOf: (effect, message) => failureOf(effect as never, message),
-      effectTimeoutMs: () => 30_000,
     });
-    const starting = desk.start().then(() => engine.start([desk.holding()]));
+    const starting = engine.start();
     await clock.advance(400);
     await starting;
-    desk.started();
+    if (desk === undefined) throw new Error('an engine starts its features when it is made');
+    const its = desk;
     return {
       name,
       engine,
-      desk,
+      desk: its,
       bus,
       stop: async () => {
-        const stopping = engine.stop(2_000).then(() => desk.stop());
+        const stopping = engine.stop(2_000).then(() => its.stop());
         await clock.advance(2_500);
         await stopping;
       },
       kill: () => {
         engine.kill();
-        desk.kill();
+        its.kill();
       },
     };
   }

@@ -3,16 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startKubeApi } from '../../../packages/kube-api/server.ts';
-import { startLocal } from '../../../src/actors/host/local.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { type Bundle, type BundleObject, builtinLabel } from '../../../src/features/releases/bundle.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { namespaces } from '../../../src/kube/api/resources.ts';
-import { watchChart } from '../../../src/machines/watch/watch.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 export const signal = new AbortController().signal;

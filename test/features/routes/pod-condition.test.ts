@@ -1,8 +1,8 @@
 /** The condition that opens a Pod's gate: exactly that one, of exactly that Pod. */
 import { expect, test } from 'vitest';
 import { type ErrorCode, OrreryError } from '../../../src/base/errors.ts';
-import { patchPodCondition } from '../../../src/features/routes/effects/pod-condition.ts';
 import type { KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
+import { patchPodCondition } from '../../../src/features/routes/effects/pod-condition.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import { context, fakePort } from '../../kube/effects/fake-port.ts';
 

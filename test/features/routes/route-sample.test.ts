@@ -1,10 +1,10 @@
 /** A sampling round as its actor is told of it. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { sampleRoutes } from '../../../src/features/routes/effects/route-sample.ts';
 import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
-import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { context } from '../../kube/effects/fake-port.ts';
 import { pod, startService } from './backends.ts';
 

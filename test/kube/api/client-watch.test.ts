@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import type { KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { pods } from '../../../src/kube/api/resources.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

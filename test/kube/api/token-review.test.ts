@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import { limits } from '../../../src/base/limits.ts';
 import { createKubeAuthorizer } from '../../../src/kube/api/token-review.ts';
 
 const { signal } = new AbortController();

@@ -1,19 +1,16 @@
-/** The scene of the mirrors' tests: one Kubernetes, one stream, virtual time, and replicas that mirror. */
-import { startLocal } from '../../../src/actors/host/local.ts';
 import { createWorld } from '../../../src/actors/world/world.ts';
 import type { Digest } from '../../../src/base/digests.ts';
 import type { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { StoredMessage } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { pods, routeGates } from '../../../src/kube/api/resources.ts';
 import { createMirror, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
-import { watchChart } from '../../../src/machines/watch/watch.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { FakeKube } from '../fake-kube.ts';
 

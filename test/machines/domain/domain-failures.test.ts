@@ -96,8 +96,8 @@ describe('failure: rate limited', () => {
     expect(domain.state).toBe('rateLimited');
     const [{ event } = { event: null }] = domain.askedOf('message.send');
     expect(event).toMatchObject({ type: 'permit.returned', outcome: 'rateLimited', again: true });
-    expect((event as { waitMs: number }).waitMs).toBeGreaterThanOrEqual(2 * hour);
-    expect((event as { waitMs: number }).waitMs).toBeLessThanOrEqual(2 * hour * 1.05);
+    expect((event as unknown as { waitMs: number }).waitMs).toBeGreaterThanOrEqual(2 * hour);
+    expect((event as unknown as { waitMs: number }).waitMs).toBeLessThanOrEqual(2 * hour * 1.05);
     expect(domain.context.failures).toBe(0);
   });
 

@@ -1,7 +1,8 @@
 /** A Pod of group `one` with three Services, and the events that its chart is told: words for the tests of the pod chart. */
+
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
-import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import { ActorDriver } from '../actor-driver.ts';
 
 export type PodDriver = ActorDriver<PodEvent, PodContext>;

@@ -1,9 +1,8 @@
 /** The endpoints region of the Service chart: when a pass over the slices is made, when it is tried again, when nothing is done. */
 import { describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
-import type { EndpointsFacts } from '../../../src/machines/service/slices-events.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
-import type { PassEnd } from '../../../src/machines/service/slices-events.ts';
+import type { EndpointsFacts, PassEnd } from '../../../src/machines/service/slices-events.ts';
 import { ActorDriver } from '../actor-driver.ts';
 import { forgotten, observed } from './service-script.ts';
 

@@ -22,10 +22,8 @@ function begin() {
     emit: (event: WatchEvent) => void;
   }> = [];
   const asked: Array<{ at: number; effect: WatchEffect }> = [];
-  const { machine, effectTypes, failureOf } = watchChart;
   const actor = startLocal({
-    machine,
-    effectTypes,
+    chart: watchChart,
     input: { resource: 'pods', namespace: null },
     runEffect: (effect, { emit }) =>
       new Promise((resolve) => {
@@ -33,7 +31,6 @@ function begin() {
         asked.push({ at: clock.monotonic(), effect: known });
         open.push({ effect: known, answer: resolve, emit });
       }),
-    failureOf: (effect, message) => failureOf(effect as unknown as WatchEffect, message),
     clock,
     random: seededRandom(7),
   });

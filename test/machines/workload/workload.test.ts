@@ -1,8 +1,8 @@
 /** The workload chart: thresholds, the condition that is kept, what is said about workloads that are wrong. */
 import { describe, expect, test } from 'vitest';
+import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';
 import type { WorkloadEvent } from '../../../src/machines/workload/workload-events.ts';
 import type { WorkloadFacts } from '../../../src/machines/workload/workload-facts.ts';
-import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';
 import { readProbe } from '../../../src/machines/workload/workload-probe.ts';
 import { ActorDriver } from '../actor-driver.ts';
 

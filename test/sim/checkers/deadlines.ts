@@ -7,9 +7,7 @@
 import type { AnyStateMachine } from 'xstate';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
-import { effectTypes } from '../../../src/machines/effects.ts';
-import { machines } from '../../../src/machines/index.ts';
-import { effectTimeoutMs } from '../../../src/replica/effects.ts';
+import { charts } from '../../../src/replica/charts.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** For clocks that differ, a shard that was claimed anew, and messages that lag. */
@@ -50,7 +48,7 @@ function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void
       eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
     const stuck = record.outbox.find(({ key, effect }) => {
       const asked = Math.max(since.get(key) ?? now, calmAt);
-      return asked + effectTimeoutMs(effect) + slackMs < now;
+      return asked + timeoutOf(effect) + slackMs < now;
     });
     if (stuck) eye.breach(`${id}: the effect ${stuck.key} (${stuck.effect.type}) has no outcome`);
   }
@@ -59,9 +57,9 @@ function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void
 function stepperOf(steppers: Map<string, Stepper>, name: string): Stepper {
   const known = steppers.get(name);
   if (known) return known;
-  const chart = machines[name];
+  const chart = charts.find((one) => one.name === name);
   if (!chart) throw new Error(`there is no machine ${name}`);
-  const made = createStepper(chart, new Set(effectTypes));
+  const made = createStepper(chart);
   steppers.set(name, made);
   return made;
 }
@@ -77,4 +75,10 @@ function lackingDeadlines(stepper: Stepper, record: ActorRecord): string[] {
 
 function activeDelays(_machine: AnyStateMachine, snapshot: ReturnType<Stepper['restore']>): string[] {
   return snapshot._nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
+}
+
+const declared = new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const)));
+
+function timeoutOf(effect: { readonly type: string }): number {
+  return declared.get(effect.type)?.timeoutMs(effect) ?? 0;
 }

@@ -109,7 +109,7 @@ function actorsBehind(
   for (const [kind, name] of names) {
     const id: ActorId = `${kind}/${namespace}/${name}`;
     const owner = replicas().find(({ engine }) => engine.ownership.active().includes(`shard/${shardOf(id)}`));
-    const observation = owner?.engine.routes.observe(kind, namespace, name) ?? null;
+    const observation = owner?.routes?.observe(kind, namespace, name) ?? null;
     const record = records.get(id);
     const known = record && !record.gone ? (record.snapshot.context as { facts: unknown }).facts : null;
     if (observation === null || !equal(known, observation.facts))

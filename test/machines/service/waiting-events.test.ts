@@ -1,11 +1,11 @@
 /** What a busy Service takes in one step: the questions of many Pods, and the answers of one round. */
 import { describe, expect, test } from 'vitest';
 import type { RouteProven, ServiceEvent } from '../../../src/machines/service/route-events.ts';
-import { joinEvents } from '../../../src/machines/joins.ts';
+import { merged } from '../../../src/machines/service/waiting-events.ts';
 import { answered, newService, observed, rounds, told, wanted, watched } from './service-script.ts';
 
 const joinTwoOrNull = (waiting: ServiceEvent, next: ServiceEvent) =>
-  joinEvents(waiting, next) as ServiceEvent | null;
+  merged(waiting, next) as ServiceEvent | null;
 
 function joinTwo(waiting: ServiceEvent, next: ServiceEvent): ServiceEvent {
   const joint = joinTwoOrNull(waiting, next);
@@ -51,13 +51,13 @@ describe('joint answers', () => {
 
 describe('what is never joined', () => {
   test('answers of different rounds', () => {
-    expect(joinEvents(answered(1, 1), answered(2, 2))).toBeNull();
+    expect(merged(answered(1, 1), answered(2, 2))).toBeNull();
   });
 
   test('events of different words, and words that stand alone', () => {
-    expect(joinEvents(wanted(1), answered(1, 1))).toBeNull();
-    expect(joinEvents(watched(1), watched(2))).toBeNull();
-    expect(joinEvents(observed(), observed())).toBeNull();
+    expect(merged(wanted(1), answered(1, 1))).toBeNull();
+    expect(merged(watched(1), watched(2))).toBeNull();
+    expect(merged(observed(), observed())).toBeNull();
   });
 
   test('more than an outbox has room for', () => {

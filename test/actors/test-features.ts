@@ -1,0 +1,40 @@
+/** The program's features in an engine of a test: their joins, and nothing that acts outside; what effects do, the test says. */
+import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { createCertificatesJoin } from '../../src/features/certificates/certificates-join.ts';
+import { createElectionJoin } from '../../src/features/elections/election-join.ts';
+import { electionEndpoint } from '../../src/features/elections/election-requests.ts';
+import { createEndpointsJoin, type EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
+import { createProxierJoin } from '../../src/features/proxiers/proxier-join.ts';
+import { createRoutesJoin, type RoutesJoin } from '../../src/features/routes/routes-join.ts';
+import { defaultTimeoutMs } from '../../src/machines/proxier/proxier-context.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+
+export const features = featuresOf();
+
+export interface TestFeatures {
+  readonly runs: readonly FeatureRun[];
+  readonly routes: RoutesJoin;
+  readonly endpoints: EndpointsJoin;
+}
+
+export function joinsOf(
+  engine: EngineView,
+  parts: {
+    readonly clock: Clock;
+    readonly subjects: Parameters<typeof electionEndpoint>[0]['subjects'];
+  },
+): TestFeatures {
+  const { world } = engine;
+  const { clock } = parts;
+  const routes = createRoutesJoin({ world, clusterDomain: () => 'cluster.local' });
+  const endpoints = createEndpointsJoin({ world, clock });
+  const others = [
+    createProxierJoin({ world, timeoutMs: defaultTimeoutMs }),
+    createElectionJoin(world),
+    createCertificatesJoin(world),
+  ];
+  const requests = [electionEndpoint({ ...parts, engine })];
+  const runs = [routes, endpoints, ...others].map((join): FeatureRun => ({ join }));
+  return { runs: [...runs, { requests }], routes, endpoints };
+}

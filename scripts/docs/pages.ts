@@ -10,8 +10,8 @@ export type Read = (path: string) => string;
 export function generatedPages(read: Read): ReadonlyMap<string, string> {
   const charts = Object.values(machines);
   return new Map([
-    ['docs/errors.md', errorsPage()],
-    ['docs/limits.md', limitsPage(read('src/limits.ts'))],
+    ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/limits.md', limitsPage(read('src/limits.ts'))],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ['docs/operating.md', operatingPage(read('docs/operating.md'))],

@@ -5,15 +5,15 @@
  * node --expose-gc bench/certificates.ts [ca|acme|idle …]
  */
 
-import { packRecord } from '../src/actors/records.ts';
-import { createStepper } from '../src/actors/step.ts';
-import { systemClock } from '../src/clock.ts';
-import { secrets } from '../src/kube/resources.ts';
+import { packRecord } from '../src/actors/host/records.ts';
+import { createStepper } from '../src/actors/host/step.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { secrets } from '../src/kube/api/resources.ts';
 import { effectTypes } from '../src/machines/effects.ts';
 import { machines } from '../src/machines/index.ts';
-import { startPebble } from '../test/certificates/pebble.ts';
-import { Stage } from '../test/certificates/stage.ts';
-import { certificate, domainFacts, inspected } from '../test/machines/certificate-samples.ts';
+import { certificate, domainFacts, inspected } from '../test/features/certificates/certificate-samples.ts';
+import { startPebble } from '../test/features/certificates/pebble.ts';
+import { Stage } from '../test/features/certificates/stage.ts';
 import { until } from '../test/until.ts';
 
 const wanted = process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ca', 'acme', 'idle'];

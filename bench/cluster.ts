@@ -8,22 +8,22 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ensureAll, readManifests } from '../packages/dev-cluster/manifests.ts';
+import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { createReplicas, type DevReplica, untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { shopNamespace, shopRouteGate } from '../packages/dev-cluster/scenarios/scenario-objects.ts';
+import { startKubeApi } from '../packages/kube-api/server.ts';
+import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import { type ActorId, actorId } from '../src/base/ids.ts';
+import { silentLog as log } from '../src/base/log.ts';
+import { systemRandom as random } from '../src/base/random.ts';
+import type { ListAnswer, Transition } from '../src/base/views.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { systemClock as clock, sleep } from '../src/clock.ts';
-import { startKubeApi } from '../src/dev/api/server.ts';
-import { ensureAll, readManifests } from '../src/dev/manifests.ts';
-import { startNatsServer } from '../src/dev/nats-server.ts';
-import { createReplicas, type DevReplica, untilReady } from '../src/dev/replicas.ts';
-import { shopNamespace, shopRouteGate } from '../src/dev/scenario-objects.ts';
-import { type ActorId, actorId } from '../src/ids.ts';
-import { connectKube, type KubeConnection } from '../src/kube/client.ts';
-import { namespaces, pods, routeGates } from '../src/kube/resources.ts';
-import { silentLog as log } from '../src/log.ts';
-import { systemRandom as random } from '../src/random.ts';
-import type { ListAnswer, Transition } from '../src/views.ts';
+import { connectKube, type KubeConnection } from '../src/kube/api/client.ts';
+import { namespaces, pods, routeGates } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

@@ -12,19 +12,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
+import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { type Candidate, startCandidate } from '../packages/dev-cluster/scenarios/candidate.ts';
+import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import { silentLog as log } from '../src/base/log.ts';
+import { systemRandom as random } from '../src/base/random.ts';
 import { decode, encodeJson } from '../src/bus/codec.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { type Campaign, startCampaign } from '../src/campaign.ts';
-import { systemClock as clock, sleep } from '../src/clock.ts';
-import { type Candidate, startCandidate } from '../src/dev/candidate.ts';
-import { type DevCluster, startDevCluster } from '../src/dev/cluster.ts';
-import { untilReady } from '../src/dev/replicas.ts';
-import { leaseRecordOf } from '../src/kube/lease.ts';
-import type { KubePort } from '../src/kube/port.ts';
-import { elections, leases, namespaces } from '../src/kube/resources.ts';
-import { silentLog as log } from '../src/log.ts';
-import { systemRandom as random } from '../src/random.ts';
+import { type Campaign, startCampaign } from '../src/features/elections/campaign.ts';
+import { leaseRecordOf } from '../src/features/elections/lease.ts';
+import type { KubePort } from '../src/kube/api/port.ts';
+import { elections, leases, namespaces } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

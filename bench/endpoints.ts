@@ -10,15 +10,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock as clock, sleep } from '../src/clock.ts';
-import { type DevCluster, startDevCluster } from '../src/dev/cluster.ts';
-import { type Informer, startInformer } from '../src/dev/informer.ts';
-import { untilReady } from '../src/dev/replicas.ts';
-import type { KubeObject } from '../src/kube/port.ts';
-import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/resources.ts';
-import { silentLog as log } from '../src/log.ts';
-import { systemRandom as random } from '../src/random.ts';
-import { managedBy, managedByLabel } from '../src/slice-labels.ts';
+import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
+import { type Informer, startInformer } from '../packages/dev-cluster/controllers/informer.ts';
+import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import { silentLog as log } from '../src/base/log.ts';
+import { systemRandom as random } from '../src/base/random.ts';
+import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
+import type { KubeObject } from '../src/kube/api/port.ts';
+import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

@@ -8,26 +8,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Host } from '../src/actors/host.ts';
-import type { HostPorts } from '../src/actors/host-parts.ts';
-import { createSaver } from '../src/actors/saver.ts';
-import { createShardRun, type ShardRun } from '../src/actors/shard-run.ts';
-import { loadShard, saveCheckpoint } from '../src/actors/shard-store.ts';
-import { createStepper } from '../src/actors/step.ts';
+import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { Host } from '../src/actors/host/host.ts';
+import type { HostPorts } from '../src/actors/host/host-parts.ts';
+import { createSaver } from '../src/actors/host/saver.ts';
+import { createStepper } from '../src/actors/host/step.ts';
+import { createShardRun, type ShardRun } from '../src/actors/shards/shard-run.ts';
+import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
+import { systemClock as clock } from '../src/base/clock.ts';
+import { type ActorId, actorId } from '../src/base/ids.ts';
+import { shardCount } from '../src/base/limits.ts';
+import { systemRandom as random } from '../src/base/random.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encodeJson } from '../src/bus/codec.ts';
-import { memoryHub } from '../src/bus/memory.ts';
-import { connectNats } from '../src/bus/nats.ts';
+import { memoryHub } from '../src/bus/memory/hub.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { systemClock as clock } from '../src/clock.ts';
-import { startNatsServer } from '../src/dev/nats-server.ts';
-import { type ActorId, actorId } from '../src/ids.ts';
-import { shardCount } from '../src/limits.ts';
 import { effectTypes, failureOf } from '../src/machines/effects.ts';
 import type { ServiceFacts } from '../src/machines/facts.ts';
 import { machines } from '../src/machines/index.ts';
-import { systemRandom as random } from '../src/random.ts';
 
 const { values } = parseArgs({
   options: {
@@ -252,9 +252,9 @@ async function resident(): Promise<void> {
   if (!stepper) return;
   const run = createShardRun(0, 1);
   host.activate(run);
-  const { createCell } = await import('../src/actors/cell.ts');
-  const { nextRecord } = await import('../src/actors/next-record.ts');
-  const { packRecord } = await import('../src/actors/records.ts');
+  const { createCell } = await import('../src/actors/host/cell.ts');
+  const { nextRecord } = await import('../src/actors/host/next-record.ts');
+  const { packRecord } = await import('../src/actors/host/records.ts');
   globalThis.gc?.();
   const before = process.memoryUsage();
   for (let n = 0; n < residentMax; n++) {

@@ -12,19 +12,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { connectNats } from '../src/bus/nats.ts';
+import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
+import { startInformer } from '../packages/dev-cluster/controllers/informer.ts';
+import type { RoutingEvent } from '../packages/dev-cluster/network/routing.ts';
+import { isTrue, type PodObject } from '../packages/dev-cluster/objects.ts';
+import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { systemClock as clock, sleep } from '../src/base/clock.ts';
+import { silentLog as log } from '../src/base/log.ts';
+import { systemRandom as random } from '../src/base/random.ts';
+import type { Transition } from '../src/base/views.ts';
+import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { systemClock as clock, sleep } from '../src/clock.ts';
-import { type DevCluster, startDevCluster } from '../src/dev/cluster.ts';
-import { startInformer } from '../src/dev/informer.ts';
-import { isTrue, type PodObject } from '../src/dev/objects.ts';
-import { untilReady } from '../src/dev/replicas.ts';
-import type { RoutingEvent } from '../src/dev/routing.ts';
-import type { KubeObject } from '../src/kube/port.ts';
-import { namespaces, pods, routeGates, services } from '../src/kube/resources.ts';
-import { silentLog as log } from '../src/log.ts';
-import { systemRandom as random } from '../src/random.ts';
-import type { Transition } from '../src/views.ts';
+import type { KubeObject } from '../src/kube/api/port.ts';
+import { namespaces, pods, routeGates, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,5 +1,5 @@
 /**
- * Writes `src/dev/api/schema/builtin-types.txt`: the fields of the built-in Kubernetes kinds that the development API server
+ * Writes `packages/kube-api/schema/builtin-types.txt`: the fields of the built-in Kubernetes kinds that the development API server
  * serves, one type per line. The source are the type maps of the installed @kubernetes/client-node, read as text, so the
  * table follows that dependency's Kubernetes release and needs no cluster.
  *
@@ -9,7 +9,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const models = new URL('../node_modules/@kubernetes/client-node/dist/gen/models/', import.meta.url);
-export const kubeTypesFile = new URL('../src/dev/api/schema/builtin-types.txt', import.meta.url);
+export const kubeTypesFile = new URL('../packages/kube-api/schema/builtin-types.txt', import.meta.url);
 
 const roots = [
   'V1ConfigMap',

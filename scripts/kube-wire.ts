@@ -1,5 +1,5 @@
 /**
- * Writes `src/dev/api/protobuf/wire-types.txt`: how the built-in Kubernetes types that kubectl sends are numbered in protobuf.
+ * Writes `packages/kube-api/protobuf/wire-types.txt`: how the built-in Kubernetes types that kubectl sends are numbered in protobuf.
  *
  * Run: `node scripts/kube-wire.ts <folder>`, where <folder> holds the Go modules `api` and `apimachinery` of k8s.io (of the release that
  * docs/development-cluster.md names). Only names, numbers and types are taken, from the tags of the Go structs.
@@ -7,7 +7,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const target = new URL('../src/dev/api/protobuf/wire-types.txt', import.meta.url);
+const target = new URL('../packages/kube-api/protobuf/wire-types.txt', import.meta.url);
 
 const packages: Readonly<Record<string, string>> = {
   core: 'api/core/v1',

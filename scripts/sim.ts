@@ -5,8 +5,8 @@
  * much faster than time.
  */
 import { parseArgs } from 'node:util';
-import { systemClock } from '../src/clock.ts';
-import { asError } from '../src/errors.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { asError } from '../src/base/errors.ts';
 import { type Outcome, simulate } from '../test/sim/simulation.ts';
 import { sightingLine } from '../test/sim/trace.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { generatedPages } from '../scripts/docs/pages.ts';
 import { limitTable } from '../scripts/docs/tables.ts';
-import { limits } from '../src/limits.ts';
+import { limits } from '../src/base/limits.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '');
@@ -15,7 +15,7 @@ describe('generated pages', () => {
   });
 
   test('every limit has its reason', () => {
-    const rows = limitTable(read('src/limits.ts')).trim().split('\n').slice(2);
+    const rows = limitTable(read('src/base/limits.ts')).trim().split('\n').slice(2);
     expect(rows).toHaveLength(Object.keys(limits).length);
     expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([]);
   });

@@ -36,29 +36,29 @@ describe('who may import whom', () => {
   const found = (path: string, text: string) => forbiddenImports([parseSource(path, text)]).length;
 
   test.each([
-    ['src/machines/pod.ts', "import { limits } from '../limits.ts'"],
-    ['src/machines/pod.ts', "import { readFileSync } from 'node:fs'"],
-    ['src/machines/pod.ts', "import pino from 'pino'"],
-    ['src/machines/pod.ts', "import { actorId } from '../ids.ts'"],
-    ['src/bus/nats.ts', "import { machines } from '../machines/index.ts'"],
-    ['src/kube/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
+    ['src/machines/pod/pod.ts', "import { limits } from '../limits.ts'"],
+    ['src/machines/pod/pod.ts', "import { readFileSync } from 'node:fs'"],
+    ['src/machines/pod/pod.ts', "import pino from 'pino'"],
+    ['src/machines/pod/pod.ts', "import { actorId } from '../ids.ts'"],
+    ['src/bus/nats/nats.ts', "import { machines } from '../machines/index.ts'"],
+    ['src/kube/mirror/watch.ts', "import { failureOf } from '../machines/effects.ts'"],
     ['src/effects/patch.ts', "import { createBus } from '../bus/nats.ts'"],
-    ['src/actors/host.ts', "import { runners } from '../effects/index.ts'"],
-    ['src/actors/host.ts', "export { runners } from '../effects/index.ts'"],
-    ['src/actors/host.ts', "const later = () => import('../effects/index.ts')"],
+    ['src/actors/host/host.ts', "import { runners } from '../effects/index.ts'"],
+    ['src/actors/host/host.ts', "export { runners } from '../effects/index.ts'"],
+    ['src/actors/host/host.ts', "const later = () => import('../effects/index.ts')"],
     ['src/inspector/server.ts', "import type { KubePort } from '../kube/port.ts'"],
-    ['src/limits.ts', "import { shardOf } from './bus/shard.ts'"],
-    ['src/bus/nats.ts', "import { startReplica } from '../replica.ts'"],
-    ['src/dev/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
+    ['src/base/limits.ts', "import { shardOf } from './bus/shard.ts'"],
+    ['src/bus/nats/nats.ts', "import { startReplica } from '../replica.ts'"],
+    ['packages/dev-cluster/cluster.ts', "import { createProgram } from '../cli/program.ts'"],
   ])('%s must not say %s', (path, text) => {
     expect(found(path, text)).toBe(1);
   });
 
   test.each([
-    ['src/machines/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
+    ['src/machines/pod/pod.ts', "import { setup } from 'xstate'; import type { ActorId } from '../ids.ts'"],
     ['src/effects/patch.ts', "import type { EffectRunner } from '../effect-runner.ts'"],
-    ['src/kube/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
-    ['src/replica.ts', "import { createHost } from './actors/host.ts'"],
+    ['src/kube/mirror/watch.ts', "import { type PodFacts } from '../machines/facts.ts'"],
+    ['src/replica/replica.ts', "import { createHost } from './actors/host.ts'"],
     ['src/cli/run.ts', "import { startReplica } from '../replica.ts'"],
   ])('%s may say %s', (path, text) => {
     expect(found(path, text)).toBe(0);
@@ -71,14 +71,14 @@ describe('who may import whom', () => {
 
 describe('packages', () => {
   test('a package that a second file imports, or that is no dependency, is found', () => {
-    const first = parseSource('src/log.ts', "import { pino } from 'pino'");
+    const first = parseSource('src/base/log.ts', "import { pino } from 'pino'");
     const second = parseSource(
-      'src/bus/nats.ts',
+      'src/bus/nats/nats.ts',
       "import { pino } from 'pino'; import x from '@left/pad/deep.js'",
     );
     const messages = listed(scatteredPackages([first, second], ['pino']));
     expect(messages).toEqual([
-      expect.stringContaining('src/bus/nats.ts:1 pino is imported by src/log.ts already'),
+      expect.stringContaining('src/bus/nats/nats.ts:1 pino is imported by src/base/log.ts already'),
       expect.stringContaining('@left/pad is no dependency'),
     ]);
   });
@@ -103,17 +103,17 @@ describe('time and chance', () => {
     'Math.random()',
     "import { setTimeout as wait } from 'node:timers/promises'",
   ])('%s is found, and the message names what to use', (text) => {
-    const [violation] = bannedUses(parseSource('src/actors/host.ts', text));
+    const [violation] = bannedUses(parseSource('src/actors/host/host.ts', text));
     expect(violation?.message).toMatch(/banned: take a (Clock|Random) \(src\//);
   });
 
   test('a name that every object has is no banned call', () => {
-    expect(bannedUses(parseSource('src/actors/host.ts', 'valueOf(); constructor()'))).toEqual([]);
+    expect(bannedUses(parseSource('src/actors/host/host.ts', 'valueOf(); constructor()'))).toEqual([]);
   });
 
   test('a date made of a number is allowed, and clock.ts may read the time', () => {
-    expect(bannedUses(parseSource('src/actors/host.ts', 'new Date(at)'))).toEqual([]);
-    expect(bannedUses(parseSource('src/clock.ts', 'Date.now()'))).toEqual([]);
+    expect(bannedUses(parseSource('src/actors/host/host.ts', 'new Date(at)'))).toEqual([]);
+    expect(bannedUses(parseSource('src/base/clock.ts', 'Date.now()'))).toEqual([]);
   });
 
   test('time and chance come in by a Clock and a Random alone', () => {

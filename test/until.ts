@@ -1,5 +1,5 @@
 /** Waiting in tests: for a condition, never for a time. */
-import { sleep, systemClock } from '../src/clock.ts';
+import { sleep, systemClock } from '../src/base/clock.ts';
 
 /**
  * Resolves with the first truthy value of `probe`; looks every 10 ms.

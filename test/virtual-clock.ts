@@ -3,7 +3,7 @@
  *
  * `advance` fires due timers in order and lets everything that they set off run to its end before the next one fires.
  */
-import type { Clock, Timer } from '../src/clock.ts';
+import type { Clock, Timer } from '../src/base/clock.ts';
 
 interface Waiting {
   readonly at: number;

@@ -11,7 +11,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
   const charts = Object.values(machines);
   return new Map([
     ['docs/reference/errors.md', errorsPage()],
-    ['docs/reference/limits.md', limitsPage(read('src/limits.ts'))],
+    ['docs/reference/limits.md', limitsPage(read('src/base/limits.ts'))],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(
@@ -25,7 +25,7 @@ const byHand = (source: string) => `<!-- Generated from ${source} by \`npm run d
 function errorsPage(): string {
   return `# Errors
 
-${byHand('src/errors.ts')}
+${byHand('src/base/errors.ts')}
 
 An error is sorted by what happens next, and each has a code: in log lines as \`code\`, in HTTP answers as \`error.code\`, in
 answers over NATS as the header \`Orrery-Error\`.
@@ -36,7 +36,7 @@ ${errorTable()}`;
 function limitsPage(source: string): string {
   return `# Limits
 
-${byHand('src/limits.ts')}
+${byHand('src/base/limits.ts')}
 
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 

@@ -1,10 +1,11 @@
 /** Tables for the documentation, each made of what the program itself goes by. */
+
+import { errorCodes } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
-import { environmentName, type Flag, runFlags } from '../../src/config.ts';
-import { errorCodes } from '../../src/errors.ts';
 import { type HttpParts, routes } from '../../src/inspector/routes.ts';
-import { limits } from '../../src/limits.ts';
-import { metricTable } from '../../src/metrics.ts';
+import { environmentName, type Flag, runFlags } from '../../src/replica/config.ts';
+import { metricTable } from '../../src/replica/metrics.ts';
 
 /** A Markdown table; ends with a line feed. */
 export function markdownTable(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {

@@ -15,7 +15,7 @@ export const mutations: readonly Mutation[] = [
     name: 'saves are not guarded by the fence',
     changes: [
       {
-        file: 'src/actors/saver.ts',
+        file: 'src/actors/host/saver.ts',
         find: 'ttlSeconds === undefined ? { guard } : { guard, ttlSeconds }',
         replace: 'ttlSeconds === undefined ? {} : { ttlSeconds }',
       },
@@ -25,13 +25,13 @@ export const mutations: readonly Mutation[] = [
     name: 'effects run before the step is saved',
     changes: [
       {
-        file: 'src/actors/host.ts',
+        file: 'src/actors/host/host.ts',
         find: 'const sequence = await traced(span, this.#store(cell, next.record, bytes));',
         replace:
           'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await traced(span, this.#store(cell, next.record, bytes));',
       },
       {
-        file: 'src/actors/host.ts',
+        file: 'src/actors/host/host.ts',
         find: "if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);",
         replace: '',
       },
@@ -41,7 +41,7 @@ export const mutations: readonly Mutation[] = [
     name: 'deadlines are forgotten when a shard is taken over',
     changes: [
       {
-        file: 'src/actors/host.ts',
+        file: 'src/actors/host/host.ts',
         find: 'for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });',
         replace: '',
       },
@@ -51,7 +51,7 @@ export const mutations: readonly Mutation[] = [
     name: 'outboxes are not run again after a claim',
     changes: [
       {
-        file: 'src/actors/host.ts',
+        file: 'src/actors/host/host.ts',
         find: 'this.#consequences.perform(cell, hot, record.outbox);',
         replace: '',
       },
@@ -61,7 +61,7 @@ export const mutations: readonly Mutation[] = [
     name: 'proofs are forgotten when a shard moves',
     changes: [
       {
-        file: 'src/actors/shard-store.ts',
+        file: 'src/actors/shards/shard-store.ts',
         find: 'return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];',
         replace: `const record = unpackRecord(message.data, id) as any;
     const context = { ...record.snapshot.context, ...(id.startsWith('pod/') ? { proofs: {} } : {}) };
@@ -73,12 +73,12 @@ export const mutations: readonly Mutation[] = [
     name: 'mail is not checked for repetitions',
     changes: [
       {
-        file: 'src/actors/cell.ts',
+        file: 'src/actors/host/cell.ts',
         find: 'if (mail !== undefined && mail <= record.mail) return true;',
         replace: '',
       },
       {
-        file: 'src/actors/cell.ts',
+        file: 'src/actors/host/cell.ts',
         find: "return record.recentIds.some((entry) => entry.split(' ').includes(short));",
         replace: 'return false;',
       },
@@ -88,7 +88,7 @@ export const mutations: readonly Mutation[] = [
     name: 'mail counts as taken before the step is saved',
     changes: [
       {
-        file: 'src/actors/mail.ts',
+        file: 'src/actors/shards/mail.ts',
         find: '  begin(run.mail, sequence);',
         replace: '  run.mail.begun = Math.max(run.mail.begun, sequence);',
       },
@@ -98,7 +98,7 @@ export const mutations: readonly Mutation[] = [
     name: 'the feed is not published again after a crash',
     changes: [
       {
-        file: 'src/actors/host.ts',
+        file: 'src/actors/host/host.ts',
         find: 'if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);',
         replace: '',
       },
@@ -108,13 +108,13 @@ export const mutations: readonly Mutation[] = [
     name: 'a Pod is marked as soon as one Service is proven',
     changes: [
       {
-        file: 'src/machines/pod.ts',
+        file: 'src/machines/pod/pod.ts',
         find: 'provable(context.facts) && unproven(context).length === 0,',
         replace:
           'provable(context.facts) && (unproven(context).length === 0 || Object.keys(context.proofs).length > 0),',
       },
       {
-        file: 'src/machines/pod.ts',
+        file: 'src/machines/pod/pod.ts',
         find: 'isRouteOwed: ({ context }: Args) => provable(context.facts) &&',
         replace:
           'isRouteOwed: ({ context }: Args) => provable(context.facts) && Object.keys(context.proofs).length === 0 &&',
@@ -125,7 +125,7 @@ export const mutations: readonly Mutation[] = [
     name: 'an answer is credited to whoever asked, not to whoever answered',
     changes: [
       {
-        file: 'src/machines/service-context.ts',
+        file: 'src/machines/service/service-context.ts',
         find: 'return [...new Set([ip, ...also])].flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);',
         replace: 'return [...new Set([ip, ...also])].flatMap(() => wants.at(-1) ?? []);',
       },
@@ -135,7 +135,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a save of unknown outcome counts as stored',
     changes: [
       {
-        file: 'src/actors/saver.ts',
+        file: 'src/actors/host/saver.ts',
         find: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
         replace:
           "if (hasCode(error, 'BUS_UNKNOWN_OUTCOME')) return 0;\n    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
@@ -146,7 +146,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a save of unknown outcome is simply tried again',
     changes: [
       {
-        file: 'src/actors/saver.ts',
+        file: 'src/actors/host/saver.ts',
         find: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;",
         replace: "if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED', 'BUS_UNKNOWN_OUTCOME')) return null;",
       },
@@ -156,7 +156,7 @@ export const mutations: readonly Mutation[] = [
     name: 'actors are told facts before the picture is complete',
     changes: [
       {
-        file: 'src/actors/routes-join.ts',
+        file: 'src/features/routes/routes-join.ts',
         find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
         replace: 'return needed.length > 0;',
       },
@@ -166,7 +166,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a new owner does not wait for the world that the old one knew',
     changes: [
       {
-        file: 'src/actors/shard-work.ts',
+        file: 'src/actors/shards/shard-work.ts',
         find: 'world.reached(run.world)',
         replace: 'Promise.resolve()',
       },
@@ -176,7 +176,7 @@ export const mutations: readonly Mutation[] = [
     name: 'an acknowledgement counts however late it is read',
     changes: [
       {
-        file: 'src/actors/saver.ts',
+        file: 'src/actors/host/saver.ts',
         find: 'if (tookMs <= limits.appendTimeoutMs) return answer;',
         replace: 'if (tookMs >= 0) return answer;',
       },
@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
     name: 'the condition is patched whatever Pod has the name now',
     changes: [
       {
-        file: 'src/effects/pod-condition.ts',
+        file: 'src/features/routes/effects/pod-condition.ts',
         find: '    metadata: { uid },',
         replace: '    metadata: {},',
       },

@@ -5,12 +5,12 @@
  * effects) are not admitted: nobody outside may tell an actor what the world looks like.
  */
 import * as v from 'valibot';
-import { OrreryError } from '../errors.ts';
-import type { ActorKind } from '../ids.ts';
-import { domainAdmission, issuerAdmission } from './admission-certificates.ts';
-import { admittedToElections } from './admission-election.ts';
-import { datedProxierEvent, type Origin, proxierEvents } from './admission-proxier.ts';
-import type { PlainEvent } from './host-parts.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { ActorKind } from '../base/ids.ts';
+import { domainAdmission, issuerAdmission } from '../features/certificates/admission-certificates.ts';
+import { admittedToElections } from '../features/elections/admission-election.ts';
+import { datedProxierEvent, type Origin, proxierEvents } from '../features/proxiers/admission-proxier.ts';
+import type { PlainEvent } from './host/host-parts.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));

@@ -2,35 +2,36 @@
  * The engine: the parts of `actors/` put together into what one replica runs. Several engines may live in one process (tests,
  * simulation); all that they share is the bus they are handed.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { releaseShard } from '../base/limits.ts';
+import type { Random } from '../base/random.ts';
+import type { Tracing } from '../base/tracing.ts';
+import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { releaseShard } from '../limits.ts';
+import { createCertificatesJoin } from '../features/certificates/certificates-join.ts';
+import { createElectionJoin } from '../features/elections/election-join.ts';
+import { createEndpointsJoin, type EndpointsJoin } from '../features/endpoints/endpoints-join.ts';
+import { createProxierJoin } from '../features/proxiers/proxier-join.ts';
+import { createRoutesJoin, type RoutesJoin } from '../features/routes/routes-join.ts';
 import { effectTypes } from '../machines/effects.ts';
 import type { ActorEvent } from '../machines/events.ts';
 import { machines } from '../machines/index.ts';
 import { joinEvents } from '../machines/joins.ts';
-import { defaultTimeoutMs } from '../machines/proxier-context.ts';
-import type { Random } from '../random.ts';
-import type { Tracing } from '../tracing.ts';
-import type { Transition } from '../views.ts';
+import { defaultTimeoutMs } from '../machines/proxier/proxier-context.ts';
 import { admit } from './admission.ts';
-import { createCertificatesJoin } from './certificates-join.ts';
-import { type Directory, startDirectory } from './directory.ts';
-import { createElectionJoin } from './election-join.ts';
-import { createEndpointsJoin, type EndpointsJoin } from './endpoints-join.ts';
-import { Host } from './host.ts';
-import type { HostLog, HostMetrics, HostPorts } from './host-parts.ts';
-import { type HoldingSpec, Ownership } from './ownership.ts';
-import { createProxierJoin } from './proxier-join.ts';
-import { createRouter, type Router } from './router.ts';
-import { createRoutesJoin, type RoutesJoin } from './routes-join.ts';
-import { createShards, type Shards } from './shard-work.ts';
-import { createStepper } from './step.ts';
-import { createTraceNotes } from './trace-notes.ts';
-import { livingIn } from './views.ts';
-import { createWorld, type World } from './world.ts';
+import { livingIn } from './control/views.ts';
+import { Host } from './host/host.ts';
+import type { HostLog, HostMetrics, HostPorts } from './host/host-parts.ts';
+import { createStepper } from './host/step.ts';
+import { type Directory, startDirectory } from './shards/directory.ts';
+import { type HoldingSpec, Ownership } from './shards/ownership.ts';
+import { createShards, type Shards } from './shards/shard-work.ts';
+import { createRouter, type Router } from './world/router.ts';
+import { createTraceNotes } from './world/trace-notes.ts';
+import { createWorld, type World } from './world/world.ts';
 
 export interface EngineOptions {
   readonly bus: Bus;

@@ -1,5 +1,5 @@
 /** The errors of the port, worded in one place for every implementation. */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import type { Guard } from './bus.ts';
 
 /** Nothing was sent, or nothing was asked that could have changed anything. */

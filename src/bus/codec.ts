@@ -8,8 +8,8 @@
  * Absent: what a message means (`envelope.ts`) and how large it may be.
  */
 import { Packr } from 'msgpackr';
-import { asError, invariant, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { asError, invariant, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import { scanMsgpack } from './msgpack-scan.ts';
 
 export const contentType = {

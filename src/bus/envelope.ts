@@ -4,8 +4,8 @@
  * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields, where the
  * message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it (`actors/`).
  */
-import { invariant, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
+import { invariant, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
 import type { Headers } from './bus.ts';
 import { contentType, decode, encode } from './codec.ts';
 

@@ -8,11 +8,11 @@
  * else will. What a handler throws goes to the one who asked, and nowhere else. At most `limits.requestsInFlight` run; more
  * are answered with BUSY. Absent: what the requests mean.
  */
-import type { Clock } from '../clock.ts';
-import { timestamp } from '../clock.ts';
-import { asError, type ErrorCode, errorCodes, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { type Log, silentLog } from '../log-port.ts';
+import type { Clock } from '../base/clock.ts';
+import { timestamp } from '../base/clock.ts';
+import { asError, type ErrorCode, errorCodes, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { type Log, silentLog } from '../base/log-port.ts';
 import type { Bus, BusMessage, Headers, Subscription } from './bus.ts';
 import { contentType, encodeJson } from './codec.ts';
 import { headerOf } from './envelope.ts';

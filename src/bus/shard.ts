@@ -4,8 +4,8 @@
  * The server hashes the tokens one after the other, without a separator, by FNV-1a of 32 bits and takes the remainder.
  * A test sends many ids through a real server and compares.
  */
-import type { ActorId } from '../ids.ts';
-import { shardCount } from '../limits.ts';
+import type { ActorId } from '../base/ids.ts';
+import { shardCount } from '../base/limits.ts';
 import { actorTokens } from './subjects.ts';
 
 const fnvOffset = 0x811c9dc5;

@@ -7,7 +7,7 @@
  * drop the oldest (they are history for people); `state` and `world` hold one message for each subject, so their size is
  * the number of actors and objects. Counts, not bytes: a bound in bytes would be reserved on the server's disk at once.
  */
-import { limits, shardCount } from '../limits.ts';
+import { limits, shardCount } from '../base/limits.ts';
 import type { StreamName } from './bus.ts';
 import { writeToken } from './subject-token.ts';
 import { subjects } from './subjects.ts';

@@ -5,7 +5,7 @@
  * canonical: one text has one token and the other way round, so two senders can never name one actor in two ways
  * (the shard is a hash over the tokens).
  */
-import { invariant } from '../errors.ts';
+import { invariant } from '../base/errors.ts';
 
 const literalToken = /^[A-Za-z0-9_-]+$/;
 const legalToken = /^(?:[A-Za-z0-9_-]|=[0-9A-F]{2})+$/;

@@ -5,7 +5,7 @@
  * written in another way than the canonical one, is `undefined`. A namespace of a Kubernetes object that is empty is the
  * token `_`; a namespace that is really called `_` is escaped. Actor ids already carry `_` and keep it.
  */
-import { type ActorId, isActorKind, parseActorId } from '../ids.ts';
+import { type ActorId, isActorKind, parseActorId } from '../base/ids.ts';
 import { readToken, writeToken } from './subject-token.ts';
 
 export type ElectionAction = 'campaign' | 'renew' | 'resign' | 'get';

@@ -1,6 +1,6 @@
 /** The argument ID of a command. Pure. */
-import { asError, OrreryError } from '../errors.ts';
-import { type ActorId, actorId, parseActorId } from '../ids.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { type ActorId, actorId, parseActorId } from '../base/ids.ts';
 
 /**
  * Reads `pod/shop/web-0`; for kinds without a namespace `domain/app.example.com` will do.

@@ -1,6 +1,6 @@
 /** The whole program of a node agent's process (agent-process.ts). */
-import { systemClock } from '../clock.ts';
-import { asError } from '../errors.ts';
+import { systemClock } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
 import { type AgentConfig, runAgent } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 import { processTerminal } from './terminal.ts';

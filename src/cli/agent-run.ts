@@ -1,13 +1,14 @@
 /** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
-import { connectNats } from '../bus/nats.ts';
+
+import { createControl } from '../actors/control/control-client.ts';
+import { systemClock } from '../base/clock.ts';
+import type { HostPort } from '../base/config-values.ts';
+import type { Log } from '../base/log-port.ts';
+import { systemRandom } from '../base/random.ts';
+import { connectNats } from '../bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../bus/subjects.ts';
-import { systemClock } from '../clock.ts';
-import { type NatsConfig, natsAccess } from '../config.ts';
-import type { HostPort } from '../config-values.ts';
-import { createControl } from '../control.ts';
-import { startAgent } from '../health/agent.ts';
-import type { Log } from '../log-port.ts';
-import { systemRandom } from '../random.ts';
+import { startAgent } from '../features/proxiers/agent.ts';
+import { type NatsConfig, natsAccess } from '../replica/config.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface AgentConfig {

@@ -1,5 +1,5 @@
 /** `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery. */
-import { OrreryError } from '../errors.ts';
+import { OrreryError } from '../base/errors.ts';
 import { formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -4,15 +4,22 @@
  * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev` leaves in the
  * working directory, then the defaults; whether it can be reached is known within `limits.cliConnectMs`.
  */
+
+import { systemClock, type Timer } from '../base/clock.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { silentLog } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
+import type { ControlPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { systemClock, type Timer } from '../clock.ts';
-import { type ClientConfig, type FlagTexts, isGiven, natsAccess, readClientConfig } from '../config.ts';
-import { hasCode, OrreryError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import { silentLog } from '../log.ts';
-import { systemRandom } from '../random.ts';
-import type { ControlPort } from '../views.ts';
+import {
+  type ClientConfig,
+  type FlagTexts,
+  isGiven,
+  natsAccess,
+  readClientConfig,
+} from '../replica/config.ts';
 import { devFile, readDevFile } from './dev-file.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -36,7 +43,7 @@ export async function withClient<T>(
   const [bus, { subjects: subjectsOf }, { createControl }] = await Promise.all([
     connect(config, source),
     import('../bus/subjects.ts'),
-    import('../control.ts'),
+    import('../actors/control/control-client.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });
@@ -51,7 +58,7 @@ export async function withClient<T>(
 }
 
 async function connect({ cluster, nats }: ClientConfig, source: string): Promise<Bus> {
-  const { connectNats } = await import('../bus/nats.ts');
+  const { connectNats } = await import('../bus/nats/nats.ts');
   const givenUp = new AbortController();
   const noNats = (reason: string) =>
     new OrreryError(

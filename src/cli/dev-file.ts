@@ -3,7 +3,7 @@
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { asError, OrreryError } from '../errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 
 export interface DevAddresses {
   readonly nats: string;

@@ -7,9 +7,9 @@
  * process group of its own, and nothing of the group is left when the command has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { systemClock, type Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { leaseClock } from '../lease-clock.ts';
+import { systemClock, type Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { leaseClock } from '../features/elections/lease-clock.ts';
 
 /** To the guard. */
 export type GuardOrder =

@@ -4,8 +4,14 @@
  * Promises: the command runs only under a term of our own and is told to end as soon as the leadership is over; nothing is claimed while
  * a command of ours still runs; the Lease is given back only after the command has ended.
  */
-import { type Campaign, type CampaignOptions, type Leadership, startCampaign } from '../campaign.ts';
-import { type Clock, sleep } from '../clock.ts';
+
+import { type Clock, sleep } from '../base/clock.ts';
+import {
+  type Campaign,
+  type CampaignOptions,
+  type Leadership,
+  startCampaign,
+} from '../features/elections/campaign.ts';
 import { type GuardedCommand, startGuarded } from './elect-child.ts';
 
 export interface ElectOptions

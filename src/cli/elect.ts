@@ -1,14 +1,14 @@
 /** `orrery elect`: runs a command only while leading an election. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { sleep, systemClock } from '../clock.ts';
-import { environmentName } from '../config.ts';
-import { type Reader, wholeNumber } from '../config-values.ts';
-import { asError, hasCode, OrreryError } from '../errors.ts';
-import type { KubeConnection } from '../kube/client.ts';
-import { defaultTiming, type ElectionTiming, type LeasePlace } from '../lease-record.ts';
-import { silentLog } from '../log.ts';
-import { systemRandom } from '../random.ts';
+import { sleep, systemClock } from '../base/clock.ts';
+import { type Reader, wholeNumber } from '../base/config-values.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import { silentLog } from '../base/log.ts';
+import { systemRandom } from '../base/random.ts';
+import type { KubeConnection } from '../kube/api/client.ts';
+import { defaultTiming, type ElectionTiming, type LeasePlace } from '../machines/election/lease-record.ts';
+import { environmentName } from '../replica/config.ts';
 import { devFile } from './dev-file.ts';
 import { CommandEnded, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -113,7 +113,7 @@ function listen() {
 }
 
 async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise<KubeConnection> {
-  const { connectKube } = await import('../kube/client.ts');
+  const { connectKube } = await import('../kube/api/client.ts');
   const left = join(directory, devFile, '../kubeconfig');
   const found =
     flags.kubeconfig ??
@@ -132,8 +132,8 @@ async function findElection(
   signal: AbortSignal,
 ): Promise<{ readonly place: LeasePlace; readonly timing: ElectionTiming } | null> {
   const [{ elections }, { readElectionSpec }] = await Promise.all([
-    import('../kube/resources.ts'),
-    import('../kube/election.ts'),
+    import('../kube/api/resources.ts'),
+    import('../features/elections/election.ts'),
   ]);
   for (let isSaid = false; !signal.aborted; isSaid = true) {
     try {

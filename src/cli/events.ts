@@ -1,10 +1,11 @@
 /** `orrery events`: the log of transitions, past and live. */
+
+import { systemClock } from '../base/clock.ts';
+import { duration } from '../base/config-values.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { Transition } from '../base/views.ts';
+import { change, clockTime, effectList, eventName } from '../base/words.ts';
 import type { StoredMessage } from '../bus/bus.ts';
-import { systemClock } from '../clock.ts';
-import { duration } from '../config-values.ts';
-import { OrreryError } from '../errors.ts';
-import type { Transition } from '../views.ts';
-import { change, clockTime, effectList, eventName } from '../words.ts';
 import { readActorId } from './actor-argument.ts';
 import { bounded, type Client, withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';

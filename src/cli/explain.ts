@@ -1,8 +1,8 @@
 /** `orrery explain`: one actor in words. */
-import { systemClock, timestamp } from '../clock.ts';
-import { OrreryError } from '../errors.ts';
-import type { ActorView, Transition } from '../views.ts';
-import { age, change, effectList, eventName, timerName, until } from '../words.ts';
+import { systemClock, timestamp } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { ActorView, Transition } from '../base/views.ts';
+import { age, change, effectList, eventName, timerName, until } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';

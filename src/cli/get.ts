@@ -1,10 +1,10 @@
 /** `orrery get`: the actors of the whole cluster, what is wrong first. */
-import { systemClock } from '../clock.ts';
-import { OrreryError } from '../errors.ts';
-import { actorKinds, isActorKind, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../views.ts';
-import { age, timerName, until } from '../words.ts';
+import { systemClock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import { actorKinds, isActorKind, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../base/views.ts';
+import { age, timerName, until } from '../base/words.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import { table } from './table.ts';

@@ -1,8 +1,8 @@
 /** `orrery health`: the agent of one node, until it is asked to end. */
 
-import { type FlagTexts, readProxierTimeoutMs } from '../config.ts';
-import { hostPort, nodeName } from '../config-values.ts';
-import { OrreryError } from '../errors.ts';
+import { hostPort, nodeName } from '../base/config-values.ts';
+import { OrreryError } from '../base/errors.ts';
+import { type FlagTexts, readProxierTimeoutMs } from '../replica/config.ts';
 import { agentProcess } from './agent-process.ts';
 import type { AgentConfig } from './agent-run.ts';
 import { whichOrrery } from './client.ts';

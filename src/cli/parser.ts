@@ -5,7 +5,7 @@
  * read by config.ts, not here.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../config.ts';
+import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../replica/config.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Program = Command;

@@ -4,9 +4,11 @@
  * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a command needs is
  * loaded when it runs, so that the reading commands start fast.
  */
-import { readRelease } from '../config.ts';
-import { asError, hasCode } from '../errors.ts';
+
+import { asError, hasCode } from '../base/errors.ts';
+import { readRelease } from '../replica/config.ts';
 import { chartCommand } from './chart.ts';
+import { devCommand } from './dev.ts';
 import { electCommand } from './elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
@@ -37,8 +39,8 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
   );
   runCommand(program, terminal);
   healthCommand(program, terminal);
-  // The development cluster is a large part of the program and is loaded only where it is named.
-  if (argv[0] === 'dev' || isOverview(argv)) (await import('./dev.ts')).devCommand(program, terminal);
+  // The development cluster is large: it is loaded only where it is named.
+  if (argv[0] === 'dev' || isOverview(argv)) await devCommand(program, terminal);
   const reading = [
     getCommand,
     explainCommand,

@@ -1,9 +1,9 @@
 /** `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running Orrery. */
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import type { Difference, Replay, ReplaySummary } from '../actors/replay.ts';
-import { asError, OrreryError } from '../errors.ts';
-import { eventName } from '../words.ts';
+import type { Difference, Replay, ReplaySummary } from '../actors/control/replay.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { eventName } from '../base/words.ts';
 import { CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,7 +26,7 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
     .addHelpText('after', examples)
     .action(async (file: string) => {
-      const { createReplay, readTransition } = await import('../actors/replay.ts');
+      const { createReplay, readTransition } = await import('../actors/control/replay.ts');
       const replay = createReplay();
       const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);
       if (found) fail(found, terminal);

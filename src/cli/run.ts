@@ -1,6 +1,7 @@
 /** `orrery run`: one replica, until it is asked to end. */
-import { readRunConfig } from '../config.ts';
-import { hasCode } from '../errors.ts';
+
+import { hasCode } from '../base/errors.ts';
+import { readRunConfig } from '../replica/config.ts';
 import { addRunFlags, flagTexts, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -19,7 +20,7 @@ export function runCommand(program: Program, terminal: Terminal): void {
   addRunFlags(command).addHelpText('after', examples);
   command.action(async (options: Record<string, unknown>) => {
     const config = readRunConfig(flagTexts(options), terminal.env);
-    const { startReplica } = await import('../replica.ts');
+    const { startReplica } = await import('../replica/replica.ts');
     try {
       const replica = await startReplica(config, terminal.interrupted);
       await replica.ended;

@@ -1,7 +1,7 @@
 /** `orrery send`: one event to one actor, and what came of it. */
-import { asError, OrreryError } from '../errors.ts';
-import type { SendAnswer, Transition } from '../views.ts';
-import { change, effectList, eventName } from '../words.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import type { SendAnswer, Transition } from '../base/views.ts';
+import { change, effectList, eventName } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';

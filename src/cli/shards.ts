@@ -1,7 +1,7 @@
 /** `orrery shards`: who owns what, what is wrong first. */
-import { systemClock } from '../clock.ts';
-import type { ReplicaView, ShardsView, ShardView } from '../views.ts';
-import { age } from '../words.ts';
+import { systemClock } from '../base/clock.ts';
+import type { ReplicaView, ShardsView, ShardView } from '../base/views.ts';
+import { age } from '../base/words.ts';
 import { withClient } from './client.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import { table } from './table.ts';

@@ -7,12 +7,12 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../clock.ts';
-import { duration } from '../config-values.ts';
-import { hasCode, OrreryError } from '../errors.ts';
-import type { KubePort } from '../kube/port.ts';
-import { limits } from '../limits.ts';
-import { systemRandom } from '../random.ts';
+import { systemClock } from '../base/clock.ts';
+import { duration } from '../base/config-values.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { systemRandom } from '../base/random.ts';
+import type { KubePort } from '../kube/api/port.ts';
 import { devFile } from './dev-file.ts';
 import type { Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -57,7 +57,7 @@ export function tokenCommand(program: Program, terminal: Terminal): void {
 async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> {
   const seconds = readSeconds(flags.duration);
   const name = flags.serviceAccount ?? (flags.send ? accounts.send : accounts.look);
-  const { connectKube } = await import('../kube/client.ts');
+  const { connectKube } = await import('../kube/api/client.ts');
   const kubeconfig = whichKubeconfig(flags, terminal);
   const kube = connectKube({
     clock: systemClock,
@@ -98,7 +98,7 @@ export async function requestToken(
   name: string,
   expirationSeconds: number,
 ): Promise<{ readonly token: string; readonly expires: string }> {
-  const { serviceAccounts } = await import('../kube/resources.ts');
+  const { serviceAccounts } = await import('../kube/api/resources.ts');
   const request = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',

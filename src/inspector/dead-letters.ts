@@ -1,9 +1,10 @@
 /** Dead letters as a page shows them: how many there are, and the newest. */
+
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
+import type { DeadLetter } from '../base/views.ts';
 import type { Bus, StoredMessage, Subscription } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
-import type { DeadLetter } from '../views.ts';
 import type { ClusterNow } from './live-messages.ts';
 
 /** What is older is no news to anybody on call. */

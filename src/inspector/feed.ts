@@ -5,13 +5,14 @@
  * cluster: every actor's row, replicas and shards, dead letters. Rows are read once, then kept up to date by what the replicas tell, and
  * read again now and then: what was lost on the way is mended. Nothing runs while nobody watches.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ControlPort, LiveRow, LiveStep, Watch } from '../base/views.ts';
 import type { Bus, Subscription } from '../bus/bus.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { ControlPort, LiveRow, LiveStep, Watch } from '../views.ts';
 import { followDeadLetters } from './dead-letters.ts';
 import type { ClusterNow } from './live-messages.ts';
 

@@ -1,5 +1,5 @@
 /** Answers over HTTP as values, and which error becomes which status. Pure. */
-import { asError, type ErrorCode, OrreryError } from '../errors.ts';
+import { asError, type ErrorCode, OrreryError } from '../base/errors.ts';
 
 export interface HttpAnswer {
   readonly status: number;

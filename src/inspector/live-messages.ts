@@ -3,8 +3,8 @@
  *
  * The client says what it wants to see, as often as that changes; the server tells what is there and then what happens.
  */
-import type { ActorId } from '../ids.ts';
-import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../views.ts';
+import type { ActorId } from '../base/ids.ts';
+import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../base/views.ts';
 
 /** From the client. */
 export interface LiveRequest {

@@ -4,12 +4,13 @@
  * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then. While the client leaves too
  * much unread, rows wait (bounded by the number of actors); a step that cannot wait is left out and the actor is sent anew.
  */
+
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError } from '../base/errors.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ActorView, ControlPort, LiveRow } from '../base/views.ts';
 import type { Subscription } from '../bus/bus.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { asError } from '../errors.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
-import type { ActorView, ControlPort, LiveRow } from '../views.ts';
 import type { Feed } from './feed.ts';
 import type { LiveMessage, LiveRequest } from './live-messages.ts';
 

@@ -1,6 +1,7 @@
 /** A machine as it is shown to people and programs: its configuration, functions left out. Pure. */
+
+import type { MachineView } from '../base/views.ts';
 import type { Chart } from '../machines/index.ts';
-import type { MachineView } from '../views.ts';
 import { type ChartState, readChart } from './chart.ts';
 
 export function machineView({ name, version, description, machine }: Chart): MachineView {

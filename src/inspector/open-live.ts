@@ -1,5 +1,5 @@
 /** Which language an opened live feed speaks: Orrery's own, or the Stately inspector's. */
-import { type ActorId, parseActorId } from '../ids.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
 import { type LiveParts, startLive } from './live.ts';
 import type { SocketParts } from './socket.ts';
 import { type StatelyParts, startStately } from './stately.ts';

@@ -2,20 +2,20 @@
  * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AccessVerb } from '../access.ts';
-import type { Clock } from '../clock.ts';
-import { OrreryError } from '../errors.ts';
+import type { AccessVerb } from '../base/access.ts';
+import type { Clock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import { actorId, actorKinds, isActorKind } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ControlPort, ListRequest, Readiness } from '../base/views.ts';
 import {
   type HealthAnswer,
   type HealthEndpoint,
   type HealthPicture,
   healthAnswer,
   proxierPicture,
-} from '../health/health-body.ts';
-import { actorId, actorKinds, isActorKind } from '../ids.ts';
-import { limits } from '../limits.ts';
+} from '../features/proxiers/health-body.ts';
 import type { Chart } from '../machines/index.ts';
-import type { ControlPort, ListRequest, Readiness } from '../views.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';

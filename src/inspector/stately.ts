@@ -5,12 +5,13 @@
  * An Orrery actor is a root of its own; its id is the session id. All actors of the cluster are told first, then each step as the event
  * and the snapshot it led to. `?actor=<id>`, as often as wanted, restricts the feed to those.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { type ActorId, parseActorId } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
+import type { ActorView, ControlPort, LiveRow, LiveStep } from '../base/views.ts';
 import type { Subscription } from '../bus/bus.ts';
-import type { Clock } from '../clock.ts';
-import { type ActorId, parseActorId } from '../ids.ts';
-import { limits } from '../limits.ts';
 import type { Chart } from '../machines/index.ts';
-import type { ActorView, ControlPort, LiveRow, LiveStep } from '../views.ts';
 import type { Feed } from './feed.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import { machineView } from './machine-view.ts';

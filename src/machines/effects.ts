@@ -3,15 +3,15 @@
  *
  * The effect's outcome comes back as an event (I4); an effect may run again after a crash and must then change nothing (I5).
  */
-import type { ActorId } from '../ids.ts';
-import { type DomainEffect, domainEffectTypes, stepFailure } from './domain-effects.ts';
-import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election-effects.ts';
+import type { ActorId } from '../base/ids.ts';
+import { type DomainEffect, domainEffectTypes, stepFailure } from './domain/domain-effects.ts';
+import { type ElectionEffect, electionEffectTypes, electionFailureOf } from './election/election-effects.ts';
 import type { ActorEvent } from './events.ts';
 import type { RouteProbe } from './facts.ts';
-import { type IssuerEffect, issuerEffectTypes } from './issuer-effects.ts';
-import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release-effects.ts';
-import type { SlicesReconcile } from './slices-effects.ts';
-import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
+import { type IssuerEffect, issuerEffectTypes } from './issuer/issuer-effects.ts';
+import { type ReleaseEffect, releaseEffectTypes, releaseFailureOf } from './release/release-effects.ts';
+import type { SlicesReconcile } from './service/slices-effects.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload/workload-effects.ts';
 
 /** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
 export interface MessageSend {

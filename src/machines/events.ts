@@ -4,16 +4,16 @@
  * Events are facts in the past tense; commands are imperative. The host adds `Stamp` to each before the machine sees it (I7).
  */
 
-import type { IpFamily } from '../digests.ts';
-import type { ActorId } from '../ids.ts';
-import type { DomainEvent } from './domain-events.ts';
-import type { ElectionEvent } from './election-events.ts';
+import type { IpFamily } from '../base/digests.ts';
+import type { ActorId } from '../base/ids.ts';
+import type { DomainEvent } from './domain/domain-events.ts';
+import type { ElectionEvent } from './election/election-events.ts';
 import type { PodFacts, ServiceFacts } from './facts.ts';
-import type { IssuerEvent } from './issuer-events.ts';
-import type { ProxierEvent } from './proxier-events.ts';
-import type { ReleaseOwnEvent } from './release-events.ts';
-import type { SlicesEvent } from './slices-events.ts';
-import type { OwnWorkloadEvent } from './workload-events.ts';
+import type { IssuerEvent } from './issuer/issuer-events.ts';
+import type { ProxierEvent } from './proxier/proxier-events.ts';
+import type { ReleaseOwnEvent } from './release/release-events.ts';
+import type { SlicesEvent } from './service/slices-events.ts';
+import type { OwnWorkloadEvent } from './workload/workload-events.ts';
 
 /** What the host adds to every event: machines read neither clock nor chance themselves. */
 export interface Stamp {

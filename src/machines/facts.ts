@@ -4,7 +4,7 @@
  * The router computes the facts of an actor from the world picture and delivers them whole in one event; equal facts are
  * not delivered twice. So an actor never joins anything itself, and a missed or repeated delivery does no harm (I5).
  */
-import type { Address, ConditionStatus, IpFamily } from '../digests.ts';
+import type { Address, ConditionStatus, IpFamily } from '../base/digests.ts';
 
 export interface PodFacts {
   readonly uid: string;

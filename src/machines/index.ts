@@ -4,17 +4,17 @@
  * A changed state name or context field means a new version here and a step in `migrations.ts`.
  */
 import type { AnyStateMachine } from 'xstate';
-import { domainDescription, domainMachine, domainVersion } from './domain.ts';
-import { electionDescription, electionMachine, electionVersion } from './election.ts';
-import { issuerDescription, issuerMachine, issuerVersion } from './issuer.ts';
-import { podDescription, podMachine, podVersion } from './pod.ts';
-import { proxierDescription, proxierMachine, proxierVersion } from './proxier.ts';
-import { releaseDescription, releaseMachine, releaseVersion } from './release.ts';
-import { explainRelease } from './release-telling.ts';
-import { serviceDescription, serviceMachine, serviceVersion } from './service.ts';
-import { shardDescription, shardMachine, shardVersion } from './shard.ts';
-import { watchDescription, watchMachine, watchVersion } from './watch.ts';
-import { workloadDescription, workloadMachine, workloadVersion } from './workload.ts';
+import { domainDescription, domainMachine, domainVersion } from './domain/domain.ts';
+import { electionDescription, electionMachine, electionVersion } from './election/election.ts';
+import { issuerDescription, issuerMachine, issuerVersion } from './issuer/issuer.ts';
+import { podDescription, podMachine, podVersion } from './pod/pod.ts';
+import { proxierDescription, proxierMachine, proxierVersion } from './proxier/proxier.ts';
+import { releaseDescription, releaseMachine, releaseVersion } from './release/release.ts';
+import { explainRelease } from './release/release-telling.ts';
+import { serviceDescription, serviceMachine, serviceVersion } from './service/service.ts';
+import { shardDescription, shardMachine, shardVersion } from './shard/shard.ts';
+import { watchDescription, watchMachine, watchVersion } from './watch/watch.ts';
+import { workloadDescription, workloadMachine, workloadVersion } from './workload/workload.ts';
 
 export interface Chart {
   readonly name: string;

@@ -6,7 +6,7 @@
  * Absent: records of later versions, which are parked untouched; deadlines, whose ids are names of states: a step that renames a
  * state with a deadline has to be taken by a state that sets it anew.
  */
-import { noSlices } from './slices-context.ts';
+import { noSlices } from './service/slices-context.ts';
 
 /** The part of a record that belongs to the chart. */
 export interface StoredState {

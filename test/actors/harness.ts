@@ -3,20 +3,20 @@
  * answered as the test says.
  */
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
-import type { EffectData } from '../../src/actors/step.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
+import { messageSend } from '../../src/actors/host/message-send.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
+import { limits } from '../../src/base/limits.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encode } from '../../src/bus/codec.ts';
-import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
-import type { MemoryBus } from '../../src/bus/memory-client.ts';
+import type { MemoryBus } from '../../src/bus/memory/client.ts';
+import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/digests.ts';
-import { messageSend } from '../../src/effects/message-send.ts';
-import { limits } from '../../src/limits.ts';
 import type { RouteSample } from '../../src/machines/effects.ts';
 import { failureOf } from '../../src/machines/effects.ts';
-import { seededRandom } from '../../src/random.ts';
-import type { Transition } from '../../src/views.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 export interface RanEffect {

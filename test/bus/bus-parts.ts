@@ -1,7 +1,8 @@
 /** What the tests of the bus share. */
+
+import { hasCode } from '../../src/base/errors.ts';
 import type { Bus, FollowFrom, StoredMessage, StreamName } from '../../src/bus/bus.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
-import { hasCode } from '../../src/errors.ts';
 
 /** Two clients of one server. */
 export type Clients = () => { a: Bus; b: Bus };

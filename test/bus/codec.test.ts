@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { addExtension, Packr } from 'msgpackr';
 import { describe, expect, test } from 'vitest';
+import { hasCode } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
 import { readMessage, writeMessage } from '../../src/bus/envelope.ts';
-import { hasCode } from '../../src/errors.ts';
-import { limits } from '../../src/limits.ts';
 
 const plain = fc
   .jsonValue({ maxDepth: 6, noUnicodeString: false } as never)

@@ -1,10 +1,10 @@
 /** The contract of stored streams: appending, guards, reading, removing. */
 import { expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { hasCode } from '../../src/base/errors.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { shardOf } from '../../src/bus/shard.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
-import { hasCode } from '../../src/errors.ts';
-import type { ActorId } from '../../src/ids.ts';
 import { until } from '../until.ts';
 import { bytes, type Clients, codeOf, collect, text } from './bus-parts.ts';
 

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Endpoint, errorInAnswer, serve } from '../../src/bus/rpc.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
-import { OrreryError } from '../../src/errors.ts';
-import { limits } from '../../src/limits.ts';
 import { until } from '../until.ts';
 import { bytes, codeOf, flush, text } from './bus-parts.ts';
-import { recordingLog } from './nats-backend.ts';
+import { recordingLog } from './nats/nats-backend.ts';
 
 const s = subjects('rpc');
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type ActorId, actorId, actorKinds } from '../../src/base/ids.ts';
 import { readToken, writeToken } from '../../src/bus/subject-token.ts';
 import { subjects } from '../../src/bus/subjects.ts';
-import { type ActorId, actorId, actorKinds } from '../../src/ids.ts';
 
 const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
 const noSlash = text.filter((value) => !value.includes('/'));

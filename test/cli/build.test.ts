@@ -58,5 +58,5 @@ test('the health of a proxier is a function of the package, for other programs',
     encoding: 'utf8',
   });
   expect(answer).toBe('503 false\n');
-  expect(existsSync(join(dir, 'dist/health/proxier-health.d.ts'))).toBe(true);
+  expect(existsSync(join(dir, 'dist/features/proxiers/proxier-health.d.ts'))).toBe(true);
 });

@@ -5,16 +5,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { asError, OrreryError } from '../../src/base/errors.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import type { ControlPort, Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
-import { startNatsServer } from '../../src/dev/nats-server.ts';
-import { asError, OrreryError } from '../../src/errors.ts';
-import { systemRandom } from '../../src/random.ts';
-import type { ControlPort, Transition } from '../../src/views.ts';
 
 export interface FakeOrrery {
   readonly url: string;

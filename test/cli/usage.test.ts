@@ -2,10 +2,10 @@
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { limits } from '../../src/base/limits.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
-import { systemClock } from '../../src/clock.ts';
-import { limits } from '../../src/limits.ts';
 import { orrery as asProcess, type Ended } from './command.ts';
 
 const cwd = tmpdir();

@@ -5,9 +5,9 @@
  * development server does on purpose, is named by `isDevelopmentServer`; nothing else may depend on the server.
  */
 import { test as base } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { startKubeApi } from '../../src/dev/api/server.ts';
-import { systemRandom } from '../../src/random.ts';
+import { startKubeApi } from '../../packages/kube-api/server.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import { Client, type JsonObject, type Reply } from './client.ts';
 import { type Access, readKubeconfig, readKubeconfigFile } from './kubeconfig.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics, metricTable } from '../../src/metrics.ts';
+import { createMetrics, metricTable } from '../../src/replica/metrics.ts';
 import { root } from './manifests.ts';
 
 interface Rule {

@@ -8,17 +8,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { untilReady } from '../../packages/dev-cluster/processes/replicas.ts';
+import { type Candidate, startCandidate } from '../../packages/dev-cluster/scenarios/candidate.ts';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { silentLog as log } from '../../src/base/log.ts';
+import { systemRandom as random } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import { connectNats } from '../../src/bus/nats.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { systemClock as clock } from '../../src/clock.ts';
-import { type Candidate, startCandidate } from '../../src/dev/candidate.ts';
-import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
-import { untilReady } from '../../src/dev/replicas.ts';
-import { leaseRecordOf } from '../../src/kube/lease.ts';
-import { elections, leases, namespaces } from '../../src/kube/resources.ts';
-import { silentLog as log } from '../../src/log.ts';
-import { systemRandom as random } from '../../src/random.ts';
+import { leaseRecordOf } from '../../src/features/elections/lease.ts';
+import { elections, leases, namespaces } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -67,7 +67,7 @@ async function setStage(): Promise<Stage> {
 }
 
 async function ownerOf({ bus, namespace }: Stage): Promise<number> {
-  const { createControl } = await import('../../src/control.ts');
+  const { createControl } = await import('../../src/actors/control/control-client.ts');
   const control = createControl({ bus, subjects: subjectsOf('dev') });
   const view = await control.get(`election/${namespace}/oven`);
   return Number(view?.owner?.split('-').at(-1));

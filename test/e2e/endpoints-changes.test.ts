@@ -4,8 +4,8 @@
  * With KUBECONFIG set the same runs against that API server.
  */
 import { expect, test } from 'vitest';
-import { startOutsideScenario } from '../../src/dev/outside-scenario.ts';
-import { managedByLabel } from '../../src/slice-labels.ts';
+import { startOutsideScenario } from '../../packages/dev-cluster/scenarios/outside-scenario.ts';
+import { managedByLabel } from '../../src/features/endpoints/slice-labels.ts';
 import { until } from '../until.ts';
 import { namesIn, type SliceObject, versionsOf } from './outside.ts';
 import { basics, stage } from './outside-stage.ts';

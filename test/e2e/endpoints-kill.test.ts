@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { startDevCluster } from '../../src/dev/cluster.ts';
-import { silentLog } from '../../src/log.ts';
-import { seededRandom, systemRandom } from '../../src/random.ts';
+import { startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { until } from '../until.ts';
 import { namesIn, Outside, type SliceObject } from './outside.ts';
 

@@ -4,7 +4,7 @@
  * With KUBECONFIG set the same runs against that API server.
  */
 import { expect, test } from 'vitest';
-import { triggerTimeAnnotation } from '../../src/slice-labels.ts';
+import { triggerTimeAnnotation } from '../../src/features/endpoints/slice-labels.ts';
 import { namesIn, type SliceObject } from './outside.ts';
 import { stage } from './outside-stage.ts';
 

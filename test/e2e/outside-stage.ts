@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
-import { untilReady } from '../../src/dev/replicas.ts';
-import { events } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemRandom } from '../../src/random.ts';
+import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { untilReady } from '../../packages/dev-cluster/processes/replicas.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { events } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { Outside } from './outside.ts';
 

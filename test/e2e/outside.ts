@@ -1,10 +1,10 @@
 /**
  * Services and workloads outside the cluster on an API server, and what their slices say: words for the whole-path tests of endpoints.
  */
-import { OrreryError } from '../../src/errors.ts';
-import type { KubeObject, KubePort } from '../../src/kube/port.ts';
-import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/resources.ts';
-import { managedBy, managedByLabel, serviceNameLabel } from '../../src/slice-labels.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../src/features/endpoints/slice-labels.ts';
+import type { KubeObject, KubePort } from '../../src/kube/api/port.ts';
+import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 
 export interface SliceObject extends KubeObject {

@@ -2,15 +2,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
-import { type DevCluster, startDevCluster } from '../../src/dev/cluster.ts';
-import { freePort } from '../../src/dev/ports.ts';
-import { createReplica } from '../../src/dev/processes.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
-import { namespaces, releases } from '../../src/kube/resources.ts';
-import { silentLog } from '../../src/log.ts';
-import { systemRandom } from '../../src/random.ts';
-import type { ActorView, Readiness } from '../../src/views.ts';
+import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
+import { freePort } from '../../packages/dev-cluster/network/ports.ts';
+import { createReplica } from '../../packages/dev-cluster/processes/processes.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import type { ActorView, Readiness } from '../../src/base/views.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
+import { namespaces, releases } from '../../src/kube/api/resources.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 

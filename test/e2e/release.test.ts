@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import type { KubeObject } from '../../src/kube/port.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
 import { until } from '../until.ts';
 import { configMaps, type ReleaseStage, type StageReplica, startStage, viewOf } from './release-stage.ts';
 

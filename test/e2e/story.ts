@@ -1,11 +1,12 @@
 /**
  * What a run's event stream says, for the checkers of the whole-path tests.
  */
-import { connectNats } from '../../src/bus/nats.ts';
+
+import { systemClock } from '../../src/base/clock.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import type { Transition } from '../../src/base/views.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { systemClock } from '../../src/clock.ts';
-import { systemRandom } from '../../src/random.ts';
-import type { Transition } from '../../src/views.ts';
 
 /** Every transition so far, in the order of the stream. */
 export async function readStory(natsUrl: string, cluster = 'dev'): Promise<Transition[]> {

@@ -2,7 +2,7 @@
  * Objects as Tailscale's operator makes them for an egress ProxyGroup: names, labels, ports and switches, and no more than those.
  * The definition of ProxyGroup is cut down to the fields that matter here.
  */
-import type { KubeObject } from '../../src/kube/port.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
 
 export const namespace = 'tailscale';
 export const conditionType = 'tailscale.com/egress-services';

@@ -2,17 +2,18 @@
  * The part of Tailscale's operator that decides who is behind an egress Service: it lists the proxies of the group whose
  * containers run, whatever their readiness gates say, and takes them off when they are deleted.
  */
-import { startInformer } from '../../src/dev/informer.ts';
-import { isDeleting, isTrue, type PodObject } from '../../src/dev/objects.ts';
-import type { DevPart, DevParts } from '../../src/dev/parts.ts';
-import { createReconciler } from '../../src/dev/reconciler.ts';
-import { hasCode } from '../../src/errors.ts';
-import type { KubeObject } from '../../src/kube/port.ts';
+
+import { startInformer } from '../../packages/dev-cluster/controllers/informer.ts';
+import { createReconciler } from '../../packages/dev-cluster/controllers/reconciler.ts';
+import { isDeleting, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
+import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
+import { hasCode } from '../../src/base/errors.ts';
+import type { KubeObject } from '../../src/kube/api/port.ts';
 import {
   endpointSlices,
   pods as podResource,
   services as serviceResource,
-} from '../../src/kube/resources.ts';
+} from '../../src/kube/api/resources.ts';
 import { egressSlice, namespace } from './tailscale-objects.ts';
 
 const groupOfPod = (pod: KubeObject) => pod.metadata.labels?.['tailscale.com/parent-resource'];

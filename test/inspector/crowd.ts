@@ -2,26 +2,27 @@
  * A replica with thousands of actors in this process: engine, live feed, HTTP and page are the real ones; the bus is in memory and the outside
  * accepts every patch at once. For tests and benchmarks of the page.
  */
-import { everybodyMay } from '../../src/access.ts';
-import { serveControl } from '../../src/actors/control-server.ts';
+
+import { createControl } from '../../src/actors/control/control-client.ts';
+import { serveControl } from '../../src/actors/control/control-server.ts';
+import { readHistory } from '../../src/actors/control/history.ts';
+import { startInspection } from '../../src/actors/control/inspection.ts';
 import { Engine } from '../../src/actors/engine.ts';
-import { readHistory } from '../../src/actors/history.ts';
-import { startInspection } from '../../src/actors/inspection.ts';
+import { everybodyMay } from '../../src/base/access.ts';
+import { systemClock as clock, sleep } from '../../src/base/clock.ts';
+import type { ActorId } from '../../src/base/ids.ts';
+import { seededRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encode, encodeJson } from '../../src/bus/codec.ts';
-import { memoryHub } from '../../src/bus/memory.ts';
+import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import { systemClock as clock, sleep } from '../../src/clock.ts';
-import { createControl } from '../../src/control.ts';
-import type { ActorId } from '../../src/ids.ts';
 import { createFeed, type Feed } from '../../src/inspector/feed.ts';
 import { openLive } from '../../src/inspector/open-live.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/server.ts';
 import { failureOf } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { seededRandom } from '../../src/random.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 import { gateSpec, pod } from '../actors/harness.ts';
 import { until } from '../until.ts';
 

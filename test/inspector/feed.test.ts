@@ -1,16 +1,16 @@
 /** The live feed on several engines and one memory bus: what is told to whom, and that nothing is told to nobody. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { serveControl } from '../../src/actors/control-server.ts';
-import { readHistory } from '../../src/actors/history.ts';
-import { startInspection } from '../../src/actors/inspection.ts';
+import { createControl } from '../../src/actors/control/control-client.ts';
+import { serveControl } from '../../src/actors/control/control-server.ts';
+import { readHistory } from '../../src/actors/control/history.ts';
+import { startInspection } from '../../src/actors/control/inspection.ts';
+import type { ActorId } from '../../src/base/ids.ts';
+import { limits } from '../../src/base/limits.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { createControl } from '../../src/control.ts';
-import type { ActorId } from '../../src/ids.ts';
 import { createFeed, type Feed } from '../../src/inspector/feed.ts';
 import { type LiveSession, startLive } from '../../src/inspector/live.ts';
 import type { LiveMessage } from '../../src/inspector/live-messages.ts';
 import { startStately, stateValue } from '../../src/inspector/stately.ts';
-import { limits } from '../../src/limits.ts';
 import { machines } from '../../src/machines/index.ts';
 import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
 

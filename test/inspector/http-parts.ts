@@ -1,12 +1,12 @@
 /** A replica's HTTP with answers made up by the test. */
-import type { Authorize } from '../../src/access.ts';
-import { everybodyMay } from '../../src/access.ts';
-import { systemClock } from '../../src/clock.ts';
+import type { Authorize } from '../../src/base/access.ts';
+import { everybodyMay } from '../../src/base/access.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
 import { createPageFiles } from '../../src/inspector/page-files.ts';
 import type { HttpOptions } from '../../src/inspector/server.ts';
 import { machines } from '../../src/machines/index.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import type { ActorSummary, ControlPort } from '../../src/views.ts';
+import { createMetrics } from '../../src/replica/metrics.ts';
 
 export const webPod: ActorSummary = {
   id: 'pod/shop/web-0',

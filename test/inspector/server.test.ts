@@ -1,9 +1,9 @@
 /** What a replica's HTTP promises, by injected requests and, where the socket matters, by real ones. */
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { OrreryError } from '../../src/errors.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
-import { limits } from '../../src/limits.ts';
 import { byToken, httpOptions, scriptedControl, webPod } from './http-parts.ts';
 
 async function get(url: string, overrides: Partial<HttpOptions> = {}, headers: Record<string, string> = {}) {

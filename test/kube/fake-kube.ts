@@ -3,8 +3,8 @@
  *
  * Every change reaches the open watches at once. What must fail is told by `failing`.
  */
-import { OrreryError } from '../../src/errors.ts';
-import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/kube/port.ts';
+import { OrreryError } from '../../src/base/errors.ts';
+import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../src/kube/api/port.ts';
 
 interface Watcher {
   readonly resource: string;

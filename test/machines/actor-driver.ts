@@ -4,7 +4,7 @@
  * Between any two steps the actor goes through its record (plain JSON and back), so whatever a test shows holds for an actor that
  * moves to another replica at that moment, too.
  */
-import { createStepper, type EffectData, type StepResult, stateText } from '../../src/actors/step.ts';
+import { createStepper, type EffectData, type StepResult, stateText } from '../../src/actors/host/step.ts';
 import type { Effect, EffectType } from '../../src/machines/effects.ts';
 import { effectTypes } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';

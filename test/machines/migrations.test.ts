@@ -1,10 +1,10 @@
 /** Records of earlier versions are taken up by the present charts. */
 import { describe, expect, test } from 'vitest';
-import { createStepper } from '../../src/actors/step.ts';
+import { createStepper } from '../../src/actors/host/step.ts';
 import { effectTypes } from '../../src/machines/effects.ts';
 import { machines } from '../../src/machines/index.ts';
 import { migrate } from '../../src/machines/migrations.ts';
-import { serviceFacts, wanted } from './service-script.ts';
+import { serviceFacts, wanted } from './service/service-script.ts';
 import { stamped } from './walk.ts';
 
 const earlier = Object.values(machines).flatMap(({ name, version }) =>

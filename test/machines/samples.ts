@@ -1,11 +1,11 @@
 /** Sample events that lead a walk through every state of each chart. */
 import { effectTypes } from '../../src/machines/effects.ts';
 import type { EndpointsFacts, PodFacts, ServiceFacts, WorkloadFacts } from '../../src/machines/facts.ts';
-import { holdingEffectTypes } from '../../src/machines/shard.ts';
-import { watchEffectTypes } from '../../src/machines/watch.ts';
-import { domainSample, issuerSample } from './certificate-samples.ts';
-import { electionSample } from './election-sample.ts';
-import { broken, bundle, clean, node, nothing, seen, status } from './release-script.ts';
+import { holdingEffectTypes } from '../../src/machines/shard/shard.ts';
+import { watchEffectTypes } from '../../src/machines/watch/watch.ts';
+import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';
+import { electionSample } from '../features/elections/election-sample.ts';
+import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
 import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {

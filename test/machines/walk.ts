@@ -3,7 +3,12 @@
  * reached, breadth first, up to a bound. What is reached is handed to the caller, who checks it.
  */
 import { getMicrosteps } from 'xstate';
-import { createStepper, type PersistedSnapshot, type Snapshot, type Stepper } from '../../src/actors/step.ts';
+import {
+  createStepper,
+  type PersistedSnapshot,
+  type Snapshot,
+  type Stepper,
+} from '../../src/actors/host/step.ts';
 import type { Chart } from '../../src/machines/index.ts';
 
 export interface Situation {

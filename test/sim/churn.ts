@@ -2,10 +2,10 @@
  * What happens in a simulated cluster while it is used: Pods are replaced, Services come and go, people ask and interfere.
  */
 
+import { sleep } from '../../src/base/clock.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
-import type { MemoryBus } from '../../src/bus/memory-client.ts';
-import { sleep } from '../../src/clock.ts';
-import type { ActorId } from '../../src/ids.ts';
+import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { Chance } from './chance.ts';
 import { namespace, probedPort } from './objects.ts';
 import type { ChurnKind, Profile } from './profile.ts';

@@ -1,4 +1,6 @@
 /** The objects of a simulated cluster: one RouteGate, and groups of Pods and Services, in the namespace `shop`. */
+
+import { parseAddress } from '../../src/base/address.ts';
 import type {
   Address,
   GroupResourceDigest,
@@ -7,8 +9,7 @@ import type {
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../../src/digests.ts';
-import { parseAddress } from '../../src/kube/address.ts';
+} from '../../src/base/digests.ts';
 import { groupKind } from './sim-mirror.ts';
 import { groupLabel } from './sim-world.ts';
 

@@ -4,8 +4,9 @@
  * The memory hub gives one order to all that one client receives. A real server does not: each consumer is a stream of its own, so
  * what is followed lags by a time drawn for each message, in the order of its own stream (promise B5 and no more).
  */
+
+import { asError } from '../../src/base/errors.ts';
 import type { Bus, Following, FollowOptions, StreamName } from '../../src/bus/bus.ts';
-import { asError } from '../../src/errors.ts';
 import type { SimProcess } from './process.ts';
 import type { SimClock } from './sim-clock.ts';
 

@@ -4,7 +4,7 @@
  * While it is paused, what comes waits at the door and is let in, in order, when it goes on (SIGSTOP: the sockets fill, the timers are
  * late); once it is dead nothing enters any more. What it has sent before is on its way and arrives.
  */
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { SimClock } from './sim-clock.ts';
 
 export interface SimProcess {

@@ -2,10 +2,10 @@
  * What is seen during a block, as lines for a transcript: the same thing seen many times is one line with a count, where it was seen
  * first. Left out: what says nothing to a reader (the world's messages, the feed, records that are stored again).
  */
-import type { EffectData } from '../../src/actors/step.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
+import type { Transition } from '../../src/base/views.ts';
+import { eventName } from '../../src/base/words.ts';
 import type { SampleSummary } from '../../src/machines/events.ts';
-import type { Transition } from '../../src/views.ts';
-import { eventName } from '../../src/words.ts';
 import type { Sighting } from './sightings.ts';
 
 export interface Lines {

@@ -2,9 +2,10 @@
  * The stage of a scenario: a few replicas, one group of Pods and Services, and whatever the commands of a transcript do to them. Nothing is
  * drawn by chance that a reader would see: every delay is the same each time.
  */
+
+import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
-import type { AppendFate, LinkState } from '../../src/bus/memory-faults.ts';
-import type { ActorId } from '../../src/ids.ts';
+import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
 import { type Chance, createChance } from './chance.ts';
 import { namespace, probedPort } from './objects.ts';
 import { transcript } from './scenario-file.ts';

@@ -6,13 +6,14 @@
  * queue it stands behind all that was due when the RouteGate appeared. A takeover moves the fences, compares the world with what the
  * API server says now and publishes the differences.
  */
+
+import { sleep } from '../../src/base/clock.ts';
+import { type Digest, type RouteGateDigest, type SyncedDigest, selects } from '../../src/base/digests.ts';
+import { hasCode } from '../../src/base/errors.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
-import type { MemoryHub } from '../../src/bus/memory.ts';
-import type { MemoryBus } from '../../src/bus/memory-client.ts';
+import type { MemoryBus } from '../../src/bus/memory/client.ts';
+import type { MemoryHub } from '../../src/bus/memory/hub.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
-import { sleep } from '../../src/clock.ts';
-import { type Digest, type RouteGateDigest, type SyncedDigest, selects } from '../../src/digests.ts';
-import { hasCode } from '../../src/errors.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { KubeEntry, SimKube } from './sim-kube.ts';
 

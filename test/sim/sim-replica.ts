@@ -4,22 +4,22 @@
  * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
  */
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun, PlainEvent } from '../../src/actors/host-parts.ts';
-import type { EffectData } from '../../src/actors/step.ts';
+import type { EffectRun, PlainEvent } from '../../src/actors/host/host-parts.ts';
+import { messageSend } from '../../src/actors/host/message-send.ts';
+import type { EffectData } from '../../src/actors/host/step.ts';
+import { parseAddress } from '../../src/base/address.ts';
+import { asError } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import type { MemoryBus } from '../../src/bus/memory-client.ts';
-import type { AppendFate, LinkState } from '../../src/bus/memory-faults.ts';
-import { effectTimeoutMs } from '../../src/effects/index.ts';
-import { kubeEventWrite } from '../../src/effects/kube-event.ts';
-import { messageSend } from '../../src/effects/message-send.ts';
-import { podConditionPatch } from '../../src/effects/pod-condition.ts';
-import { asError } from '../../src/errors.ts';
-import { parseAddress } from '../../src/kube/address.ts';
-import type { KubePort } from '../../src/kube/port.ts';
-import { limits } from '../../src/limits.ts';
+import type { MemoryBus } from '../../src/bus/memory/client.ts';
+import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
+import { podConditionPatch } from '../../src/features/routes/effects/pod-condition.ts';
+import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
+import { createSampler } from '../../src/features/routes/probe/probe.ts';
+import type { KubePort } from '../../src/kube/api/port.ts';
+import { kubeEventWrite } from '../../src/kube/effects/kube-event.ts';
 import { type Effect, failureOf, type RouteSample } from '../../src/machines/effects.ts';
-import { createLimiter } from '../../src/probe/limiter.ts';
-import { createSampler } from '../../src/probe/probe.ts';
+import { effectTimeoutMs } from '../../src/replica/effects.ts';
 import type { Chance } from './chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';

@@ -5,8 +5,8 @@
  * answers is whoever has the address at that moment: an address may have passed to another Pod. Services may swallow calls
  * (black-holed), and Pods may answer with an error for a while, or without naming themselves.
  */
-import type { PodDigest, ServiceDigest } from '../../src/digests.ts';
-import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../src/probe/call.ts';
+import type { PodDigest, ServiceDigest } from '../../src/base/digests.ts';
+import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../src/features/routes/probe/call.ts';
 import type { Chance } from './chance.ts';
 import type { SimProcess } from './process.ts';
 import type { SimClock } from './sim-clock.ts';

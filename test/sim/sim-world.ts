@@ -2,7 +2,7 @@
  * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and the eye that sees it all.
  */
 import type { StreamName } from '../../src/bus/bus.ts';
-import { type MemoryHub, memoryHub } from '../../src/bus/memory.ts';
+import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { Chance } from './chance.ts';
 import { createLedger, type See } from './sightings.ts';

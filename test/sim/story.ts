@@ -1,6 +1,6 @@
 /** What was seen of a simulated cluster, judged by the checkers as it happens. */
-import { hash } from '../../src/actors/rendezvous.ts';
-import type { Transition } from '../../src/views.ts';
+import { hash } from '../../src/actors/shards/rendezvous.ts';
+import type { Transition } from '../../src/base/views.ts';
 import { checkers } from './checkers/all.ts';
 import type { Eye } from './checkers/checker.ts';
 import type { See, Sighting } from './sightings.ts';

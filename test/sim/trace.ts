@@ -1,5 +1,5 @@
 /** A simulation's sightings as lines for people. */
-import type { Transition } from '../../src/views.ts';
+import type { Transition } from '../../src/base/views.ts';
 import type { Sighting } from './sightings.ts';
 
 /** null: not worth a line. */

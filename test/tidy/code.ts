@@ -2,8 +2,8 @@
 import { childrenOf, isNode, type Node, nodesOf, type Source } from './source.ts';
 import type { Violation } from './violation.ts';
 
-const clockFiles = ['src/clock.ts', 'src/random.ts'];
-const takeAClock = 'take a Clock (src/clock.ts) and call';
+const clockFiles = ['src/base/clock.ts', 'src/base/random.ts'];
+const takeAClock = 'take a Clock (src/base/clock.ts) and call';
 
 /** Text of the call → what to do instead. */
 const bannedCalls: Readonly<Record<string, string>> = {
@@ -14,9 +14,9 @@ const bannedCalls: Readonly<Record<string, string>> = {
   Date: `${takeAClock} now(), then timestamp(ms)`,
   setTimeout: `${takeAClock} after() or sleep()`,
   setInterval: `${takeAClock} after() again each time`,
-  'Math.random': 'take a Random (src/random.ts) and call next()',
-  'crypto.randomUUID': 'take a Random (src/random.ts) and call id()',
-  randomUUID: 'take a Random (src/random.ts) and call id()',
+  'Math.random': 'take a Random (src/base/random.ts) and call next()',
+  'crypto.randomUUID': 'take a Random (src/base/random.ts) and call id()',
+  randomUUID: 'take a Random (src/base/random.ts) and call id()',
 };
 const timerModules = ['node:timers', 'node:timers/promises', 'timers', 'timers/promises'];
 

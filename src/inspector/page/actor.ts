@@ -1,6 +1,6 @@
 /** One actor: its chart as it stands, in words, with all it knows; what happened to it; and any moment of that. */
-import type { ActorId } from '../../ids.ts';
-import type { ActorView, HistoryStep } from '../../views.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { ActorView, HistoryStep } from '../../base/views.ts';
 import { ChartPanel } from './chart-panel.ts';
 import type { ChartMoment } from './chart-view.ts';
 import { layoutOf, toneOf } from './charts.ts';

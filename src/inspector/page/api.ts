@@ -1,6 +1,6 @@
 /** The page's requests to the replica's HTTP. */
-import type { ActorId } from '../../ids.ts';
-import type { HistoryView, SendAnswer } from '../../views.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { HistoryView, SendAnswer } from '../../base/views.ts';
 
 export interface Session {
   readonly user: string;

@@ -1,5 +1,5 @@
 /** Who caused an event, as its record tells. Pure. */
-import type { ActorId } from '../../ids.ts';
+import type { ActorId } from '../../base/ids.ts';
 
 /** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
 export function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {

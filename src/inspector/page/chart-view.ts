@@ -3,7 +3,7 @@
  *
  * Draws what the layout says; decides nothing about places. The camera (camera.ts) moves over it.
  */
-import type { ActorView } from '../../views.ts';
+import type { ActorView } from '../../base/views.ts';
 import type { ChartLayout, DrawnEdge, DrawnState, DrawnText, Point } from '../chart-layout.ts';
 import { activePaths } from './charts.ts';
 import { countdown } from './pieces.ts';

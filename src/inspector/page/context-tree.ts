@@ -1,6 +1,6 @@
 /** What the actor remembers, as a tree; what the last step changed is marked and open. */
-import type { ActorId } from '../../ids.ts';
-import type { LiveRow } from '../../views.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { LiveRow } from '../../base/views.ts';
 import { type Change, compare, type ValueNode } from './difference.ts';
 import { ActorLink } from './pieces.ts';
 import { html, useState, type VNode } from './vendor.ts';

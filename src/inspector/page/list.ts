@@ -1,8 +1,8 @@
 /** All actors of a kind: filtered, sorted, what is wrong on top; thousands of rows. */
-import { systemClock } from '../../clock.ts';
-import type { ActorId } from '../../ids.ts';
-import type { LiveRow } from '../../views.ts';
-import { eventName } from '../../words.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { LiveRow } from '../../base/views.ts';
+import { eventName } from '../../base/words.ts';
 import { toneOf } from './charts.ts';
 import { isDialogOpen, isTyping } from './keys.ts';
 import { go } from './navigation.ts';

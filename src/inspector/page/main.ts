@@ -1,5 +1,5 @@
 /** The page's beginning: makes the store, draws the app, and draws it again whenever something changed. */
-import { systemClock } from '../../clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { App } from './app.ts';
 import { createStore } from './store.ts';
 import { restoreTheme } from './theme.ts';

@@ -1,9 +1,9 @@
 /** The whole cluster at a glance: what is wrong first, then who owns what, what is how, how fast, and what waits longest. */
 
-import { systemClock } from '../../clock.ts';
-import type { ActorId } from '../../ids.ts';
-import type { LiveRow } from '../../views.ts';
-import { change, eventName } from '../../words.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { LiveRow } from '../../base/views.ts';
+import { change, eventName } from '../../base/words.ts';
 import { layoutOf, type Tone, toneOf } from './charts.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from './pieces.ts';
 import { listHref } from './route.ts';

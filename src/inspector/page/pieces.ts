@@ -1,7 +1,7 @@
 /** The small pieces that every view is made of: marks of state, names, ages, owners. */
-import { systemClock } from '../../clock.ts';
-import type { ActorId } from '../../ids.ts';
-import { age } from '../../words.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { age } from '../../base/words.ts';
 import { type Tone, toneWords } from './charts.ts';
 import { actorHref } from './route.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';

@@ -1,5 +1,5 @@
 /** Steps a second of each kind over the last minute, from how far revisions grew. */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 export interface Rates {
   add(kind: string, steps: number): void;

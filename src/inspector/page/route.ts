@@ -3,7 +3,7 @@
  *
  * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12).
  */
-import type { ActorId } from '../../ids.ts';
+import type { ActorId } from '../../base/ids.ts';
 
 export interface ListFilter {
   /** In the id, the event taken last, or the last error. */

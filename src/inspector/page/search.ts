@@ -1,5 +1,5 @@
 /** The search field: any actor of the cluster by a part of its name. */
-import type { ActorId } from '../../ids.ts';
+import type { ActorId } from '../../base/ids.ts';
 import { toneOf } from './charts.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';

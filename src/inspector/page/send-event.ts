@@ -1,7 +1,7 @@
 /** Sends the actor an event: one that its chart takes now, after a look at what will be sent. */
-import type { ActorId } from '../../ids.ts';
-import type { SendAnswer } from '../../views.ts';
-import { change } from '../../words.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { SendAnswer } from '../../base/views.ts';
+import { change } from '../../base/words.ts';
 import { type Answer, sendEvent } from './api.ts';
 import { html, useEffect, useRef, useState, type VNode } from './vendor.ts';
 

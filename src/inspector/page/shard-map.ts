@@ -3,7 +3,7 @@
  * place about every sun, so that the one that moves is seen to fly to its new sun while all others stay. Where a planet is says who owns
  * it; the colour says it again.
  */
-import type { ShardView } from '../../views.ts';
+import type { ShardView } from '../../base/views.ts';
 import { ownerIndex, ownerLetter } from './pieces.ts';
 import { html, type VNode } from './vendor.ts';
 

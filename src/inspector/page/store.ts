@@ -3,9 +3,9 @@
  *
  * Changes are told at most once a frame, however many messages came; whoever draws reads the whole state then.
  */
-import type { Clock } from '../../clock.ts';
-import type { ActorId } from '../../ids.ts';
-import type { ActorView, HistoryStep, LiveRow } from '../../views.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { ActorView, HistoryStep, LiveRow } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live-messages.ts';
 import { type Answer, readHistory, readSession, type Session } from './api.ts';
 import { type ConnectionState, connectLive } from './connection.ts';

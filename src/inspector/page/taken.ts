@@ -5,8 +5,8 @@
  * those without an event that follow at once. Of several ways the shortest is taken; which of two guards let the event through where
  * both lead to the same state cannot be told, and does not matter to the eye.
  */
-import type { HistoryStep } from '../../views.ts';
-import { timerName } from '../../words.ts';
+import type { HistoryStep } from '../../base/views.ts';
+import { timerName } from '../../base/words.ts';
 import type { ChartState, ChartTransition } from '../chart.ts';
 import type { ChartLayout, TransitionRef } from '../chart-layout.ts';
 import { activePaths, statesOf } from './charts.ts';

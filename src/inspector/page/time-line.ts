@@ -1,7 +1,7 @@
 /** What happened to the actor, newest first: event, cause, where it led, what was asked for; and a strip to go through it. */
-import type { ActorId } from '../../ids.ts';
-import type { HistoryStep } from '../../views.ts';
-import { change, clockTime, effectList, eventName } from '../../words.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { HistoryStep } from '../../base/views.ts';
+import { change, clockTime, effectList, eventName } from '../../base/words.ts';
 import { goTo } from './actor.ts';
 import { senderOf } from './cause.ts';
 import { toneOf } from './charts.ts';

@@ -6,8 +6,8 @@
  * Service that left the group or changed its ports, a person who asks to look again, a route that was reported lost, the end of
  * the actor.
  */
-import type { Digest } from '../../../src/digests.ts';
-import type { PodContext } from '../../../src/machines/pod-context.ts';
+import type { Digest } from '../../../src/base/digests.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind } from './checker.ts';
 

@@ -1,7 +1,7 @@
 /**
  * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries again without a pause.
  */
-import { limits } from '../../../src/limits.ts';
+import { limits } from '../../../src/base/limits.ts';
 import type { SimReplica } from '../sim-replica.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 

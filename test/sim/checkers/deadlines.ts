@@ -5,11 +5,11 @@
  * overdue and no effect stays in an outbox longer than it may take.
  */
 import type { AnyStateMachine } from 'xstate';
-import type { ActorRecord } from '../../../src/actors/records.ts';
-import { createStepper, type Stepper } from '../../../src/actors/step.ts';
-import { effectTimeoutMs } from '../../../src/effects/index.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import { effectTypes } from '../../../src/machines/effects.ts';
 import { machines } from '../../../src/machines/index.ts';
+import { effectTimeoutMs } from '../../../src/replica/effects.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** For clocks that differ, a shard that was claimed anew, and messages that lag. */

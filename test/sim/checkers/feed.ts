@@ -4,7 +4,7 @@
  * What is told of an actor are its stored transitions, word for word, revision after revision; never one that was not stored. In the
  * end all are told.
  */
-import type { ActorRecord } from '../../../src/actors/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** What was stored so lately may be on its way. */

@@ -4,7 +4,7 @@
  * A step must be stored while its fence is the shard's last one, by the replica that the fence names. A record that is stored again
  * at its revision (to take finished effects out of it) must be the same step.
  */
-import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/records.ts';
+import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/host/records.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 

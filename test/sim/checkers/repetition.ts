@@ -5,7 +5,7 @@
  * long as the record remembers ids; the position of the mail in a record never goes back. A message of a person is taken, or becomes a
  * dead letter, in the end.
  */
-import { limits } from '../../../src/limits.ts';
+import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** Events that come by mail. */

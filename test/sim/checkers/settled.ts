@@ -5,13 +5,13 @@
  * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the bound is over.
  */
 
-import type { ActorRecord } from '../../../src/actors/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import type { Digest } from '../../../src/base/digests.ts';
+import { equal } from '../../../src/base/equal.ts';
+import type { ActorId } from '../../../src/base/ids.ts';
+import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
-import type { Digest } from '../../../src/digests.ts';
-import type { ActorId } from '../../../src/ids.ts';
-import { shardCount } from '../../../src/limits.ts';
-import { equal } from '../../../src/machines/equal.ts';
-import type { PodContext } from '../../../src/machines/pod-context.ts';
+import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';

@@ -4,8 +4,9 @@
  * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect; nor does one for an actor whose
  * shard has belonged to another for some time. What was saved before may still begin within moments: its acknowledgement was on its way.
  */
+
+import { limits } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
-import { limits } from '../../../src/limits.ts';
 import type { CheckerKind } from './checker.ts';
 
 /** Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its outbox, so much later. */

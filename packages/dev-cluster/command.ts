@@ -1,0 +1,183 @@
+/** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
+import { relative } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { type HostPort, hostPort, type Reader, wholeNumber } from '../../src/base/config-values.ts';
+import { asError, OrreryError } from '../../src/base/errors.ts';
+import { createLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { connectNats } from '../../src/bus/nats/nats.ts';
+import { subjects } from '../../src/bus/subjects.ts';
+import { writeDevFile } from '../../src/cli/dev-file.ts';
+import type { Program } from '../../src/cli/parser.ts';
+import { processTerminal, type Terminal } from '../../src/cli/terminal.ts';
+import { type DevCluster, startDevCluster } from './cluster.ts';
+import type { DevPart } from './parts.ts';
+import { untilReady } from './processes/replicas.ts';
+import { startElectionScenario } from './scenarios/election-scenario.ts';
+import { type OutsideScenario, startOutsideScenario } from './scenarios/outside-scenario.ts';
+import { startCertificateScenario } from './scenarios/scenario-certificates.ts';
+import { prepareBundle, startReleaseScenario } from './scenarios/scenario-release.ts';
+import { type Scenario, startScenario } from './scenarios/shop.ts';
+
+interface DevFlags {
+  readonly replicas: string;
+  readonly http: string;
+  readonly dir: string;
+  readonly kubeconfig?: string;
+  readonly scenario: boolean;
+}
+
+const examples = `
+Examples:
+  orrery dev
+  orrery dev --replicas 1 --no-scenario
+  orrery dev --kubeconfig ~/.kube/test   (a kube-apiserver with --service-cluster-ip-range=127.96.0.0/16)
+
+Ctrl-C stops everything. While it runs: KUBECONFIG=.orrery/kubeconfig kubectl get pods -A`;
+
+/** Orrery's cluster name on the NATS server here. */
+const clusterName = 'dev';
+
+/**
+ * A controller manager writes slices too, and now and then a second late (its client is throttled); a Pod must serve until the last
+ * slice has let go of it.
+ */
+const slowDrain = '3s';
+/** More replicas than this on one machine show nothing new. */
+const replicasMax = 16;
+
+export function devCommand(program: Program, terminal: Terminal = processTerminal()): void {
+  program
+    .command('dev')
+    .summary('run everything on this machine')
+    .description(
+      'Run a development cluster: a nats-server, a Kubernetes API, a kubelet and service routing of its own, and replicas.',
+    )
+    .option('--replicas <N>', 'replicas, each a process of its own', '3')
+    .option(
+      '--http <HOST:PORT>',
+      'where the first replica answers; the others on the next ports',
+      '127.0.0.1:7070',
+    )
+    .option('--dir <DIR>', 'the folder that holds everything', '.orrery')
+    .option('--kubeconfig <FILE>', 'use this Kubernetes API instead of one of our own')
+    .option('--no-scenario', 'do not play the scenario')
+    .addHelpText('after', examples)
+    .action((flags: DevFlags) => runDev(flags, terminal));
+}
+
+async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
+  const signal = terminal.interrupted;
+  const print = (line: string) => terminal.out(`${line}\n`);
+  const log = createLog({ level: 'warn' });
+  const parts = { clock: systemClock, random: systemRandom, log };
+  const options = {
+    ...parts,
+    dir: flags.dir,
+    replicas: read('replicas', flags.replicas, wholeNumber(0, replicasMax)),
+    http: read<HostPort>('http', flags.http, hostPort),
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    cluster: clusterName,
+    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
+    print,
+  };
+  let forgetAddresses = () => {};
+  let cluster: DevCluster | undefined;
+  let scenario: Scenario | undefined;
+  let tills: DevPart | undefined;
+  let outside: OutsideScenario | undefined;
+  let release: { stop(): Promise<void> } | undefined;
+  let certificates: DevPart | undefined;
+  try {
+    cluster = await startDevCluster(options, signal);
+    const http = cluster.replicas.map(({ url }) => url);
+    forgetAddresses = writeDevFile(cluster.dir, { nats: cluster.natsUrl, cluster: clusterName, http });
+    await announce(cluster, terminal, signal);
+    if (flags.scenario && options.replicas > 0) {
+      scenario = play(cluster, parts, print);
+      tills = await playElection(cluster, parts, print);
+      const { kube, dir, outsideAddress: address } = cluster;
+      outside = startOutsideScenario({ ...parts, kube, dir, address, print });
+      certificates = startCertificateScenario({ ...parts, kube, print });
+      release = startReleaseScenario({ cluster, clock: systemClock, print });
+    }
+    await interrupted(signal);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  } finally {
+    if (cluster !== undefined) print('stopping');
+    forgetAddresses();
+    await tills?.stop();
+    await certificates?.stop();
+    await outside?.stop();
+    await release?.stop();
+    await scenario?.stop();
+    await cluster?.stop();
+  }
+}
+
+/** A line for each address; a replica's as soon as it is ready. */
+async function announce(cluster: DevCluster, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const line = (name: string, address: string, note: string) =>
+    terminal.out(`${name.padEnd(12)} ${address.padEnd(28)} ${note}\n`);
+  const here = (file: string) => relative(terminal.directory, file) || '.';
+  line('nats', cluster.natsUrl, `store in ${here(cluster.dir)}/nats`);
+  line('kubernetes', here(cluster.kubeconfig), `KUBECONFIG=${here(cluster.kubeconfig)} kubectl get pods -A`);
+  const waits = cluster.replicas.map(async (replica) => {
+    const isReady = await untilReady(replica, systemClock, signal);
+    line(replica.name, `${replica.url}/`, isReady ? 'ready' : `not ready yet; see ${here(replica.logFile)}`);
+  });
+  await Promise.all(waits);
+}
+
+function play(
+  cluster: DevCluster,
+  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
+  print: (line: string) => void,
+): Scenario {
+  const { kube, routing, nodeName, controlPlane } = cluster;
+  const placed = controlPlane.hasScheduler ? { nodeName } : {};
+  const patient = controlPlane.hasControllers ? { drain: slowDrain } : {};
+  const scenario = startScenario({ ...parts, kube, routing, print, ...placed, ...patient });
+  scenario.started.catch((thrown) => print(`scenario: ${asError(thrown).message}`));
+  return scenario;
+}
+
+/** The candidates are programs like any other: they have a connection to NATS of their own. */
+async function playElection(
+  cluster: DevCluster,
+  parts: Pick<Parameters<typeof startScenario>[0], 'clock' | 'random' | 'log'>,
+  print: (line: string) => void,
+): Promise<DevPart> {
+  const bus = await connectNats({
+    ...parts,
+    servers: [cluster.natsUrl],
+    name: 'orrery dev candidates',
+    cluster: clusterName,
+  });
+  const { kube } = cluster;
+  const scenario = startElectionScenario({ ...parts, kube, bus, subjects: subjects(clusterName), print });
+  return {
+    async stop() {
+      await scenario.stop();
+      await bus.close();
+    },
+  };
+}
+
+function interrupted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** @throws OrreryError USAGE that names the flag, the value and what is allowed */
+function read<T>(flag: string, text: string, reader: Reader<T>): T {
+  const value = reader.read(text);
+  if (value !== undefined) return value;
+  throw new OrreryError(
+    'USAGE',
+    `--${flag}: ${JSON.stringify(text)} is not allowed; allowed: ${reader.allowed}`,
+  );
+}

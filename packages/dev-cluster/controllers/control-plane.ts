@@ -1,0 +1,72 @@
+/**
+ * Which parts of a control plane a cluster has already, so that the stand-ins do not do the same work twice.
+ */
+
+import type { Clock } from '../../../src/base/clock.ts';
+import { hasCode } from '../../../src/base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../../src/kube/api/port.ts';
+
+export interface ControlPlane {
+  /** A kube-controller-manager makes Pods from workloads, and slices from selectors. */
+  readonly hasControllers: boolean;
+  /** A kube-scheduler places Pods. */
+  readonly hasScheduler: boolean;
+}
+
+const leases: KubeResource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** Both are renewed every 2 s and given up after 15 s; a minute leaves room for clocks that differ. */
+const freshMs = 60_000;
+
+const serviceAccounts: KubeResource = {
+  group: '',
+  version: 'v1',
+  plural: 'serviceaccounts',
+  kind: 'ServiceAccount',
+  namespaced: true,
+};
+
+export const noControlPlane: ControlPlane = { hasControllers: false, hasScheduler: false };
+
+/** What a real cluster has. A controller manager without leader election is told by the service account that only it makes. */
+export async function findControlPlane(
+  kube: KubePort,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ControlPlane> {
+  const isLed = async (name: string) => {
+    const lease = await find(kube, leases, 'kube-system', name, signal);
+    const renewed = Date.parse(String(asRecord(lease?.spec).renewTime ?? ''));
+    return clock.now() - renewed < freshMs;
+  };
+  const account = await find(kube, serviceAccounts, 'default', 'default', signal);
+  return {
+    hasControllers: account !== undefined || (await isLed('kube-controller-manager')),
+    hasScheduler: await isLed('kube-scheduler'),
+  };
+}
+
+async function find(
+  kube: KubePort,
+  resource: KubeResource,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  try {
+    return await kube.get(resource, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
+    throw thrown;
+  }
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,44 @@
+/**
+ * Numbers of a Deployment's templates: which ReplicaSet is the newest, so that `kubectl rollout history` and `undo` find their way.
+ *
+ * Promises: the current ReplicaSet has the highest number, also when an old template comes back; the Deployment carries the same
+ * one. They are annotations, which is where Kubernetes' own controller keeps them.
+ */
+import type { KubeResource } from '../../../src/kube/api/port.ts';
+import { deployments as deploymentResource } from '../../../src/kube/api/resources.ts';
+import { replicaSets as replicaSetResource, type WorkloadObject } from '../objects.ts';
+import type { Informer } from './informer.ts';
+import type { WorkloadParts } from './workload-parts.ts';
+
+export const revisionAnnotation = 'deployment.kubernetes.io/revision';
+
+export function revisionOf(object: WorkloadObject): number {
+  return Number(object.metadata.annotations?.[revisionAnnotation] ?? 0);
+}
+
+export async function numberRevisions(
+  parts: WorkloadParts,
+  deployment: WorkloadObject,
+  current: WorkloadObject,
+  old: readonly WorkloadObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const newest = Math.max(0, ...old.map(revisionOf));
+  const revision = revisionOf(current) > newest ? revisionOf(current) : newest + 1;
+  await note(parts, replicaSetResource, parts.pictures.replicaSets, current, revision, signal);
+  await note(parts, deploymentResource, parts.pictures.deployments, deployment, revision, signal);
+}
+
+async function note(
+  parts: WorkloadParts,
+  resource: KubeResource,
+  picture: Informer<WorkloadObject>,
+  object: WorkloadObject,
+  revision: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (revisionOf(object) === revision) return;
+  const { name, namespace = '', uid } = object.metadata;
+  const body = { metadata: { uid, annotations: { [revisionAnnotation]: String(revision) } } };
+  picture.put(await parts.kube.patch(resource, { namespace, name, type: 'merge', body }, signal));
+}

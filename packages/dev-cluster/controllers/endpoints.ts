@@ -1,0 +1,126 @@
+/**
+ * The EndpointSlice controller's part: keeps the slices of Services with selectors (endpoint-slices.ts says what they hold).
+ *
+ * Owns only slices labelled as its own. Promises: a slice that says what it should is not written; creates and updates
+ * come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for clusters that have a
+ * controller manager, only Services with `dev.orrery.dev/publish` are looked after.
+ */
+import { hasCode } from '../../../src/base/errors.ts';
+import {
+  pods as podResource,
+  services,
+  endpointSlices as sliceResource,
+} from '../../../src/kube/api/resources.ts';
+import {
+  devAnnotation,
+  type EndpointSliceObject,
+  isDeleting,
+  keyOf,
+  type PodObject,
+  type ServiceObject,
+} from '../objects.ts';
+import type { DevPart, DevParts } from '../parts.ts';
+import {
+  isSameSlice,
+  isSelected,
+  managedBy,
+  managedByLabel,
+  serviceLabel,
+  slicesOf,
+} from './endpoint-slices.ts';
+import { startInformer } from './informer.ts';
+import { createReconciler } from './reconciler.ts';
+import { deleteThis } from './workload-parts.ts';
+
+/** The first change is written at once, those of a burst together; the pause grows with the work that a run is, ms. */
+const restMs = 50;
+const restMsPerEndpoint = 0.5;
+
+export interface EndpointsOptions extends DevParts {
+  readonly onlyAnnotated?: boolean;
+}
+
+export interface Endpoints extends DevPart {
+  readonly started: Promise<void>;
+}
+
+export function startEndpoints(options: EndpointsOptions): Endpoints {
+  const { kube } = options;
+
+  const isOurs = (service: ServiceObject) =>
+    (service.spec?.selector !== undefined && options.onlyAnnotated !== true) ||
+    devAnnotation(service, 'publish') !== undefined;
+  const heldBy = (key: string) =>
+    slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
+
+  const restFor = (key: string) =>
+    heldBy(key).reduce((sum, slice) => sum + (slice.endpoints?.length ?? 0) * restMsPerEndpoint, restMs);
+
+  const reconcile = async (key: string, signal: AbortSignal) => {
+    await synced;
+    const service = serviceInformer.get(key);
+    const isServed = service !== undefined && !isDeleting(service) && isOurs(service);
+    const held = heldBy(key);
+    const wanted = isServed ? slicesOf(service, pods.all(), held) : new Map<string, EndpointSliceObject>();
+    for (const slice of wanted.values()) await write(slice, signal);
+    for (const slice of held)
+      if (!wanted.has(slice.metadata.name)) await deleteThis(options, sliceResource, slice, signal);
+  };
+
+  const write = async (wanted: EndpointSliceObject, signal: AbortSignal) => {
+    const held = slices.get(keyOf(wanted));
+    if (held !== undefined && isSameSlice(held, wanted)) return;
+    try {
+      if (held === undefined) slices.put(await kube.create(sliceResource, wanted, signal));
+      else slices.put(await kube.replace(sliceResource, over(held, wanted), signal));
+    } catch (thrown) {
+      // The namespace or the Service is going: its slices go with it.
+      if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+    }
+  };
+
+  const queue = createReconciler({ ...options, name: 'endpoints', reconcile, restMs: restFor });
+  const wakeServicesOf = (pod: PodObject | undefined) => {
+    if (pod === undefined) return;
+    for (const service of serviceInformer.all()) if (isSelected(service, pod)) queue.enqueue(keyOf(service));
+  };
+  const serviceInformer = startInformer<ServiceObject>({
+    ...options,
+    resource: services,
+    onChange: ({ object }) => queue.enqueue(keyOf(object)),
+  });
+  const pods = startInformer<PodObject>({
+    ...options,
+    resource: podResource,
+    onChange(change) {
+      wakeServicesOf(change.object);
+      if (change.type === 'set') wakeServicesOf(change.previous);
+    },
+  });
+  const slices = startInformer<EndpointSliceObject>({
+    ...options,
+    resource: sliceResource,
+    labelSelector: `${managedByLabel}=${managedBy}`,
+    onChange: ({ object }) => queue.enqueue(serviceKeyOf(object)),
+  });
+  const informers = [serviceInformer, pods, slices];
+  const synced = Promise.all(informers.map((informer) => informer.synced)).then(() => undefined);
+
+  return {
+    started: synced,
+    async stop() {
+      await Promise.all(informers.map((informer) => informer.stop()));
+      await queue.stop();
+    },
+  };
+}
+
+function serviceKeyOf(slice: EndpointSliceObject): string {
+  return `${slice.metadata.namespace ?? ''}/${slice.metadata.labels?.[serviceLabel] ?? ''}`;
+}
+
+/** Conditional on the version that was compared. */
+function over(held: EndpointSliceObject, wanted: EndpointSliceObject): EndpointSliceObject {
+  const { resourceVersion = '', uid = '' } = held.metadata;
+  return { ...wanted, metadata: { ...wanted.metadata, resourceVersion, uid } };
+}

@@ -1,0 +1,156 @@
+/**
+ * The development cluster's own list and watch: a picture of one resource that follows the API server for ever.
+ *
+ * Owns one resource's picture. Promises: `onChange` is called once for each change, in order; an object that came back
+ * under an old name with a new uid is reported as gone first; a broken watch goes on where it stopped, an expired one
+ * (410) lists again and reports the differences. Absent: paging back-pressure, resync timers, sharing between processes.
+ */
+import { sleep } from '../../../src/base/clock.ts';
+import { asError, hasCode } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { jittered } from '../../../src/base/random.ts';
+import type { KubeObject, KubeResource, KubeWatchEvent } from '../../../src/kube/api/port.ts';
+import { keyOf } from '../objects.ts';
+import type { DevPart, DevParts } from '../parts.ts';
+
+export type Change<T> =
+  | { readonly type: 'set'; readonly object: T; readonly previous: T | undefined }
+  | { readonly type: 'gone'; readonly object: T };
+
+export interface Informer<T extends KubeObject> extends DevPart {
+  /** Resolves after the first list was reported. */
+  readonly synced: Promise<void>;
+  get(key: string): T | undefined;
+  all(): T[];
+  /** Takes an answer of the API server to an own write, so that the picture never lags behind it. */
+  put(object: KubeObject): void;
+}
+
+export interface InformerOptions<T> extends DevParts {
+  readonly resource: KubeResource;
+  readonly labelSelector?: string;
+  readonly onChange?: (change: Change<T>) => void;
+}
+
+export function startInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  const { clock, random, log, resource } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const picture = new Map<string, T>();
+  const graves = new Set<string>();
+  const sync = Promise.withResolvers<void>();
+  const report = (change: Change<T>) => options.onChange?.(change);
+
+  const bury = (uid = '') => {
+    graves.add(uid);
+    if (graves.size > limits.devTombstones) graves.delete(graves.values().next().value ?? '');
+  };
+  const forget = (key: string) => {
+    const object = picture.get(key);
+    if (object === undefined) return;
+    picture.delete(key);
+    bury(object.metadata.uid);
+    report({ type: 'gone', object });
+  };
+  const take = (object: KubeObject) => {
+    const key = keyOf(object);
+    const held = picture.get(key);
+    // An answer to an own write may come after the watch told of the object's end.
+    if (graves.has(object.metadata.uid ?? '')) return;
+    if (held !== undefined && !isNewer(object, held)) return;
+    if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
+    const previous = picture.get(key);
+    // What the API server stores under this resource has this shape; each field is optional in the type.
+    picture.set(key, object as T);
+    report({ type: 'set', object: object as T, previous });
+  };
+  const drop = (object: KubeObject) => {
+    const held = picture.get(keyOf(object));
+    if (held?.metadata.uid === object.metadata.uid) forget(keyOf(object));
+  };
+
+  const relist = async (): Promise<string> => {
+    const seen = new Set<string>();
+    const scope = scopeOf(options);
+    let next = '';
+    for (;;) {
+      const page = await options.kube.list(
+        resource,
+        { ...scope, limit: limits.devListPage, ...(next === '' ? {} : { continue: next }) },
+        signal,
+      );
+      for (const item of page.items) {
+        seen.add(keyOf(item));
+        take(item);
+      }
+      next = page.continue;
+      if (next !== '') continue;
+      for (const [key, object] of picture)
+        if (!seen.has(key) && versionOf(object) <= Number(page.resourceVersion)) forget(key);
+      return page.resourceVersion;
+    }
+  };
+
+  const follow = async (from: string): Promise<void> => {
+    const onEvent = (event: KubeWatchEvent) => {
+      if (signal.aborted) return;
+      version = event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+      if (event.type === 'DELETED') drop(event.object);
+      else if (event.type !== 'BOOKMARK') take(event.object);
+      failures = 0;
+    };
+    const scope = scopeOf(options);
+    const timeoutSeconds = limits.devWatchSeconds;
+    await options.kube.watch(resource, { ...scope, resourceVersion: from, timeoutSeconds }, onEvent, signal);
+  };
+
+  let version: string | undefined;
+  let failures = 0;
+  const run = async () => {
+    while (!signal.aborted) {
+      const began = clock.monotonic();
+      try {
+        version ??= await relist();
+        sync.resolve();
+        await follow(version);
+        if (clock.monotonic() - began < 1_000) failures += 1;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        failures += 1;
+        if (hasCode(thrown, 'KUBE_EXPIRED')) version = undefined;
+        log.debug({ resource: resource.plural, error: asError(thrown).message }, 'watch broke; going on');
+      }
+      if (failures > 0) await sleep(clock, backOffMs(failures), signal).catch(() => {});
+    }
+  };
+  const backOffMs = (count: number) =>
+    jittered(Math.min(100 * 2 ** (count - 1), limits.devRetryMaxMs), 0.3, random);
+  const running = run();
+
+  return {
+    synced: sync.promise,
+    get: (key) => picture.get(key),
+    all: () => [...picture.values()],
+    put: take,
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+function scopeOf(options: { namespace?: string; labelSelector?: string }) {
+  return {
+    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+    ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
+  };
+}
+
+/** Resource versions of one resource grow (a documented promise of the API server since 1.35, true of etcd always). */
+function versionOf(object: KubeObject): number {
+  return Number(object.metadata.resourceVersion ?? 0);
+}
+
+function isNewer(object: KubeObject, held: KubeObject): boolean {
+  return versionOf(object) > versionOf(held);
+}

@@ -1,0 +1,90 @@
+/**
+ * What the workload controllers share: their pictures of the cluster, writes that show in them at once, and the removal of
+ * children whose owner is gone (nobody else does it where no controller manager runs).
+ */
+import { hasCode } from '../../../src/base/errors.ts';
+import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import { pods } from '../../../src/kube/api/resources.ts';
+import { controllerUid, isDeleting, keyOf, type PodObject, type WorkloadObject } from '../objects.ts';
+import type { DevParts } from '../parts.ts';
+import type { Informer } from './informer.ts';
+
+export interface WorkloadPictures {
+  readonly pods: Informer<PodObject>;
+  readonly statefulSets: Informer<WorkloadObject>;
+  readonly replicaSets: Informer<WorkloadObject>;
+  readonly deployments: Informer<WorkloadObject>;
+}
+
+export interface WorkloadParts extends DevParts {
+  readonly pictures: WorkloadPictures;
+}
+
+export async function createPod(parts: WorkloadParts, pod: PodObject, signal: AbortSignal): Promise<void> {
+  parts.pictures.pods.put(await parts.kube.create(pods, pod, signal));
+}
+
+/** Deletes this very object; that it is gone already is as good. */
+export async function deleteThis(
+  parts: DevParts,
+  resource: KubeResource,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isDeleting(object)) return;
+  const { name, namespace, uid } = object.metadata;
+  try {
+    await parts.kube.delete(resource, namespace, name, uid === undefined ? {} : { uid }, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
+}
+
+/** Writes the status if it says something else than now. One that is deleted meanwhile needs none: what becomes of it is observed. */
+export async function writeStatus(
+  parts: DevParts,
+  resource: KubeResource,
+  picture: Informer<WorkloadObject>,
+  object: WorkloadObject,
+  status: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const held = object.status ?? {};
+  const isCurrent = Object.entries(status).every(
+    ([field, value]) => JSON.stringify(held[field]) === JSON.stringify(value),
+  );
+  if (isCurrent) return;
+  const { name, namespace = '', uid } = object.metadata;
+  const body = { metadata: { uid }, status };
+  const patch = { namespace, name, subresource: 'status', type: 'merge', body } as const;
+  try {
+    picture.put(await parts.kube.patch(resource, patch, signal));
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
+}
+
+/**
+ * Whether the object's controller (of that kind) is gone. The picture may be behind, so the API server has the last word.
+ */
+export async function isOrphan(
+  parts: DevParts,
+  child: KubeObject,
+  owners: Informer<WorkloadObject>,
+  resource: KubeResource,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const uid = controllerUid(child, resource.kind);
+  const reference = child.metadata.ownerReferences?.find((candidate) => candidate.uid === uid);
+  if (uid === undefined || reference === undefined) return false;
+  const namespace = child.metadata.namespace ?? '';
+  const held = owners.get(keyOf({ metadata: { namespace, name: String(reference.name) } }));
+  if (held?.metadata.uid === uid) return false;
+  try {
+    const found = await parts.kube.get(resource, namespace, String(reference.name), signal);
+    return found.metadata.uid !== uid;
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return true;
+    throw thrown;
+  }
+}

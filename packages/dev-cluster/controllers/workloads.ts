@@ -1,0 +1,106 @@
+/**
+ * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on shared pictures
+ * and tells each what concerns it.
+ *
+ * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
+ */
+import type { KubeObject, KubeResource } from '../../../src/kube/api/port.ts';
+import { deployments, pods as podResource, statefulSets } from '../../../src/kube/api/resources.ts';
+import { isDeleting, keyOf, type PodObject, replicaSets, splitKey, type WorkloadObject } from '../objects.ts';
+import type { DevPart, DevParts } from '../parts.ts';
+import { reconcileDeployment } from './deployments.ts';
+import { type Change, type Informer, startInformer } from './informer.ts';
+import { createReconciler, type Reconciler } from './reconciler.ts';
+import { reconcileReplicaSet } from './replicasets.ts';
+import { reconcileStatefulSet } from './statefulsets.ts';
+import { deleteThis, isOrphan, type WorkloadParts, type WorkloadPictures } from './workload-parts.ts';
+
+export interface Workloads extends DevPart {
+  readonly started: Promise<void>;
+}
+
+type Reconcile = (parts: WorkloadParts, key: string, signal: AbortSignal) => Promise<void>;
+
+export function startWorkloads(options: DevParts): Workloads {
+  const queue = (name: string, reconcile: Reconcile) =>
+    createReconciler({
+      ...options,
+      name,
+      reconcile: async (key, signal) => {
+        await synced;
+        await reconcile({ ...options, pictures }, key, signal);
+      },
+    });
+  const queues = {
+    StatefulSet: queue('statefulset', reconcileStatefulSet),
+    ReplicaSet: queue('replicaset', reconcileReplicaSet),
+    Deployment: queue('deployment', reconcileDeployment),
+  };
+  const orphans = queue('orphan', removeOrphan);
+  const wakeOwner = (object: KubeObject) => {
+    const owner = object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+    const wanted = Object.entries(queues).find(([kind]) => kind === owner?.kind)?.[1];
+    const namespace = object.metadata.namespace ?? '';
+    wanted?.enqueue(`${namespace}/${String(owner?.name)}`);
+  };
+  const watchChildren =
+    (resource: KubeResource, own?: Reconciler) =>
+    ({ type, object }: Change<KubeObject>) => {
+      own?.enqueue(keyOf(object));
+      wakeOwner(object);
+      if (type === 'set') orphans.enqueue(`${resource.plural}:${keyOf(object)}`);
+    };
+  const watchOwners =
+    (own: Reconciler) =>
+    ({ type, object }: Change<KubeObject>) => {
+      own.enqueue(keyOf(object));
+      if (type === 'gone') for (const key of childKeys(pictures)) orphans.enqueue(key);
+    };
+  const start = <T extends KubeObject>(resource: KubeResource, onChange: (change: Change<T>) => void) =>
+    startInformer<T>({ ...options, resource, onChange });
+
+  const pictures: WorkloadPictures = {
+    pods: start<PodObject>(podResource, watchChildren(podResource)),
+    statefulSets: start<WorkloadObject>(statefulSets, watchOwners(queues.StatefulSet)),
+    deployments: start<WorkloadObject>(deployments, watchOwners(queues.Deployment)),
+    replicaSets: start<WorkloadObject>(replicaSets, (change) => {
+      watchChildren(replicaSets, queues.ReplicaSet)(change);
+      if (change.type === 'gone') for (const key of childKeys(pictures)) orphans.enqueue(key);
+    }),
+  };
+  const informers: Array<Informer<KubeObject>> = Object.values(pictures);
+  const synced = Promise.all(informers.map((informer) => informer.synced)).then(() => undefined);
+
+  return {
+    started: synced,
+    async stop() {
+      await Promise.all(informers.map((informer) => informer.stop()));
+      await Promise.all([...Object.values(queues), orphans].map((each) => each.stop()));
+    },
+  };
+}
+
+function childKeys(pictures: WorkloadPictures): string[] {
+  return [
+    ...pictures.pods.all().map((pod) => `${podResource.plural}:${keyOf(pod)}`),
+    ...pictures.replicaSets.all().map((set) => `${replicaSets.plural}:${keyOf(set)}`),
+  ];
+}
+
+/** The garbage collector's part for the children of these workloads. */
+async function removeOrphan(parts: WorkloadParts, orphanKey: string, signal: AbortSignal): Promise<void> {
+  const [plural = '', key = ''] = orphanKey.split(':');
+  const { pictures } = parts;
+  const [resource, child] =
+    plural === replicaSets.plural
+      ? [replicaSets, pictures.replicaSets.get(key)]
+      : [podResource, pictures.pods.get(key)];
+  if (child === undefined || isDeleting(child)) return;
+  const isLost =
+    (await isOrphan(parts, child, pictures.statefulSets, statefulSets, signal)) ||
+    (await isOrphan(parts, child, pictures.replicaSets, replicaSets, signal)) ||
+    (await isOrphan(parts, child, pictures.deployments, deployments, signal));
+  if (!isLost) return;
+  parts.log.debug({ [resource.kind.toLowerCase()]: splitKey(key).name }, 'owner is gone; deleted');
+  await deleteThis(parts, resource, child, signal);
+}

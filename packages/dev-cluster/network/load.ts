@@ -1,0 +1,141 @@
+/**
+ * The load client: so many requests a second through the Services, each over a connection of its own, and a count of what was lost.
+ *
+ * A request is lost if it is refused, reset, cut short, answered with another status than 200, or not answered in time. Promises:
+ * pace is kept by the clock, not by answers (a slow Service gets no fewer requests); at `limits.devLoadInFlight` a
+ * request is not sent and counts as lost; `stop` waits for the answers under way. Absent: latencies.
+ */
+import { get } from 'node:http';
+import type { Clock, Timer } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+
+export interface LoadTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+}
+
+export interface LoadCounts {
+  readonly sent: number;
+  readonly answered: number;
+  readonly lost: number;
+  /** Why requests were lost: `ECONNREFUSED`, `ECONNRESET`, `timeout`, `status 503`, … */
+  readonly reasons: Readonly<Record<string, number>>;
+}
+
+export interface LoadOptions {
+  readonly clock: Clock;
+  /** Asked in turn; looked up for each request. */
+  readonly targets: () => readonly LoadTarget[];
+  readonly requestsPerSecond: number;
+  readonly timeoutMs?: number;
+  /** Called each second, and at the end, with what happened in it. */
+  readonly onSecond?: (second: LoadCounts, total: LoadCounts) => void;
+  readonly onLost?: (target: LoadTarget, reason: string) => void;
+}
+
+export interface Load {
+  counts(): LoadCounts;
+  /** Sends no more, waits for the answers under way (at most the time-out), and returns the final counts. */
+  stop(): Promise<LoadCounts>;
+}
+
+/** Short enough that 100 requests a second go out one by one. */
+const tickMs = 5;
+
+export function startLoad(options: LoadOptions): Load {
+  const { clock } = options;
+  const timeoutMs = options.timeoutMs ?? 3_000;
+  const total = createTally();
+  let second = createTally();
+  const inFlight = new Set<Promise<void>>();
+  const startedAt = clock.monotonic();
+  let secondEndsAt = startedAt + 1_000;
+  let due = 0;
+  let timer: Timer | undefined;
+
+  const lose = (target: LoadTarget, reason: string) => {
+    total.lose(reason);
+    second.lose(reason);
+    options.onLost?.(target, reason);
+  };
+  const send = (target: LoadTarget) => {
+    total.send();
+    second.send();
+    if (inFlight.size >= limits.devLoadInFlight) return lose(target, 'too many in flight');
+    const done = sendRequest(target, timeoutMs, clock).then((reason) => {
+      inFlight.delete(done);
+      if (reason !== null) return lose(target, reason);
+      total.answer();
+      second.answer();
+    });
+    inFlight.add(done);
+  };
+  const tick = () => {
+    const now = clock.monotonic();
+    const wanted = Math.floor(((now - startedAt) / 1_000) * options.requestsPerSecond);
+    const targets = options.targets();
+    for (; due < wanted; due += 1) {
+      const target = targets[due % targets.length];
+      if (target !== undefined) send(target);
+    }
+    if (now >= secondEndsAt) {
+      options.onSecond?.(second.counts(), total.counts());
+      second = createTally();
+      secondEndsAt += 1_000;
+    }
+    timer = clock.after(tickMs, tick);
+  };
+  tick();
+
+  return {
+    counts: () => total.counts(),
+    async stop() {
+      timer?.cancel();
+      await Promise.all(inFlight);
+      options.onSecond?.(second.counts(), total.counts());
+      return total.counts();
+    },
+  };
+}
+
+/** One request over a connection of its own; resolves with why it is lost, or null. */
+export function sendRequest(target: LoadTarget, timeoutMs: number, clock: Clock): Promise<string | null> {
+  return new Promise((resolve) => {
+    const request = get({ ...target, agent: false, headers: { connection: 'close' } });
+    const timer = clock.after(timeoutMs, () => finish('timeout'));
+    const finish = (reason: string | null) => {
+      timer.cancel();
+      resolve(reason);
+      request.destroy();
+    };
+    request.once('response', (response) => {
+      response.resume();
+      response.once('end', () =>
+        finish(response.statusCode === 200 ? null : `status ${response.statusCode}`),
+      );
+      response.once('close', () => finish('cut short'));
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.message));
+  });
+}
+
+function createTally() {
+  let sent = 0;
+  let answered = 0;
+  let lost = 0;
+  const reasons = new Map<string, number>();
+  return {
+    send() {
+      sent += 1;
+    },
+    answer() {
+      answered += 1;
+    },
+    lose(reason: string) {
+      lost += 1;
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    },
+    counts: (): LoadCounts => ({ sent, answered, lost, reasons: Object.fromEntries(reasons) }),
+  };
+}

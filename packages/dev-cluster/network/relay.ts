@@ -1,0 +1,83 @@
+/**
+ * One port of one Service: real TCP connections, each handed to a backend that is chosen anew.
+ *
+ * Promises: each side's end of data reaches the other (half-close); an error of one side resets the other; a connection keeps
+ * its backend, whatever happens to the list of backends; no backend, or one that refuses → the client sees a reset.
+ */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import type { Clock } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+
+export interface RelayOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly pick: () => { readonly host: string; readonly port: number } | undefined;
+}
+
+export interface Relay {
+  /** The real one. */
+  readonly port: number;
+  /** Breaks every connection; new ones are taken. */
+  reset(): void;
+  /** Takes no new connection; the ones that stand go on. Resolves at once. */
+  close(): void;
+  /** Ends everything. */
+  kill(): Promise<void>;
+  /** Resolves when no socket is left. */
+  readonly ended: Promise<void>;
+}
+
+/** @throws the socket error if the address cannot be listened on */
+export function startRelay(options: RelayOptions): Promise<Relay> {
+  const sockets = new Set<Socket>();
+  const hold = (socket: Socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.once('close', () => sockets.delete(socket));
+  };
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    hold(client);
+    const target = options.pick();
+    if (target === undefined) return void client.resetAndDestroy();
+    const backend = connect({ ...target, allowHalfOpen: true });
+    hold(backend);
+    const timer = options.clock.after(limits.devConnectMs, () =>
+      backend.destroy(new Error('connect timed out')),
+    );
+    backend.once('connect', () => timer.cancel());
+    backend.once('close', () => timer.cancel());
+    join(client, backend);
+  });
+  const end = Promise.withResolvers<void>();
+  server.once('close', () => end.resolve());
+
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, exclusive: true }, () => {
+      server.off('error', reject);
+      resolve({
+        port: (server.address() as AddressInfo).port,
+        ended: end.promise,
+        reset() {
+          for (const socket of sockets) socket.destroy();
+        },
+        close: () => void server.close(),
+        async kill() {
+          if (server.listening) server.close();
+          for (const socket of sockets) socket.destroy();
+          await end.promise;
+        },
+      });
+    });
+  });
+}
+
+function join(client: Socket, backend: Socket): void {
+  client.pipe(backend);
+  backend.pipe(client);
+  client.on('error', () => backend.resetAndDestroy());
+  backend.on('error', () => client.resetAndDestroy());
+  client.once('close', () => backend.destroySoon());
+  backend.once('close', () => client.destroySoon());
+}

@@ -1,0 +1,130 @@
+/**
+ * The Node that the kubelet stand-in answers for: it is registered, kept Ready by heartbeats, and made again if somebody
+ * deletes it.
+ */
+
+import { arch, platform, release, type } from 'node:os';
+import type { Timer } from '../../../src/base/clock.ts';
+import { timestamp } from '../../../src/base/clock.ts';
+import { asError, hasCode } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { nodes } from '../../../src/kube/api/resources.ts';
+import type { DevPart, DevParts } from '../parts.ts';
+
+export interface NodeOptions extends DevParts {
+  readonly nodeName: string;
+  /** Keeps the Pods of a scheduler that is not ours away. */
+  readonly isDedicated: boolean;
+}
+
+export const hostIp = '127.0.0.1';
+
+/** Kubernetes' node controller expects one within 50 s; kubelets send one each 10 s. */
+const heartbeatMs = 10_000;
+/** What the last word may take, ms. */
+const lastBeatMs = 1_000;
+
+export interface NodePart extends DevPart {
+  /** Resolves when the Node is registered for the first time. */
+  readonly registered: Promise<void>;
+}
+
+export function startNode(options: NodeOptions): NodePart {
+  const { kube, clock, log, nodeName } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const registration = Promise.withResolvers<void>();
+  let timer: Timer | undefined;
+
+  const beat = async (isReady: boolean, within: AbortSignal) => {
+    const body = { status: statusOf(nodeName, isReady, clock.now()) };
+    const patch = () =>
+      kube.patch(nodes, { name: nodeName, subresource: 'status', type: 'strategic', body }, within);
+    try {
+      await patch();
+    } catch (thrown) {
+      if (!hasCode(thrown, 'KUBE_NOT_FOUND') || !isReady) throw thrown;
+      await kube.create(nodes, nodeObject(options), within);
+      await patch();
+    }
+  };
+  const run = async () => {
+    let pauseMs = heartbeatMs;
+    try {
+      await beat(true, signal);
+      registration.resolve();
+    } catch (thrown) {
+      if (signal.aborted) return;
+      log.warn({ node: nodeName, error: asError(thrown).message }, 'heartbeat failed');
+      pauseMs = limits.devRetryMaxMs / 2;
+    }
+    if (!signal.aborted) timer = clock.after(pauseMs, () => void run());
+  };
+  void run();
+
+  return {
+    registered: registration.promise,
+    async stop() {
+      stopping.abort();
+      timer?.cancel();
+      const bound = new AbortController();
+      const deadline = clock.after(lastBeatMs, () => bound.abort());
+      // Best effort: a Node without a kubelet must not look ready, but the API server may be gone already.
+      await beat(false, bound.signal).catch(() => {});
+      deadline.cancel();
+    },
+  };
+}
+
+function nodeObject(options: NodeOptions) {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name: options.nodeName,
+      labels: { 'kubernetes.io/hostname': options.nodeName, 'orrery.dev/dev': 'true' },
+    },
+    spec: options.isDedicated
+      ? { taints: [{ key: 'orrery.dev/dev', value: 'true', effect: 'NoSchedule' }] }
+      : {},
+  };
+}
+
+function statusOf(nodeName: string, isReady: boolean, nowMs: number) {
+  const room = { pods: String(limits.devPodsMax), cpu: '8', memory: '16Gi' };
+  return {
+    capacity: room,
+    allocatable: room,
+    nodeInfo: machineInfo(),
+    addresses: [
+      { type: 'InternalIP', address: hostIp },
+      { type: 'Hostname', address: nodeName },
+    ],
+    conditions: [
+      {
+        type: 'Ready',
+        status: isReady ? 'True' : 'Unknown',
+        reason: isReady ? 'KubeletReady' : 'KubeletStopped',
+        message: isReady ? 'the development kubelet runs' : 'the development kubelet was stopped',
+        lastHeartbeatTime: timestamp(nowMs),
+        lastTransitionTime: timestamp(nowMs),
+      },
+    ],
+  };
+}
+
+/** The machine that this runs on; of a kubelet and a container runtime there is only the name. */
+function machineInfo() {
+  return {
+    architecture: arch() === 'x64' ? 'amd64' : arch(),
+    bootID: '',
+    containerRuntimeVersion: `node://${process.versions.node}`,
+    kernelVersion: release(),
+    kubeProxyVersion: '',
+    kubeletVersion: 'orrery-dev',
+    machineID: '',
+    operatingSystem: platform(),
+    osImage: type(),
+    systemUUID: '',
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * The scheduler's part: a Pod without a node is bound to ours, as long as there is room.
+ *
+ * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound first is left alone.
+ */
+import { hasCode } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { KubeResource } from '../../../src/kube/api/port.ts';
+import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
+import { hasEnded, isDeleting, type PodObject, splitKey } from '../objects.ts';
+import type { DevParts } from '../parts.ts';
+
+const bindings: KubeResource = {
+  group: '',
+  version: 'v1',
+  plural: 'bindings',
+  kind: 'Binding',
+  namespaced: true,
+};
+
+export interface SchedulerOptions extends DevParts {
+  readonly nodeName: string;
+  readonly podAt: (key: string) => PodObject | undefined;
+  /** Pods that the node holds now. */
+  readonly podCount: () => number;
+}
+
+/** How soon a Pod that could not be bound is looked at again, ms. */
+const againMs = 200;
+/** How soon a Pod that found no room is looked at again, ms. */
+const roomRetryMs = 1_000;
+
+export function createScheduler(options: SchedulerOptions): Reconciler {
+  const { kube, nodeName } = options;
+  const scheduler = createReconciler({
+    ...options,
+    name: 'scheduler',
+    async reconcile(key, signal) {
+      const pod = options.podAt(key);
+      if (pod === undefined || !isUnscheduled(pod)) return;
+      if (options.podCount() >= limits.devPodsMax) return scheduler.enqueue(key, roomRetryMs);
+      const { namespace, name } = splitKey(key);
+      const binding = {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name, namespace, ...(pod.metadata.uid === undefined ? {} : { uid: pod.metadata.uid }) },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
+      };
+      try {
+        await kube.create(bindings, binding, signal);
+      } catch (thrown) {
+        // Bound by somebody else, or gone, as the picture will show – or its predecessor was meant: look again.
+        if (!hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) throw thrown;
+        options.log.debug({ pod: key, error: thrown.message }, 'not bound');
+        scheduler.enqueue(key, againMs);
+      }
+    },
+  });
+  return scheduler;
+}
+
+export function isUnscheduled(pod: PodObject): boolean {
+  return (pod.spec?.nodeName ?? '') === '' && !isDeleting(pod) && !hasEnded(pod);
+}

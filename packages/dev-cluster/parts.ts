@@ -1,0 +1,21 @@
+/**
+ * What every moving part of the development cluster is handed: the API server, time, chance, and a log.
+ */
+import type { Clock } from '../../src/base/clock.ts';
+import type { Log } from '../../src/base/log.ts';
+import type { Random } from '../../src/base/random.ts';
+import type { KubePort } from '../../src/kube/api/port.ts';
+
+export interface DevParts {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Looks after the objects of this namespace alone; all if absent. */
+  readonly namespace?: string;
+}
+
+/** A moving part that runs until it is stopped; stopping it closes every socket and timer it holds. */
+export interface DevPart {
+  stop(): Promise<void>;
+}

@@ -1,0 +1,266 @@
+/**
+ * A real `nats-server` as a child process, for development and tests.
+ *
+ * Owns: finding the program, its configuration (loopback only, JetStream in a given folder, a port that the server chooses),
+ * its start and its end. When this process dies, even by SIGKILL, the server ends too: a shell between the two holds our end
+ * of a pipe and stops the server when the pipe closes.
+ * Absent: what is stored there (`bus/ensure-streams.ts`), and installing the program (`npm start` and `npm test` do).
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { delimiter, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import { asError, OrreryError } from '../../../src/base/errors.ts';
+import { type Log, silentLog } from '../../../src/base/log.ts';
+import { isAtLeast, parseVersion } from '../../../src/bus/nats/nats-version.ts';
+import { freePort } from '../network/ports.ts';
+
+export interface NatsServerOptions {
+  /** Where JetStream stores, and where the server's configuration is written. */
+  readonly dir: string;
+  /** By default one that the server chooses. */
+  readonly port?: number;
+  readonly name?: string;
+  /** For a server that is part of a cluster: the port for the other servers, and where those are. */
+  readonly cluster?: { readonly name: string; readonly port: number; readonly routes: readonly string[] };
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+export interface NatsServer {
+  /** `nats://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly version: string;
+  /** Ends in good order; resolves when the process is gone. Safe to call twice. */
+  stop(): Promise<void>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGSTOP and SIGCONT: the server hangs, its connections stay open. */
+  pause(): void;
+  resume(): void;
+}
+
+const run = promisify(execFile);
+const projectRoot = resolve(import.meta.dirname, '../../..');
+const oldest = { major: 2, minor: 12, patch: 0 };
+/** A start takes some 50 ms; a folder with millions of messages is read in seconds. */
+const startTimeoutMs = 20_000;
+/** After this a server that was asked to stop is killed: it had time to flush. */
+const stopTimeoutMs = 5_000;
+
+/** $1… is the server's command line. Writes the server's pid, then lives as long as the server. */
+const watchdog = `
+exec 3<&0
+"$@" 3<&- </dev/null &
+server=$!
+echo "$server"
+( cat <&3 >/dev/null; kill -TERM "$server" ) >/dev/null 2>&1 &
+watcher=$!
+wait "$server"
+code=$?
+kill "$watcher" 2>/dev/null
+exit "$code"
+`;
+
+/**
+ * Starts a server and waits until it takes connections.
+ *
+ * @throws OrreryError USAGE if no `nats-server` of at least 2.12 is found, BUS_UNREACHABLE if it does not start
+ */
+export async function startNatsServer(options: NatsServerOptions): Promise<NatsServer> {
+  const { clock = systemClock, log = silentLog } = options;
+  const { path, version } = await findNatsServer();
+  await mkdir(options.dir, { recursive: true });
+  const configFile = join(options.dir, 'nats-server.conf');
+  await writeFile(configFile, `${JSON.stringify(configOf(options), null, 2)}\n`);
+  const child = spawn('sh', ['-c', watchdog, 'nats-watchdog', path, '-c', configFile], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own: Ctrl-C at the terminal is for us, who stop the server last.
+    detached: true,
+  });
+  // A closed pipe is how the child learns of our end; that it is gone before us is no error here.
+  child.stdin?.on('error', () => undefined);
+  try {
+    const started = await untilReady(child, { clock, log });
+    return runningServer(child, started, version, clock);
+  } catch (error) {
+    child.stdin?.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Starts servers `n0`, `n1`, … that know each other; each stores in a folder of that name under `dir`. They elect their
+ * leader after this has resolved.
+ *
+ * @returns the servers, and how to start one of them again as it was
+ */
+export async function startNatsCluster(options: {
+  readonly size: number;
+  readonly dir: string;
+  readonly log?: Log;
+}): Promise<{ servers: NatsServer[]; startAgain(index: number): Promise<NatsServer> }> {
+  const { size, dir, log = silentLog } = options;
+  const indexes = [...Array(size).keys()];
+  // A server wants to be told its routes before it starts, so these ports cannot be left to the servers.
+  const ports = await Promise.all(indexes.map(() => freePort('127.0.0.1', 0)));
+  const routes = ports.map((port) => `nats://127.0.0.1:${port}`);
+  const start = (index: number, port?: number): Promise<NatsServer> =>
+    startNatsServer({
+      dir: join(dir, `n${index}`),
+      name: `n${index}`,
+      cluster: {
+        name: 'orrery-dev',
+        port: ports[index] ?? 0,
+        routes: routes.filter((_, other) => other !== index),
+      },
+      ...(port === undefined ? {} : { port }),
+      log,
+    });
+  const started = await Promise.allSettled(indexes.map((index) => start(index)));
+  const servers = started.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  const failed = started.find((result) => result.status === 'rejected');
+  if (failed) {
+    await Promise.all(servers.map((server) => server.kill()));
+    throw failed.reason;
+  }
+  return { servers, startAgain: (index) => start(index, servers[index]?.port) };
+}
+
+/** The program and its version: `NATS_SERVER`, else under the project's `.tools`, else on the PATH. */
+export async function findNatsServer(): Promise<{ path: string; version: string }> {
+  const reasons: string[] = [];
+  for (const path of await candidates()) {
+    const version = await versionOf(path);
+    const parsed = parseVersion(version ?? '');
+    if (version !== undefined && parsed && isAtLeast(parsed, oldest)) return { path, version };
+    reasons.push(`${path} ${version === undefined ? 'does not run' : `is ${version}`}`);
+  }
+  const found = reasons.length === 0 ? 'none found' : reasons.join(', ');
+  throw new OrreryError(
+    'USAGE',
+    `a nats-server of 2.12 or newer is needed (${found}): name one in NATS_SERVER, or let "npm start" or "npm test" put it under .tools`,
+  );
+}
+
+async function candidates(): Promise<string[]> {
+  const named = process.env.NATS_SERVER;
+  if (named) return [named];
+  const tools = join(projectRoot, '.tools');
+  const files = existsSync(tools) ? await readdir(tools, { recursive: true, withFileTypes: true }) : [];
+  const own = files.filter((file) => file.isFile() && file.name === 'nats-server');
+  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'nats-server'));
+  return [
+    ...own.map((file) => join(file.parentPath, file.name)),
+    ...onPath.filter((path) => existsSync(path)),
+  ];
+}
+
+async function versionOf(path: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await run(path, ['--version'], { timeout: startTimeoutMs });
+    return /\bv(\d\S*)/.exec(stdout)?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function configOf({ dir, port, name, cluster }: NatsServerOptions): object {
+  const storeDir = join(dir, 'jetstream');
+  return {
+    listen: `127.0.0.1:${port ?? -1}`,
+    ...(name === undefined ? {} : { server_name: name }),
+    jetstream: { store_dir: storeDir },
+    ...(cluster === undefined
+      ? {}
+      : {
+          cluster: { name: cluster.name, listen: `127.0.0.1:${cluster.port}`, routes: cluster.routes },
+        }),
+  };
+}
+
+interface Started {
+  readonly pid: number;
+  readonly port: number;
+}
+
+/** Reads pid and ports off what the child writes. */
+function untilReady(child: ChildProcess, { clock, log }: { clock: Clock; log: Log }): Promise<Started> {
+  const { promise, resolve: ready, reject } = Promise.withResolvers<Started>();
+  const fail = (reason: string) =>
+    reject(new OrreryError('BUS_UNREACHABLE', `nats-server did not start: ${reason}`));
+  const timer = clock.after(startTimeoutMs, () => fail(`not ready after ${startTimeoutMs} ms`));
+  const seen: { pid?: number; port?: number; last: string } = { last: '' };
+  const look = (): void => {
+    const { pid, port } = seen;
+    if (pid === undefined || port === undefined) return;
+    timer.cancel();
+    ready({ pid, port });
+  };
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      seen.pid ??= Number(line);
+      look();
+    });
+  if (child.stderr)
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      log.debug({ line }, 'nats-server');
+      seen.last = line;
+      const port = /Listening for client connections on \S+:(\d+)/.exec(line)?.[1];
+      if (port !== undefined) seen.port = Number(port);
+      look();
+    });
+  child.on('error', (error) => fail(asError(error).message));
+  child.on('exit', (code) => {
+    timer.cancel();
+    fail(`exit code ${code}, last line: ${seen.last}`);
+  });
+  return promise;
+}
+
+function runningServer(
+  child: ChildProcess,
+  { pid, port }: Started,
+  version: string,
+  clock: Clock,
+): NatsServer {
+  let isGone = child.exitCode !== null || child.signalCode !== null;
+  const gone = isGone ? Promise.resolve() : new Promise<void>((resolve) => child.on('exit', () => resolve()));
+  void gone.then(() => {
+    isGone = true;
+    child.stdin?.destroy();
+  });
+  const signal = (name: NodeJS.Signals): void => {
+    if (isGone) return;
+    try {
+      process.kill(pid, name);
+    } catch {
+      // It ended by itself in this moment; `gone` tells.
+    }
+  };
+  const kill = async (): Promise<void> => {
+    signal('SIGKILL');
+    await gone;
+  };
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    pid,
+    version,
+    async stop() {
+      signal('SIGCONT');
+      signal('SIGINT');
+      const timer = clock.after(stopTimeoutMs, () => signal('SIGKILL'));
+      await gone;
+      timer.cancel();
+    },
+    kill,
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * Replicas as processes of their own, kept running.
+ *
+ * Owns the child processes. Promises: a replica that ends without being asked is started again, after a pause that grows
+ * while it keeps ending; `stop` sends SIGTERM and, when that does not help in time, SIGKILL; children end when this process
+ * does, however it ends (tether.ts); a Ctrl-C at the terminal reaches only this process, so that the order is ours.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Clock, Timer } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+
+export interface ReplicaOptions {
+  readonly name: string;
+  /** Default: `src/main.ts`. */
+  readonly program?: string;
+  readonly args: readonly string[];
+  /** Both output streams are appended here. */
+  readonly logFile: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** Whether one that died is started again. */
+  readonly restarts: boolean;
+  readonly onDeath: (how: string, pauseMs: number | null) => void;
+}
+
+export interface ReplicaProcess {
+  readonly name: string;
+  /** undefined while it does not run. */
+  pid(): number | undefined;
+  /** Starts it unless it runs. */
+  start(): void;
+  /** Sends the signal; whether it is started again is as after any death. Resolves when the process is gone, for SIGKILL and SIGTERM. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Ends it for good. */
+  stop(): Promise<void>;
+}
+
+const root = resolve(import.meta.dirname, '../../..');
+const mainFile = resolve(root, 'src/main.ts');
+/** Loaded before the program. */
+const preloads = ['tether.ts', '../network/outside-network.ts'].flatMap((file) => [
+  '--import',
+  pathToFileURL(resolve(import.meta.dirname, file)).href,
+]);
+const firstPauseMs = 500;
+const longestPauseMs = 10_000;
+
+export function createReplica(options: ReplicaOptions): ReplicaProcess {
+  const { clock } = options;
+  let child: ChildProcess | undefined;
+  let ended = Promise.resolve();
+  let timer: Timer | undefined;
+  let isStopping = false;
+  let pauseMs = firstPauseMs;
+
+  const start = () => {
+    if (child !== undefined || isStopping) return;
+    timer?.cancel();
+    const startedAt = clock.monotonic();
+    const born = launch(options);
+    child = born;
+    const end = Promise.withResolvers<void>();
+    ended = end.promise;
+    const onEnd = (how: string) => {
+      if (child !== born) return;
+      child = undefined;
+      if (!isStopping) onDeath(how, clock.monotonic() - startedAt);
+      end.resolve();
+    };
+    born.once('error', (error) => onEnd(error.message));
+    born.once('exit', (code, signal) => onEnd(signal === null ? `exit code ${code}` : signal));
+  };
+  const onDeath = (how: string, livedMs: number) => {
+    if (livedMs > longestPauseMs) pauseMs = firstPauseMs;
+    options.onDeath(how, options.restarts ? pauseMs : null);
+    if (!options.restarts) return;
+    timer = clock.after(pauseMs, start);
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  };
+
+  return {
+    name: options.name,
+    pid: () => child?.pid,
+    start,
+    async kill(signal) {
+      child?.kill(signal);
+      if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended;
+    },
+    async stop() {
+      isStopping = true;
+      timer?.cancel();
+      const last = child;
+      if (last === undefined) return;
+      last.kill('SIGCONT');
+      last.kill('SIGTERM');
+      const deadline = clock.after(limits.devStopMs, () => last.kill('SIGKILL'));
+      await ended;
+      deadline.cancel();
+    },
+  };
+}
+
+function launch(options: ReplicaOptions): ChildProcess {
+  const log = openSync(options.logFile, 'a');
+  try {
+    return spawn(process.execPath, [...preloads, options.program ?? mainFile, ...options.args], {
+      cwd: root,
+      stdio: ['ignore', log, log, 'ipc'],
+      env: { ...process.env, ...options.env },
+      // A group of its own: Ctrl-C is for the parent.
+      detached: true,
+    });
+  } finally {
+    closeSync(log);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The replicas of a development cluster: their flags, their ports, and when they answer.
+ */
+import { get } from 'node:http';
+import { join } from 'node:path';
+import { type Clock, sleep } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { freePort } from '../network/ports.ts';
+import { createReplica, type ReplicaProcess } from './processes.ts';
+
+export interface ReplicasOptions {
+  readonly count: number;
+  /** Where the first one answers; the others on the ports after it, or on free ones if those are taken. */
+  readonly http: { readonly host: string; readonly port: number };
+  readonly dir: string;
+  readonly natsUrl: string;
+  readonly kubeconfig: string;
+  /** The name server that knows the Services: `127.0.0.1:5353`; absent: the machine's own. */
+  readonly dns?: string;
+  readonly cluster: string;
+  /** More flags of `orrery run` for each. */
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly restarts: boolean;
+  readonly clock: Clock;
+  readonly print: (line: string) => void;
+}
+
+export interface DevReplica extends ReplicaProcess {
+  /** `http://127.0.0.1:7070` */
+  readonly url: string;
+  /** Where it answers HTTP-01 challenges. */
+  readonly acmeUrl: string;
+  readonly logFile: string;
+}
+
+/** Where answers to certificate challenges are served; free ports if these are taken, or if HTTP takes any port. */
+const firstAcmePort = 8089;
+const readyPauseMs = 100;
+
+export async function createReplicas(options: ReplicasOptions): Promise<DevReplica[]> {
+  const { host } = options.http;
+  const replicas: DevReplica[] = [];
+  for (let index = 0; index < options.count; index += 1) {
+    const name = `orrery-${index}`;
+    // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another cluster's in a moment.
+    const isAnyPort = options.http.port === 0;
+    const port = await freePort(host, isAnyPort ? 0 : options.http.port + index);
+    const acmePort = await freePort('127.0.0.1', isAnyPort ? 0 : firstAcmePort + index);
+    const logFile = join(options.dir, `replica-${index}.log`);
+    const args = runArguments(options, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
+    const onDeath = (how: string, pauseMs: number | null) => {
+      const next = pauseMs === null ? '' : `; it is started again in ${pauseMs / 1_000} s`;
+      options.print(`${name} ended (${how})${next}; see ${logFile}`);
+    };
+    const { clock, env, restarts } = options;
+    const replica = createReplica({ name, args, logFile, env, clock, restarts, onDeath });
+    const acmeUrl = `http://127.0.0.1:${acmePort}`;
+    replicas.push({ ...replica, url: `http://${host}:${port}`, acmeUrl, logFile });
+  }
+  return replicas;
+}
+
+function runArguments(options: ReplicasOptions, name: string, http: string, acmeHttp: string): string[] {
+  const flags = {
+    cluster: options.cluster,
+    nats: options.natsUrl,
+    kubeconfig: options.kubeconfig,
+    replica: name,
+    http,
+    'acme-http': acmeHttp,
+    ...(options.dns === undefined ? {} : { 'probe-dns': options.dns }),
+    'inspector-auth': 'none',
+  };
+  return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...options.flags];
+}
+
+/** Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted. */
+export async function untilReady(
+  replica: DevReplica,
+  clock: Clock,
+  signal: AbortSignal,
+  withinMs: number = limits.devStartMs,
+): Promise<boolean> {
+  const deadline = clock.monotonic() + withinMs;
+  while (clock.monotonic() < deadline) {
+    if ((await statusAt(`${replica.url}/readyz`, clock)) === 200) return true;
+    await sleep(clock, readyPauseMs, signal);
+  }
+  return false;
+}
+
+function statusAt(url: string, clock: Clock): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false }, (response) => {
+      response.resume();
+      finish(response.statusCode);
+    });
+    const timer = clock.after(limits.devConnectMs, () => finish(undefined));
+    const finish = (status: number | undefined) => {
+      timer.cancel();
+      resolve(status);
+      request.destroy();
+    };
+    request.on('error', () => finish(undefined));
+  });
+}

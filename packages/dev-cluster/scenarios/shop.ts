@@ -1,0 +1,231 @@
+/**
+ * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is lost.
+ *
+ * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back until Orrery has
+ * proven every route to it; so the rolling update never takes the last Pod that traffic can reach. With `isGated: false` the
+ * same thing loses requests. Plays until it is stopped; its objects stay.
+ */
+
+import { sleep, timestamp } from '../../../src/base/clock.ts';
+import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { KubeResource } from '../../../src/kube/api/port.ts';
+import {
+  namespaces,
+  routeGates,
+  services as serviceResource,
+  statefulSets,
+} from '../../../src/kube/api/resources.ts';
+import { isLoopback } from '../../kube-api/addresses.ts';
+import { ensureObject } from '../manifests.ts';
+import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';
+import type { Routing } from '../network/routing.ts';
+import type { ServiceObject, WorkloadObject } from '../objects.ts';
+import type { DevPart, DevParts } from '../parts.ts';
+import { inSeconds } from './durations.ts';
+import { type PodReady, startNarrator } from './narrator.ts';
+import {
+  httpPort,
+  type ShopOptions,
+  setName,
+  shopNamespace,
+  shopRouteGate,
+  shopService,
+  shopStatefulSet,
+} from './scenario-objects.ts';
+
+export interface ScenarioOptions extends Omit<DevParts, 'namespace'>, Partial<ShopOptions> {
+  readonly routing: Pick<Routing, 'onEvent'>;
+  readonly print: (line: string) => void;
+  readonly requestsPerSecond?: number;
+  /** From the start of one rolling update to the next, ms; the next one waits for the end of the last. */
+  readonly rollOverEveryMs?: number;
+  readonly onReady?: (fact: PodReady) => void;
+}
+
+export interface Scenario extends DevPart {
+  /** Resolves when the group is Ready for the first time and the requests begin; rejects if it cannot be set up. */
+  readonly started: Promise<void>;
+  counts(): LoadCounts;
+  /** Rolling updates that were completed. */
+  rollOvers(): number;
+}
+
+const shopDefaults: ShopOptions = {
+  namespace: 'shop',
+  replicas: 3,
+  services: ['cart', 'catalog', 'checkout', 'login', 'search'],
+  isGated: true,
+  routingDelay: '500ms-3s',
+  routingRemovalDelay: '0ms-200ms',
+  drain: '2s',
+};
+
+const serviceAccounts: KubeResource = {
+  group: '',
+  version: 'v1',
+  plural: 'serviceaccounts',
+  kind: 'ServiceAccount',
+  namespaced: true,
+};
+
+const statusPauseMs = 100;
+/** Seconds between two lines that tell of a load without losses. */
+const quietSeconds = 10;
+
+export function startScenario(options: ScenarioOptions): Scenario {
+  const { kube, clock, print } = options;
+  const shop: ShopOptions = { ...shopDefaults, ...options };
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const parts = { kube, clock, random: options.random, log: options.log, namespace: shop.namespace };
+  let load: Load | undefined;
+  let rollOvers = 0;
+
+  const narrator = startNarrator({
+    ...parts,
+    labelSelector: `app=${setName}`,
+    routing: options.routing,
+    serviceCount: shop.services.length,
+    isGated: shop.isGated,
+    print,
+    ...(options.onReady === undefined ? {} : { onReady: options.onReady }),
+  });
+
+  const untilSteady = async (generation: number): Promise<void> => {
+    for (;;) {
+      const set: WorkloadObject = await kube.get(statefulSets, shop.namespace, setName, signal);
+      if (isSteady(set, generation)) return;
+      await sleep(clock, statusPauseMs, signal);
+    }
+  };
+  const untilServed = async (targets: readonly LoadTarget[]): Promise<void> => {
+    for (const target of targets)
+      while ((await sendRequest(target, limits.devConnectMs, clock)) !== null)
+        await sleep(clock, statusPauseMs, signal);
+  };
+  const begin = async (): Promise<void> => {
+    print(
+      `scenario: ${shop.replicas} Pods behind ${shop.services.length} Services in namespace ${shop.namespace}`,
+    );
+    const targets = await setUp(options, shop, signal);
+    await untilSteady(0);
+    await untilServed(targets);
+    const requestsPerSecond = options.requestsPerSecond ?? 100;
+    print(`load: ${requestsPerSecond} requests a second through the Services begin`);
+    load = startLoad({ clock, targets: () => targets, requestsPerSecond, onSecond: createLoadLines(print) });
+  };
+  const rollOver = async (): Promise<void> => {
+    const began = clock.monotonic();
+    print(`rolling update ${rollOvers + 1} begins`);
+    const annotations = { 'dev.orrery.dev/rolled-over-at': timestamp(clock.now()) };
+    const body = { spec: { template: { metadata: { annotations } } } };
+    const patch = { namespace: shop.namespace, name: setName, type: 'merge', body } as const;
+    const set = await kube.patch(statefulSets, patch, signal);
+    await untilSteady(set.metadata.generation ?? 0);
+    rollOvers += 1;
+    const took = inSeconds(clock.monotonic() - began);
+    print(`rolling update ${rollOvers} done in ${took}; ${tellLoad(load?.counts())}`);
+  };
+  const play = async (): Promise<void> => {
+    const everyMs = options.rollOverEveryMs ?? 30_000;
+    await started;
+    while (!signal.aborted) {
+      const next = clock.monotonic() + everyMs;
+      await rollOver().catch((thrown) => {
+        if (!signal.aborted) print(`rolling update failed: ${asError(thrown).message}`);
+      });
+      await sleep(clock, Math.max(statusPauseMs, next - clock.monotonic()), signal);
+    }
+  };
+
+  const started = begin();
+  const playing = play().catch(() => {});
+
+  return {
+    started,
+    counts: () => load?.counts() ?? { sent: 0, answered: 0, lost: 0, reasons: {} },
+    rollOvers: () => rollOvers,
+    async stop() {
+      stopping.abort();
+      await playing;
+      await narrator.stop();
+      const counts = await load?.stop();
+      if (counts !== undefined) print(`${tellLoad(counts)} in all`);
+    },
+  };
+}
+
+/** Writes the objects; returns where requests go. */
+async function setUp(
+  options: ScenarioOptions,
+  shop: ShopOptions,
+  signal: AbortSignal,
+): Promise<LoadTarget[]> {
+  const { kube } = options;
+  await ensureObject(kube, namespaces, shopNamespace(shop), signal);
+  await ensureAccount(options, shop.namespace, signal);
+  if (shop.isGated) await ensureObject(kube, routeGates, shopRouteGate(shop), signal);
+  const targets: LoadTarget[] = [];
+  for (const name of shop.services) {
+    const service: ServiceObject = await ensureObject(kube, serviceResource, shopService(shop, name), signal);
+    const host = service.spec?.clusterIP ?? '';
+    if (!isLoopback(host))
+      throw new OrreryError(
+        'USAGE',
+        `the cluster IP of Service ${name} is ${host || 'missing'}: the scenario needs a kube-apiserver with --service-cluster-ip-range=127.96.0.0/16`,
+      );
+    targets.push({ host, port: httpPort, path: '/' });
+  }
+  await ensureObject(kube, statefulSets, shopStatefulSet(shop), signal);
+  return targets;
+}
+
+/** Where the service account admission is on and no controller manager runs, Pods need the account to be there. */
+async function ensureAccount(
+  options: ScenarioOptions,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const account = {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'default', namespace },
+  };
+  try {
+    await ensureObject(options.kube, serviceAccounts, account, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
+}
+
+function isSteady(set: WorkloadObject, generation: number): boolean {
+  const wanted = set.spec?.replicas ?? 1;
+  const { observedGeneration, updatedReplicas, readyReplicas, replicas } = set.status ?? {};
+  return (
+    Number(observedGeneration ?? -1) >= Math.max(generation, set.metadata.generation ?? 0) &&
+    [updatedReplicas, readyReplicas, replicas].every((count) => count === wanted)
+  );
+}
+
+/** A line for each second with losses, and one now and then without. */
+function createLoadLines(print: (line: string) => void): (second: LoadCounts, total: LoadCounts) => void {
+  let quiet = 0;
+  return (second, total) => {
+    quiet += 1;
+    if (second.lost > 0) {
+      const reasons = Object.entries(second.reasons).map(([reason, count]) => `${count} × ${reason}`);
+      print(
+        `load: ${second.lost} of ${second.sent} requests lost in the last second (${reasons.join(', ')})`,
+      );
+    }
+    if (second.lost === 0 && quiet < quietSeconds) return;
+    quiet = 0;
+    print(tellLoad(total));
+  };
+}
+
+function tellLoad(counts: LoadCounts | undefined): string {
+  const number = (value = 0) => value.toLocaleString('en-US');
+  return `load: ${number(counts?.sent)} requests, ${number(counts?.lost)} lost`;
+}

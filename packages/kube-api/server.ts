@@ -1,0 +1,136 @@
+/**
+ * A small Kubernetes API server for development and tests: in one process, in memory, on a loopback address.
+ *
+ * What it has, what is different and what is absent: docs/development-cluster.md. It is held to the real server by
+ * test/conformance, which runs on both.
+ */
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../src/base/clock.ts';
+import { invariant } from '../../src/base/errors.ts';
+import { limits } from '../../src/base/limits.ts';
+import { type Log, silentLog } from '../../src/base/log.ts';
+import type { Random } from '../../src/base/random.ts';
+import { createDefaultRoles } from './access/default-roles.ts';
+import { Tokens } from './access/tokens.ts';
+import type { Cluster } from './cluster.ts';
+import { createContent } from './content.ts';
+import { Definitions } from './controllers/definitions.ts';
+import { EventExpiry } from './controllers/event-expiry.ts';
+import { GarbageCollector } from './controllers/garbage-collector.ts';
+import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
+import { createCertificates } from './http/certificates.ts';
+import { createHttpServer } from './http/server.ts';
+import { Registry } from './resources/registry.ts';
+import { ServiceAddresses } from './storage/service-addresses.ts';
+import { Store } from './storage/store.ts';
+import { Fanout } from './watch/fanout.ts';
+
+export interface KubeApiOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A free port if absent. */
+  readonly port?: number;
+  readonly log?: Log;
+  /** The bearer token; a random one if absent. */
+  readonly token?: string;
+  /** Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up. */
+  readonly serviceCidr?: string;
+  /** Changes of each resource that a watch can be resumed from; default limits.devHistoryChanges. */
+  readonly historyChanges?: number;
+}
+
+export interface KubeApi {
+  readonly url: string;
+  readonly token: string;
+  /** PEM: the authority that vouches for the server, and for nothing else. */
+  readonly ca: string;
+  /** A kubeconfig for this server, as YAML. */
+  kubeconfig(): string;
+  /** Ends all watches and connections. */
+  stop(): Promise<void>;
+}
+
+/** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
+export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
+  const token = options.token ?? options.random.id();
+  const { cluster, stopControllers } = createCluster(options, token);
+  const certificates = createCertificates();
+  const server = createHttpServer(cluster, certificates);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  createContent(cluster, port);
+  createDefaultRoles(cluster);
+  const url = `https://127.0.0.1:${port}`;
+  return {
+    url,
+    token,
+    ca: certificates.ca,
+    kubeconfig: () => kubeconfigText(url, token, certificates.ca),
+    stop() {
+      stopControllers();
+      cluster.fanout.closeAll();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function createCluster(
+  options: KubeApiOptions,
+  token: string,
+): { cluster: Cluster; stopControllers: () => void } {
+  const store = new Store(options.historyChanges ?? limits.devHistoryChanges);
+  const cluster: Cluster = {
+    store,
+    registry: new Registry(),
+    fanout: new Fanout(),
+    addresses: new ServiceAddresses(options.serviceCidr ?? '127.96.0.0/16', options.random),
+    tokens: new Tokens({ clock: options.clock, random: options.random, store }, token),
+    clock: options.clock,
+    random: options.random,
+    log: options.log ?? silentLog,
+  };
+  const controllers = [
+    new Definitions(cluster),
+    new GarbageCollector(cluster),
+    new NamespaceCleaner(cluster),
+    new EventExpiry(cluster),
+  ];
+  store.onChange((change) => cluster.addresses.note(change));
+  for (const controller of controllers) store.onChange((change) => controller.note(change));
+  // Watchers come last: who hears of a change finds everything else up to date.
+  store.onChange((change) => cluster.fanout.publish(change));
+  return {
+    cluster,
+    stopControllers: () => {
+      for (const controller of controllers) controller.stop();
+    },
+  };
+}
+
+function kubeconfigText(url: string, token: string, ca: string): string {
+  invariant(/^[\w.~+/=-]+$/.test(token), 'a bearer token is of the characters of RFC 6750');
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: orrery-dev
+    cluster:
+      server: ${url}
+      certificate-authority-data: ${Buffer.from(ca).toString('base64')}
+contexts:
+  - name: orrery-dev
+    context:
+      cluster: orrery-dev
+      user: developer
+current-context: orrery-dev
+users:
+  - name: developer
+    user:
+      token: ${JSON.stringify(token)}
+`;
+}

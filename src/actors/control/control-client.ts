@@ -1,0 +1,67 @@
+/**
+ * The control port over the request subjects: what the command line asks, any replica answers.
+ *
+ * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's code. Absent: the
+ * answering side (the replica registers it as the micro service `orrery`), and the connection.
+ */
+
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { ActorView, ControlPort, ListAnswer, SendAnswer, ShardsView } from '../../base/views.ts';
+import type { Bus, BusMessage } from '../../bus/bus.ts';
+import { contentType, decode, encodeJson } from '../../bus/codec.ts';
+import { errorInAnswer } from '../../bus/rpc.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+
+export interface ControlOptions {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  /** For one answer, ms; default limits.requestTimeoutMs. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export function createControl(options: ControlOptions): ControlPort {
+  const { subjects } = options;
+  const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
+  return {
+    get: (id, wanted = {}) => ask<ActorView>(subjects.rpcGet(id), wanted).catch(unlessMissing(null)),
+    list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
+    shards: () => ask<ShardsView>(subjects.rpcShards, {}),
+    send: (id, event) =>
+      ask<SendAnswer>(subjects.rpcSend(id), event).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
+  };
+}
+
+async function request<T>(options: ControlOptions, subject: string, body: object): Promise<T> {
+  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = options;
+  const answer = await bus.request(subject, encodeJson(body), {
+    headers: { [contentType.header]: contentType.json },
+    timeoutMs,
+    ...(signal ? { signal } : {}),
+  });
+  const refusal = errorInAnswer(answer);
+  if (refusal) throw refusal;
+  return read<T>(answer);
+}
+
+/** The shape is the one of views.ts: both ends are of this program, and replicas of two releases agree on it. */
+function read<T>(answer: BusMessage): T {
+  const value = decode(answer.data, answer.headers[contentType.header]);
+  if (typeof value === 'object' && value !== null) return value as T;
+  throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is no object', {
+    facts: { subject: answer.subject },
+  });
+}
+
+function unlessMissing<T>(instead: T): (error: unknown) => T {
+  return (error) => {
+    if (hasCode(error, 'ACTOR_MISSING')) return instead;
+    throw error;
+  };
+}
+
+function noSuchActor(id: ActorId): SendAnswer {
+  return { accepted: false, code: 'ACTOR_MISSING', reason: `there is no actor ${id}` };
+}

@@ -1,0 +1,277 @@
+/**
+ * Answers the request subjects on behalf of one replica.
+ *
+ * `rpc.get` and `rpc.send` reach every replica and only the owner answers; `rpc.list` and `rpc.shards` reach one, which asks the
+ * others (`peer.…`) and answers for the whole cluster. Inspecting costs nothing while nobody asks.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits, releaseShard, shardCount } from '../../base/limits.ts';
+import { traceHeader } from '../../base/tracing.ts';
+import type {
+  ActorSummary,
+  GetRequest,
+  ListAnswer,
+  ListRequest,
+  SendAnswer,
+  ShardsView,
+  ShardView,
+} from '../../base/views.ts';
+import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import { electionEndpoint } from '../../features/elections/election-requests.ts';
+import { admit } from '../admission.ts';
+import type { Engine } from '../engine.ts';
+import { type Cell, kindOf, type Taken } from '../host/cell.ts';
+import { releaseHolding } from '../shards/shard-run.ts';
+import { leaveToOwner } from './owner-elsewhere.ts';
+import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
+
+interface PeerList {
+  readonly shards: readonly number[];
+  readonly actors: readonly ActorSummary[];
+}
+
+export interface ControlServer {
+  stop(): void;
+}
+
+export function serveControl(options: {
+  readonly engine: Engine;
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly replica: string;
+  readonly release: string;
+}): ControlServer {
+  const { bus, subjects, replica, release } = options;
+  const server = new Control(options);
+  const ownerOnly = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
+    name,
+    subject,
+    handler,
+  });
+  const anyone = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
+    name,
+    subject,
+    handler,
+    queue: 'orrery',
+  });
+  const service = serve(bus, {
+    clock: options.clock,
+    name: 'orrery',
+    version: release,
+    id: `${replica}-${options.engine.directory.incarnation}`,
+    endpoints: [
+      ownerOnly('get', subjects.rpcGetAll, (message) => server.get(message)),
+      ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
+      anyone('list', subjects.rpcList, (message) => server.list(message)),
+      anyone('shards', subjects.rpcShards, () => server.shards()),
+      electionEndpoint(options),
+    ],
+  });
+  const peers: Subscription[] = [
+    bus.subscribe(subjects.peer('list'), (message) => {
+      if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerList(message));
+    }),
+    bus.subscribe(subjects.peer('shards'), (message) => {
+      if (isAnswerable(message.reply)) bus.publish(message.reply, server.peerShards());
+    }),
+  ];
+  return {
+    stop() {
+      service.stop();
+      for (const peer of peers) peer.stop();
+    },
+  };
+}
+
+class Control {
+  readonly #engine: Engine;
+  readonly #bus: Bus;
+  readonly #subjects: Subjects;
+  readonly #clock: Clock;
+  readonly #replica: string;
+
+  constructor({ engine, bus, subjects, clock, replica }: Parameters<typeof serveControl>[0]) {
+    this.#engine = engine;
+    this.#bus = bus;
+    this.#subjects = subjects;
+    this.#clock = clock;
+    this.#replica = replica;
+  }
+
+  /** @returns undefined: another replica owns the actor and will answer. @throws OrreryError ACTOR_MISSING */
+  async get(message: BusMessage): Promise<Uint8Array | undefined> {
+    const call = this.#subjects.parseRpc(message.subject);
+    if (call?.call !== 'get') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
+    const run = this.#engine.shards.runOf(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
+    const cell = run.cells.get(call.id);
+    const record = cell ? shownRecordOf(cell) : null;
+    if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
+    const stepper = this.#engine.ports.steppers.get(kindOf(cell));
+    const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper };
+    const { history = true } = readGetRequest(message);
+    return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
+  }
+
+  async send(message: BusMessage): Promise<Uint8Array | undefined> {
+    const call = this.#subjects.parseRpc(message.subject);
+    if (call?.call !== 'send') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
+    const run = this.#engine.shards.runOf(call.id);
+    if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
+    try {
+      const { event, id: messageId, cause } = readMessage(message);
+      const kind = call.id.slice(0, call.id.indexOf('/'));
+      const admitted = admit(kind, event, { receivedAt: this.#clock.now(), isTrusted: true });
+      const outcome = await new Promise<Taken>((onTaken) => {
+        const trace = headerOf(message.headers, traceHeader);
+        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken, trace };
+        this.#engine.host.deliver(run, call.id, messageId === undefined ? item : { ...item, messageId });
+      });
+      return encodeJson(sendAnswer(outcome));
+    } catch (error) {
+      const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+      return encodeJson({ accepted: false, code, reason: asError(error).message } satisfies SendAnswer);
+    }
+  }
+
+  async list(message: BusMessage): Promise<Uint8Array> {
+    const request = readRequest(message);
+    const limit = Math.min(Math.max(1, request.limit ?? limits.listActors), limits.listActors);
+    const answers = await this.#ask<PeerList>('list', { ...request, limit: limit + 1 });
+    const actors = answers.flatMap((answer) => answer.actors).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const page = actors.slice(0, limit);
+    const answered = new Set(answers.flatMap((answer) => answer.shards));
+    return encodeJson({
+      actors: page,
+      next: actors.length > limit ? (page.at(-1)?.id ?? null) : null,
+      missingShards: Array.from({ length: shardCount }, (_, shard) => shard).filter(
+        (shard) => !answered.has(shard),
+      ),
+    } satisfies ListAnswer);
+  }
+
+  async shards(): Promise<Uint8Array> {
+    const views = (
+      await this.#ask<{ shards: readonly number[]; views: readonly ShardView[] }>('shards', {})
+    ).flatMap(({ views }) => views);
+    const known = new Map(views.map((view) => [view.shard, view]));
+    const replicas = this.#engine.directory.all().map((member) => ({
+      replica: member.replica,
+      incarnation: member.incarnation,
+      release: member.release,
+      shards: member.shards,
+      actors: member.actors,
+      stepsPerSecond: member.stepsPerSecond,
+      lastSeen: member.lastSeen,
+    }));
+    const shards = this.#engine.ownership.views().flatMap(({ name, owner, fence }) => {
+      const shard = shardNumber(name);
+      if (shard === null) return [];
+      return [
+        known.get(shard) ?? { shard, owner, fence, state: owner === null ? 'unowned' : 'silent', actors: 0 },
+      ];
+    });
+    return encodeJson({ replicas, shards } satisfies ShardsView);
+  }
+
+  peerList(message: BusMessage): Uint8Array {
+    const request = readRequest(message);
+    const shards: number[] = [];
+    const found: Cell[] = [];
+    for (const run of this.#engine.shards.open()) {
+      if (run.phase !== 'active') continue;
+      shards.push(run.shard);
+      for (const cell of run.cells.values()) if (isListed(cell, request)) found.push(cell);
+    }
+    found.sort((a, b) => (a.id < b.id ? -1 : 1));
+    // Only the records that are shown are unpacked; whom to show is told by what the cells know at rest.
+    const actors = found
+      .slice(0, request.limit)
+      .map((cell) => summaryOf(cell, shownRecordOf(cell), this.#replica));
+    return encodeJson({ shards, actors } satisfies PeerList);
+  }
+
+  peerShards(): Uint8Array {
+    const views: ShardView[] = [];
+    const shards: number[] = [];
+    for (const run of this.#engine.shards.open()) {
+      if (run.phase === 'closed') continue;
+      shards.push(run.shard);
+      if (run.shard === releaseShard) continue;
+      const { shard, fence, phase: state } = run;
+      views.push({ shard, owner: this.#replica, fence, state, actors: livingIn(run) });
+    }
+    return encodeJson({ shards, views });
+  }
+
+  /** Asks every replica and waits until all shards are spoken for, or a moment. */
+  async #ask<T extends { readonly shards: readonly number[] }>(what: string, body: object): Promise<T[]> {
+    const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
+    const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
+      timeoutMs: limits.requestTimeoutMs / 2,
+      enough: (sofar) => new Set(read(sofar).flatMap(({ shards }) => shards)).size >= this.#ownedMax(),
+    });
+    return read(answers);
+  }
+
+  /** Shards that somebody may speak for: releases have one more, if any replica leads. */
+  #ownedMax(): number {
+    const releases = this.#engine.ownership.views().find(({ name }) => name === releaseHolding);
+    return releases?.owner == null ? shardCount : shardCount + 1;
+  }
+}
+
+function sendAnswer(outcome: Taken): SendAnswer {
+  if (outcome.kind === 'refused') return { accepted: false, code: outcome.code, reason: outcome.reason };
+  return { accepted: true, transition: outcome.kind === 'stepped' ? outcome.transition : null };
+}
+
+function missing(id: ActorId): OrreryError {
+  return new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+}
+
+function shardNumber(holding: string): number | null {
+  return holding.startsWith('shard/') ? Number(holding.slice('shard/'.length)) : null;
+}
+
+function readRequest(message: BusMessage): ListRequest {
+  if (message.data.byteLength === 0) return {};
+  const body = decode(message.data, message.headers['Content-Type']);
+  return typeof body === 'object' && body !== null ? (body as ListRequest) : {};
+}
+
+function readGetRequest(message: BusMessage): GetRequest {
+  if (message.data.byteLength === 0) return {};
+  const body = decode(message.data, message.headers['Content-Type']);
+  return typeof body === 'object' && body !== null ? (body as GetRequest) : {};
+}
+
+function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): boolean {
+  const [idKind, idNamespace] = cell.id.split('/', 2);
+  if (kind !== undefined && idKind !== kind) return false;
+  if (namespace !== undefined && idNamespace !== namespace) return false;
+  if (after !== undefined && cell.id <= after) return false;
+  const is = stateOf(cell);
+  return is !== '' && (state === undefined || hasState(is, state));
+}
+
+/** `proving` finds `proving.asking`; `sampling` finds `routes.sampling,endpoints.ignored`. */
+function hasState(state: string, wanted: string): boolean {
+  return (
+    state === wanted ||
+    state
+      .split(',')
+      .some(
+        (region) =>
+          region === wanted || region.split('.').includes(wanted) || region.startsWith(`${wanted}.`),
+      )
+  );
+}

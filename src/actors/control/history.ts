@@ -1,0 +1,95 @@
+/**
+ * An actor's history: its transitions as the event stream holds them, each with the context that it led to.
+ *
+ * The stream does not hold contexts. A chart is pure (I7) and each recorded event carries its stamp, so a context is worked out anew by
+ * taking the events again, from the actor's beginning on. Where the recording does not hold that, or a step comes out differently (it
+ * was another version of the chart), there is no context until the next beginning.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { HistoryStep, HistoryView, Transition } from '../../base/views.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import { effectTypes } from '../../machines/effects.ts';
+import { machines } from '../../machines/index.ts';
+import { createStepper, type Snapshot, type StampedEvent, type Stepper, stateText } from '../host/step.ts';
+
+const dayMs = 24 * 3_600_000;
+
+/** @throws OrreryError BUS_UNREACHABLE */
+export async function readHistory(
+  ports: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock },
+  id: ActorId,
+): Promise<HistoryView> {
+  const { bus, subjects, clock } = ports;
+  const memory = createMemory(id);
+  const steps: HistoryStep[] = [];
+  let left = 0;
+  const text = new TextDecoder();
+  const following = await bus.follow('event', {
+    subjects: [subjects.eventsOf(id)],
+    from: { kind: 'time', at: clock.now() - dayMs },
+    onMessage: ({ data }) => {
+      const step = JSON.parse(text.decode(data)) as Transition;
+      const context = memory.take(step);
+      steps.push(context === undefined ? step : { ...step, context });
+      if (steps.length <= limits.historySteps) return;
+      steps.shift();
+      left++;
+    },
+  });
+  let timer = { cancel() {} };
+  const overdue = new Promise<void>((resolve) => {
+    timer = clock.after(limits.historyMs, resolve);
+  });
+  await Promise.race([following.caughtUp, overdue]);
+  timer.cancel();
+  void following.stop();
+  return { steps: withinBytes(steps), left };
+}
+
+/** Takes an actor's recorded steps, one after the other, and tells the context after each where it can. */
+export function createMemory(id: ActorId): { take(step: Transition): unknown } {
+  const stepper = stepperOf(id);
+  let snapshot: Snapshot | null = null;
+  return {
+    take({ from, to, event }) {
+      if (!stepper || (snapshot === null && from !== null)) return undefined;
+      try {
+        const stamped = event as unknown as StampedEvent;
+        const input = { id, ...parseActorId(id) };
+        const result =
+          from === null || snapshot === null
+            ? stepper.begin(input, stamped)
+            : stepper.step(snapshot, stamped);
+        snapshot = result.done || stateText(result.snapshot.value) !== to ? null : result.snapshot;
+        return snapshot === null && !result.done ? undefined : stepper.persist(result.snapshot).context;
+      } catch {
+        // A chart of another version: what it remembered then cannot be told.
+        snapshot = null;
+        return undefined;
+      }
+    },
+  };
+}
+
+function stepperOf(id: ActorId): Stepper | null {
+  const { kind } = parseActorId(id);
+  const chart = Object.hasOwn(machines, kind) ? machines[kind] : undefined;
+  return chart?.durable ? createStepper(chart, new Set(effectTypes)) : null;
+}
+
+/** The newest contexts are kept, as many as fit; the states of the others are still told. */
+function withinBytes(steps: readonly HistoryStep[]): HistoryStep[] {
+  let room: number = limits.historyBytes;
+  return steps
+    .toReversed()
+    .map((step) => {
+      const { context, ...bare } = step;
+      room -= JSON.stringify(step).length;
+      return room > 0 || context === undefined ? step : bare;
+    })
+    .reverse();
+}

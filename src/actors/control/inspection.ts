@@ -1,0 +1,154 @@
+/**
+ * The replicas' side of the live feed: tells about steps while somebody watches, and only then.
+ *
+ * A watcher announces what it watches, with a time limit (`peer.watch`), and does so again before the time is over. While nobody does,
+ * the engine has no listener and a step costs nothing. Rows of lists are told in bundles, each actor once however often it stepped;
+ * the steps of one actor that is watched are told each, with the context.
+ */
+
+import type { Clock, Timer } from '../../base/clock.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { LiveRow, LiveStep, Transition, Watch } from '../../base/views.ts';
+import type { Bus, BusMessage } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { Engine } from '../engine.ts';
+import { type Cell, kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
+import { standingOf, summaryOf } from './views.ts';
+
+export interface Inspection {
+  stop(): void;
+}
+
+export function startInspection(options: {
+  readonly engine: Pick<Engine, 'shards' | 'ports' | 'watchSteps'>;
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly replica: string;
+}): Inspection {
+  const inspection = new Watched(options);
+  const subscription = options.bus.subscribe(options.subjects.peer('watch'), (message) => {
+    const watch = readWatch(message);
+    if (watch) inspection.hear(watch);
+  });
+  return {
+    stop() {
+      subscription.stop();
+      inspection.stop();
+    },
+  };
+}
+
+class Watched {
+  readonly #options: Parameters<typeof startInspection>[0];
+  readonly #watches = new Map<string, { readonly watch: Watch; readonly until: number }>();
+  /** Actors that stepped since the last bundle, with the event that each took last. */
+  readonly #stepped = new Map<ActorId, string>();
+  #actors: ReadonlySet<string> = new Set();
+  #wantsRows = false;
+  #wantsSteps = false;
+  #bundle: Timer | null = null;
+  #expiry: Timer | null = null;
+
+  constructor(options: Parameters<typeof startInspection>[0]) {
+    this.#options = options;
+  }
+
+  hear(watch: Watch): void {
+    this.#watches.delete(watch.watcher);
+    if (this.#watches.size >= limits.inspectWatchers) return;
+    const until = this.#options.clock.monotonic() + Math.min(watch.ttlMs, limits.inspectWatchMs);
+    if (watch.ttlMs > 0) this.#watches.set(watch.watcher, { watch, until });
+    this.#sum();
+  }
+
+  stop(): void {
+    this.#watches.clear();
+    this.#sum();
+  }
+
+  /** Forgets who went silent, and listens to the engine only while somebody is left. */
+  #sum(): void {
+    const { clock, engine } = this.#options;
+    const now = clock.monotonic();
+    for (const [watcher, { until }] of this.#watches) if (until <= now) this.#watches.delete(watcher);
+    const watches = [...this.#watches.values()];
+    this.#wantsRows = watches.some(({ watch }) => watch.rows);
+    this.#wantsSteps = watches.some(({ watch }) => watch.steps);
+    this.#actors = new Set(watches.flatMap(({ watch }) => watch.actors));
+    this.#expiry?.cancel();
+    this.#expiry = null;
+    const next = Math.min(...watches.map(({ until }) => until));
+    if (watches.length > 0) this.#expiry = clock.after(next - now, () => this.#sum());
+    const isWatched = this.#wantsRows || this.#wantsSteps || this.#actors.size > 0;
+    engine.watchSteps(isWatched ? (step, context) => this.#onStep(step, context) : null);
+    if (isWatched) return;
+    this.#bundle?.cancel();
+    this.#bundle = null;
+    this.#stepped.clear();
+  }
+
+  #onStep(step: Transition, context: unknown): void {
+    if (this.#wantsRows) {
+      this.#stepped.set(step.id, step.event.type);
+      this.#bundle ??= this.#options.clock.after(limits.inspectBundleMs, () => this.#tellRows());
+    }
+    if (this.#wantsSteps || this.#actors.has(step.id)) this.#tellStep(step, context);
+  }
+
+  #tellRows(): void {
+    this.#bundle = null;
+    const rows: LiveRow[] = [];
+    for (const [id, event] of this.#stepped) {
+      const cell = this.#cellOf(id);
+      if (cell) rows.push(this.#rowOf(cell, event));
+    }
+    this.#stepped.clear();
+    const { bus, subjects } = this.#options;
+    for (let at = 0; at < rows.length; at += limits.inspectBundleRows) {
+      bus.publish(subjects.peer('rows'), encodeJson({ rows: rows.slice(at, at + limits.inspectBundleRows) }));
+    }
+  }
+
+  #rowOf(cell: Cell, event: string): LiveRow {
+    const record = recordOf(cell);
+    const row = { ...summaryOf(cell, record, this.#options.replica), event };
+    return record?.gone ? { ...row, gone: true } : row;
+  }
+
+  #tellStep(step: Transition, context: unknown): void {
+    const { bus, subjects, engine, replica } = this.#options;
+    const cell = this.#cellOf(step.id);
+    if (!cell) return;
+    const stepper = engine.ports.steppers.get(kindOf(cell));
+    const actor = standingOf(stepper, cell, livingRecordOf(cell), replica);
+    const { kind, namespace, name } = parseActorId(step.id);
+    const told = encodeJson({ step: { ...step, context }, actor } satisfies LiveStep);
+    if (told.byteLength <= limits.inspectStepBytes)
+      bus.publish(subjects.peer('step', kind, namespace, name), told);
+  }
+
+  #cellOf(id: ActorId): Cell | undefined {
+    return this.#options.engine.shards.runOf(id)?.cells.get(id);
+  }
+}
+
+function readWatch(message: BusMessage): Watch | null {
+  try {
+    const watch = decode(message.data) as Partial<Watch> | null;
+    if (typeof watch?.watcher !== 'string' || typeof watch.ttlMs !== 'number') return null;
+    const actors = Array.isArray(watch.actors) ? watch.actors.filter((id) => typeof id === 'string') : [];
+    return {
+      watcher: watch.watcher,
+      rows: watch.rows === true,
+      steps: watch.steps === true,
+      actors: actors.slice(0, limits.inspectActors) as ActorId[],
+      ttlMs: watch.ttlMs,
+    };
+  } catch {
+    // Foreign bytes on our subject watch nothing.
+    return null;
+  }
+}

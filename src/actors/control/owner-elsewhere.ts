@@ -1,0 +1,26 @@
+/** Who answers for an actor whose shard is not open here: its owner, or, where there is none, whoever is asked. */
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { releaseShard } from '../../base/limits.ts';
+import type { Engine } from '../engine.ts';
+import { holdingName, homeOf } from '../shards/shard-run.ts';
+
+/**
+ * Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in vain.
+ *
+ * @throws OrreryError NOT_OWNER if no live replica owns the actor's shard
+ */
+export function leaveToOwner(engine: Pick<Engine, 'ownership' | 'directory'>, id: ActorId): undefined {
+  const shard = homeOf(id);
+  const view = engine.ownership.views().find(({ name }) => name === holdingName(shard));
+  const live = engine.directory.live();
+  const isOwned = view?.owner != null && (live === null || live.has(view.owner));
+  if (isOwned) return undefined;
+  if (shard === releaseShard) {
+    throw new OrreryError(
+      'NOT_OWNER',
+      `no replica leads ${id}: only one of the newest release may, with a bundle`,
+    );
+  }
+  throw new OrreryError('NOT_OWNER', `shard ${shard} of ${id} has no owner at the moment; try again`);
+}

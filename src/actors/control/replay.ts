@@ -1,0 +1,203 @@
+/**
+ * Re-runs recorded transitions against the charts: what a chart does with an event follows from its state and from the event's own stamp
+ * (I7), so every recorded step must come out the same.
+ *
+ * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first beginning in the recording (it
+ * begins in the middle) cannot be re-run: they are counted, and only looked at for gaps. Pure. Absent: reading files, other versions of a chart than the present.
+ */
+
+import { equal } from '../../base/equal.ts';
+import { asError } from '../../base/errors.ts';
+import { parseActorId } from '../../base/ids.ts';
+import type { Transition } from '../../base/views.ts';
+import { effectTypes } from '../../machines/effects.ts';
+import { machines } from '../../machines/index.ts';
+import { createStepper, type Snapshot, type Stepper, type StepResult, stateText } from '../host/step.ts';
+
+/** The first step of a recording that does not come out as it was recorded. */
+export interface Difference {
+  readonly id: string;
+  readonly rev: number;
+  /** Type of the event that was taken. */
+  readonly event: string;
+  /** What differs, in words: `the state before`, `effect 1: field to.0`. */
+  readonly what: string;
+  readonly recorded: unknown;
+  readonly replayed: unknown;
+}
+
+export interface ReplaySummary {
+  readonly actors: number;
+  readonly transitions: number;
+  /** Actor → transitions that were not re-run, since the recording does not hold the actor's beginning. */
+  readonly skipped: ReadonlyMap<string, number>;
+}
+
+export interface Replay {
+  /** Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be taken after a difference. */
+  take(transition: Transition): Difference | null;
+  summary(): ReplaySummary;
+}
+
+interface Actor {
+  rev: number;
+  /** null: the actor has ended; its next step is a beginning. */
+  snapshot: Snapshot | null;
+}
+
+/** The last transition of an actor whose beginning is not in the recording. */
+interface Middle {
+  readonly rev: number;
+  readonly to: string;
+}
+
+export function createReplay(): Replay {
+  const steppers = new Map<string, Stepper>();
+  const actors = new Map<string, Actor>();
+  const middles = new Map<string, Middle>();
+  const skipped = new Map<string, number>();
+  let transitions = 0;
+
+  const stepperOf = (kind: string): Stepper | null => {
+    const chart = Object.hasOwn(machines, kind) ? machines[kind] : undefined;
+    if (!chart?.durable) return null;
+    const stepper = steppers.get(kind) ?? createStepper(chart, new Set(effectTypes));
+    steppers.set(kind, stepper);
+    return stepper;
+  };
+
+  return {
+    take(transition) {
+      const { id, rev, from } = transition;
+      const known = actors.get(id);
+      if (!known && from !== null) {
+        skipped.set(id, (skipped.get(id) ?? 0) + 1);
+        const before = middles.get(id);
+        middles.set(id, transition);
+        return before ? broken(before, transition) : null;
+      }
+      const stepper = stepperOf(parseActorId(id).kind);
+      if (!stepper)
+        return difference(transition, 'the kind', 'a machine of this kind', 'none in this release');
+      const missing = known && gap(known, transition);
+      if (missing) return missing;
+      const actor = known ?? { rev: 0, snapshot: null };
+      actors.set(id, actor);
+      transitions++;
+      actor.rev = rev;
+      return step(stepper, actor, transition);
+    },
+    summary: () => ({ actors: actors.size, transitions, skipped }),
+  };
+}
+
+/** A recording with a hole, or out of order. The revisions of an actor that ended may begin anew. */
+function gap({ rev, snapshot }: Actor, transition: Transition): Difference | null {
+  const isAnew = snapshot === null && transition.rev === 1;
+  if (transition.rev === rev + 1 || isAnew) return null;
+  return difference(transition, 'the revision', transition.rev, rev + 1);
+}
+
+/** Where the recording of an actor does not hang together, when its steps cannot be re-run. */
+function broken({ rev, to }: Middle, transition: Transition): Difference | null {
+  if (transition.rev !== rev + 1) return difference(transition, 'the revision', transition.rev, rev + 1);
+  return transition.from === to ? null : difference(transition, 'the state before', transition.from, to);
+}
+
+function step(stepper: Stepper, actor: Actor, transition: Transition): Difference | null {
+  const { id, from, to, event, effects } = transition;
+  const before = actor.snapshot === null ? null : stateText(actor.snapshot.value);
+  if (before !== from) return difference(transition, 'the state before', from, before);
+  const stamped = event as Parameters<Stepper['step']>[1];
+  let result: StepResult;
+  try {
+    const input = { id, ...parseActorId(id) };
+    result = actor.snapshot === null ? stepper.begin(input, stamped) : stepper.step(actor.snapshot, stamped);
+  } catch (error) {
+    return difference(transition, 'the step', `to ${to}`, asError(error).message);
+  }
+  const after = stateText(result.snapshot.value);
+  actor.snapshot = result.done ? null : result.snapshot;
+  if (after !== to) return difference(transition, 'the state after', to, after);
+  return effectsDifference(transition, effects, plain(result.effects) as typeof effects);
+}
+
+function effectsDifference(
+  transition: Transition,
+  recorded: Transition['effects'],
+  replayed: Transition['effects'],
+): Difference | null {
+  const types = (effects: Transition['effects']) => effects.map(({ type }) => type).join(', ') || 'none';
+  if (types(recorded) !== types(replayed))
+    return difference(transition, 'the effects', types(recorded), types(replayed));
+  for (const [index, effect] of recorded.entries()) {
+    const found = firstDifference(effect, replayed[index], '');
+    if (found)
+      return difference(transition, `effect ${index}: field ${found.path}`, found.recorded, found.replayed);
+  }
+  return null;
+}
+
+/** The first place where two plain values differ. */
+function firstDifference(
+  recorded: unknown,
+  replayed: unknown,
+  path: string,
+): { path: string; recorded: unknown; replayed: unknown } | null {
+  if (equal(recorded, replayed)) return null;
+  if (!isObject(recorded) || !isObject(replayed)) return { path, recorded, replayed };
+  for (const name of new Set([...Object.keys(recorded), ...Object.keys(replayed)])) {
+    const inner = path === '' ? name : `${path}.${name}`;
+    const found = firstDifference(recorded[name], replayed[name], inner);
+    if (found) return found;
+  }
+  return { path, recorded, replayed };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
+
+/** As it stands in a recording: what JSON leaves out is not there. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+function difference(
+  { id, rev, event }: Transition,
+  what: string,
+  recorded: unknown,
+  replayed: unknown,
+): Difference {
+  return { id, rev, event: event.type, what, recorded, replayed };
+}
+
+/**
+ * The transition that a line of a recording holds.
+ *
+ * @throws Error that says what is wrong with the line
+ */
+export function readTransition(line: string): Transition {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw new Error(`it is no JSON: ${asError(error).message}`);
+  }
+  const lacking = isObject(value) ? lackingField(value) : 'an object';
+  if (lacking !== null) throw new Error(`it is no transition: ${lacking} is needed`);
+  const transition = value as Transition;
+  parseActorId(transition.id);
+  return transition;
+}
+
+function lackingField(value: Record<string, unknown>): string | null {
+  const { id, rev, from, to, event, effects } = value;
+  if (typeof id !== 'string') return '"id"';
+  if (typeof rev !== 'number') return '"rev"';
+  if (from !== null && typeof from !== 'string') return '"from"';
+  if (typeof to !== 'string') return '"to"';
+  if (!isObject(event) || typeof event.type !== 'string') return '"event" with a type';
+  if (typeof event.at !== 'number' || typeof event.random !== 'number')
+    return 'the event\'s stamp ("at" and "random")';
+  const isList =
+    Array.isArray(effects) && effects.every((one) => isObject(one) && typeof one.type === 'string');
+  return isList ? null : '"effects"';
+}

@@ -1,0 +1,119 @@
+/**
+ * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before the save (I1).
+ */
+
+import { limits } from '../../base/limits.ts';
+import type { TraceContext } from '../../base/tracing.ts';
+import type { ShardRun } from '../shards/shard-run.ts';
+import type { Cell, Hot, MailboxItem } from './cell.ts';
+import { createEffectsPool } from './effects-pool.ts';
+import { publishTransition } from './feed.ts';
+import type { HostPorts, PlainEvent } from './host-parts.ts';
+import type { OutboxEntry } from './records.ts';
+
+export interface Consequences {
+  /** Runs effects of a saved step; each outcome is delivered as an event. */
+  perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void;
+  /** Puts what the feed holds on the event stream, one after the other. @param sequence of the record just saved */
+  publish(cell: Cell, hot: Hot, sequence: number): void;
+  /** The same for a record that was loaded with transitions that may not be published. */
+  publishLoaded(cell: Cell, hot: Hot, sequence: number): void;
+  /** Resolves when the feed has room for one more transition. */
+  room(hot: Hot): Promise<void> | undefined;
+}
+
+export function createConsequences(
+  ports: HostPorts,
+  host: {
+    deliver(cell: Cell, item: MailboxItem): void;
+    /** An outcome is taken whatever the mailbox holds: there is one for each effect that waits, and those are bounded. */
+    deliverOutcome(cell: Cell, item: MailboxItem): void;
+    fail(cell: Cell, error: unknown): void;
+    /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */
+    prove(shard: ShardRun): Promise<void>;
+  },
+): Consequences {
+  const pool = createEffectsPool(ports);
+
+  /** One proof for all effects of a shard that wait for it together. */
+  const proofs = new Map<ShardRun, Promise<void>>();
+  const prove = (shard: ShardRun) => {
+    const proof = proofs.get(shard) ?? host.prove(shard).finally(() => proofs.delete(shard));
+    proofs.set(shard, proof);
+    return proof;
+  };
+
+  const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry, parent?: TraceContext) => {
+    hot.effects.add(key);
+    const span = ports.tracing?.start(effect.type, {
+      parent,
+      attributes: { 'orrery.actor': cell.id, 'orrery.effect': key },
+    });
+    const trace = span?.context;
+    const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key, trace });
+    const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
+    const onOutcome = (outcome: PlainEvent) => {
+      hot.effects.delete(key);
+      span?.set({ 'orrery.outcome': outcome.type });
+      span?.end(failureIn(outcome));
+      host.deliverOutcome(cell, { event: outcome, cause: key, completes: key, trace });
+    };
+    pool.start(effect, run, onOutcome, () => prove(cell.shard));
+  };
+
+  const publishAll = async (cell: Cell, hot: Hot) => {
+    const { abort, feed } = cell.shard;
+    for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
+      await publishTransition(ports, first, abort.signal);
+      if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
+      const sequence = hot.unpublished.shift();
+      if (sequence !== undefined) feed.outstanding.delete(sequence);
+      hot.onPublished?.();
+    }
+  };
+
+  const publish = (cell: Cell, hot: Hot) => {
+    if (hot.publishing) return;
+    hot.publishing = true;
+    const end = () => {
+      hot.publishing = false;
+    };
+    publishAll(cell, hot).then(end, (error) => {
+      end();
+      host.fail(cell, error);
+    });
+  };
+
+  return {
+    perform(cell, hot, effects, parent) {
+      for (const entry of effects) start(cell, hot, entry, parent);
+    },
+    publish(cell, hot, sequence) {
+      hot.unpublished.push(sequence);
+      publish(cell, hot);
+    },
+    publishLoaded(cell, hot, sequence) {
+      // The record stands for all of its transitions: it is done with the last of them.
+      const earlier = Math.max(0, (hot.record?.feed.length ?? 0) - 1);
+      hot.unpublished.push(...Array.from({ length: earlier }, () => 0), sequence);
+      publish(cell, hot);
+    },
+    room: (hot) =>
+      (hot.record?.feed.length ?? 0) < limits.unpublishedTransitions ? undefined : waitForRoom(hot),
+  };
+}
+
+/** Outcomes that tell of a failure have a message (`sample.failed`, `condition.refused`) or an error. */
+function failureIn({ message, error }: PlainEvent): string | undefined {
+  if (typeof message === 'string') return message;
+  return typeof error === 'string' ? error : undefined;
+}
+
+async function waitForRoom(hot: Hot): Promise<void> {
+  while ((hot.record?.feed.length ?? 0) >= limits.unpublishedTransitions) {
+    await new Promise<void>((resolve) => {
+      hot.onPublished = resolve;
+    });
+  }
+  hot.onPublished = null;
+}

@@ -1,0 +1,155 @@
+/**
+ * Runs the effects of saved steps.
+ *
+ * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
+ * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
+ * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again. While the
+ * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
+ * proven that the shard still belongs to this replica: another may have taken it meanwhile.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { traceIdOf } from '../../base/tracing.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { EffectRun, HostPorts, PlainEvent } from './host-parts.ts';
+import type { EffectData } from './step.ts';
+
+export interface EffectsPool {
+  /** @param onOutcome called once, unless the run's signal is aborted before */
+  start(
+    effect: EffectData,
+    run: Omit<EffectRun, 'signal'> & { signal: AbortSignal },
+    onOutcome: (event: PlainEvent) => void,
+    /** Rejects if the shard is not ours any more. */
+    prove: () => Promise<void>,
+  ): void;
+  readonly waiting: number;
+  readonly running: number;
+}
+
+interface Job {
+  readonly effect: EffectData;
+  readonly run: EffectRun;
+  readonly onOutcome: (event: PlainEvent) => void;
+  readonly prove: () => Promise<void>;
+  /** Since when it waits, by both clocks: one of them may stand still while the process does. */
+  readonly since: { readonly wall: number; readonly monotonic: number };
+  readonly isHeld: boolean;
+}
+
+interface PoolPorts
+  extends Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'failureOf' | 'effectTimeoutMs'> {
+  readonly bus: Pick<Bus, 'status' | 'onStatus'>;
+}
+
+export function createEffectsPool(ports: PoolPorts): EffectsPool {
+  const lanes = new Map<string, Lane>();
+  const sum = (count: (lane: Lane) => number) =>
+    [...lanes.values()].reduce((all, one) => all + count(one), 0);
+
+  const next = (lane: Lane) => {
+    while (lane.running < lane.bound && ports.bus.status === 'connected') {
+      const job = lane.queue.shift();
+      if (!job) return;
+      if (job.run.signal.aborted) continue;
+      lane.running++;
+      void begin(ports, job).finally(() => {
+        lane.running--;
+        next(lane);
+      });
+    }
+  };
+  ports.bus.onStatus((status) => {
+    if (status === 'connected') for (const lane of lanes.values()) next(lane);
+  });
+  return {
+    start(effect, run, onOutcome, prove) {
+      const lane = lanes.get(effect.type) ?? { queue: [], running: 0, bound: boundOf(effect.type) };
+      lanes.set(effect.type, lane);
+      const since = { wall: ports.clock.now(), monotonic: ports.clock.monotonic() };
+      lane.queue.push({ effect, run, onOutcome, prove, since, isHeld: ports.bus.status !== 'connected' });
+      next(lane);
+    },
+    get waiting() {
+      return sum(({ queue }) => queue.length);
+    },
+    get running() {
+      return sum(({ running }) => running);
+    },
+  };
+}
+
+/** The effects of one type. */
+interface Lane {
+  readonly queue: Job[];
+  readonly bound: number;
+  running: number;
+}
+
+/** Following is waiting: it holds neither a connection nor the processor. */
+const boundOf = (type: string) => (type === 'lease.follow' ? limits.leasesFollowed : limits.effectsInFlight);
+
+async function begin(ports: PoolPorts, job: Job): Promise<void> {
+  const { clock } = ports;
+  const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
+  if (job.isHeld || waitedMs > limits.appendTimeoutMs) {
+    const isOurs = await job.prove().then(
+      () => true,
+      () => false,
+    );
+    if (!isOurs || job.run.signal.aborted) return;
+  }
+  await perform(ports, job);
+}
+
+async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promise<void> {
+  const { log, metrics } = ports;
+  const deadline = withDeadline(ports.clock, run.signal, ports.effectTimeoutMs(effect));
+  try {
+    const outcome = await Promise.race([
+      ports.runEffect(effect, { ...run, signal: deadline.signal }),
+      deadline.ended,
+    ]);
+    if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
+    metrics.effect(effect.type, 'done');
+    onOutcome(outcome);
+  } catch (error) {
+    if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
+    const message = deadline.isOver() ? 'no outcome within the deadline' : asError(error).message;
+    metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
+    const trace = traceIdOf(run.trace);
+    const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
+    log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
+    onOutcome(ports.failureOf(effect, message));
+  } finally {
+    deadline.end();
+  }
+}
+
+function withDeadline(clock: Clock, outer: AbortSignal, timeoutMs: number) {
+  const controller = new AbortController();
+  let over = false;
+  // A runner that does not heed its signal must not hold its place for ever.
+  const ended = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
+  });
+  ended.catch(() => {});
+  const follow = () => controller.abort(outer.reason);
+  if (outer.aborted) follow();
+  outer.addEventListener('abort', follow, { once: true });
+  const timer = clock.after(timeoutMs, () => {
+    over = true;
+    controller.abort(new Error('deadline'));
+  });
+  return {
+    signal: controller.signal,
+    ended,
+    isOver: () => over,
+    end() {
+      timer.cancel();
+      outer.removeEventListener('abort', follow);
+    },
+  };
+}

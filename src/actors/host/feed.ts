@@ -1,0 +1,89 @@
+/**
+ * The feed: puts each saved transition on the event stream, once and in order of the actor's revisions.
+ *
+ * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none; `Nats-Msg-Id` (id and
+ * rev) makes a repetition harmless. After a claim `unpublished` tells which of the loaded transitions are on the stream already.
+ */
+
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { Transition } from '../../base/views.ts';
+import type { Bus } from '../../bus/bus.ts';
+import { encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { HostLog } from './host-parts.ts';
+
+interface FeedPorts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+}
+
+/** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
+const refusalsMax = 12;
+const jsonHeaders = { 'Content-Type': 'application/json' } as const;
+
+/** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */
+export async function publishTransition(
+  ports: FeedPorts,
+  transition: Transition,
+  signal: AbortSignal,
+): Promise<void> {
+  const { bus, subjects, clock, random } = ports;
+  const msgId = `${transition.id}/${transition.rev}`;
+  const data = encodeJson(transition);
+  for (let attempt = 0; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      await bus.append(subjects.event(transition.id), data, { msgId, headers: jsonHeaders });
+      return;
+    } catch (error) {
+      if (!hasCode(error, 'BUS_UNREACHABLE', 'BUS_UNKNOWN_OUTCOME')) {
+        // The feed is history for people: what the stream will not have is left out, and the actor goes on.
+        if (attempt >= refusalsMax) {
+          const facts = { actor: transition.id, rev: transition.rev, error: asError(error).message };
+          ports.log.error(facts, 'a transition is missing on the event stream');
+          return;
+        }
+      }
+    }
+    await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), signal);
+  }
+}
+
+/** What stands last on the event stream of an actor. */
+export interface Published {
+  readonly fence: number;
+  readonly rev: number;
+}
+
+/** The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
+export async function lastPublished(
+  ports: FeedPorts,
+  ids: readonly ActorId[],
+): Promise<ReadonlyMap<ActorId, Published>> {
+  const { bus, subjects } = ports;
+  const published = new Map<ActorId, Published>();
+  if (ids.length === 0) return published;
+  const found = await bus.lastOfMany('event', ids.map(subjects.event));
+  for (const id of ids) {
+    const message = found.get(subjects.event(id));
+    const last = message ? readPublished(message.data) : null;
+    if (last !== null) published.set(id, last);
+  }
+  return published;
+}
+
+/** null: something foreign stands there; the actor's own transitions are then published again, to be on the safe side. */
+function readPublished(data: Uint8Array): Published | null {
+  try {
+    const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;
+    return typeof fence === 'number' && typeof rev === 'number' ? { fence, rev } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * The host: steps the actors of the shards that this replica owns.
+ *
+ * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors are in flight
+ * together, one event of one actor at a time.
+ *
+ * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save, nothing outside),
+ * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
+ * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
+ */
+import { asError, hasCode } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { begin, type ShardRun } from '../shards/shard-run.ts';
+import { proveOwner } from '../shards/shard-store.ts';
+import {
+  type Cell,
+  createCell,
+  type Hot,
+  isIdle,
+  isRepetition,
+  kindOf,
+  type MailboxItem,
+  recordOf,
+  rest,
+  wake,
+} from './cell.ts';
+import { type Consequences, createConsequences } from './consequences.ts';
+import type { HostListener, HostPorts } from './host-parts.ts';
+import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
+import { afterIgnored, nextRecord } from './next-record.ts';
+import { type OldestWork, oldestWork } from './oldest-work.ts';
+import { createParking, type Parking } from './parking.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
+import { createSaver, type Saver } from './saver.ts';
+import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
+import { createTimers, type Timers } from './timers.ts';
+import { createGate } from './turnstile.ts';
+
+export class Host {
+  readonly stats = { steps: 0, ignored: 0 };
+  readonly #ports: HostPorts;
+  readonly #saver: Saver;
+  readonly #saves = createGate(limits.savesInFlight);
+  readonly #timers: Timers<{ cell: Cell; id: string }>;
+  readonly #consequences: Consequences;
+  readonly #parking: Parking;
+  readonly #hotCells = new Set<Cell>();
+  #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
+
+  constructor(ports: HostPorts) {
+    this.#ports = ports;
+    this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
+    this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
+    this.#consequences = createConsequences(ports, {
+      deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
+      deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
+      fail: (cell, error) => this.#lose(cell.shard, error),
+      prove: (shard) =>
+        proveOwner(ports, this.#saver, shard).catch((error) => {
+          this.#lose(shard, error);
+          throw error;
+        }),
+    });
+    this.#parking = createParking(ports, {
+      work: (cell, hot) => this.#startWork(cell, hot),
+      due: (cell, { id, at }) => this.#onDue(cell, id, at),
+      deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
+      untold: (cell) => this.#listener.untold(cell.id),
+    });
+  }
+
+  listen(listener: HostListener): void {
+    this.#listener = listener;
+  }
+
+  /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
+  activate(run: ShardRun): void {
+    run.phase = 'active';
+    for (const cell of [...run.cells.values()]) {
+      if (cell.unreadable !== null) continue;
+      try {
+        this.#resume(cell);
+      } catch (error) {
+        this.#giveUp(cell, error);
+      }
+    }
+  }
+
+  /** Ends taking events and resolves when every save in flight is done; the shard can be handed over then. */
+  async drain(run: ShardRun): Promise<void> {
+    run.phase = 'draining';
+    while (run.saving.size > 0) await new Promise<void>((resolve) => this.#ports.clock.after(1, resolve));
+  }
+
+  /** Gives the shard up at once: effects are aborted, nothing more is saved. */
+  drop(run: ShardRun, reason: Error): void {
+    run.phase = 'closed';
+    run.abort.abort(reason);
+    for (const cell of run.cells.values()) {
+      this.#hotCells.delete(cell);
+      for (const item of cell.hot?.mailbox ?? []) refuse(item, 'NOT_OWNER', 'the shard moved');
+    }
+    run.cells.clear();
+  }
+
+  /** Puts an event into the actor's mailbox; what becomes of it is told to `item.onTaken`. */
+  deliver(run: ShardRun, id: ActorId, item: MailboxItem): void {
+    if (run.phase === 'closed' || run.phase === 'draining') {
+      refuse(item, 'NOT_OWNER', 'the shard is moving');
+      return;
+    }
+    const known = run.cells.get(id);
+    const cell = known ?? this.#newCell(run, id, item);
+    if (!cell) {
+      refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
+      return;
+    }
+    const hot = this.#wake(cell);
+    if (!hot) refuse(item, 'ACTOR_PARKED', cell.unreadable ?? '');
+    else if (isTurnedAway(cell, hot, item)) {
+      if (item.mail !== undefined) cell.overflowed = true;
+      refuse(item, 'MAILBOX_FULL', `${id} has ${hot.mailbox.length} events waiting`);
+    } else this.#enqueue(cell, hot, item);
+    if (!known && item.world === undefined) this.#listener.born(run, id);
+  }
+
+  /** For each shard the event that has been in work for longest. */
+  oldestWork(): OldestWork {
+    return oldestWork(this.#hotCells);
+  }
+
+  /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
+  sweep(): void {
+    const before = this.#ports.clock.monotonic() - limits.restAfterMs;
+    for (const cell of this.#hotCells) {
+      const { hot } = cell;
+      if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
+      if (hot.stale) void this.#flush(cell, hot);
+      else {
+        this.#hotCells.delete(cell);
+        rest(cell, hot);
+      }
+    }
+  }
+
+  /** Forgets actors that ended so long ago that the stream has forgotten them too. Called about once a second. */
+  forgetEnded(run: ShardRun): void {
+    const now = this.#ports.clock.now();
+    for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
+      run.ended.shift();
+      const cell = run.cells.get(first.id);
+      if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
+    }
+  }
+
+  stop(): void {
+    this.#timers.stop();
+  }
+
+  #resume(cell: Cell): void {
+    const record = recordOf(cell);
+    if (record === null) return;
+    for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });
+    const isWaiting = record.outbox.length > 0 || record.feed.length > 0 || cell.hot !== null;
+    const hot = isWaiting ? this.#wake(cell) : null;
+    if (!hot) return;
+    const loadedAs = cell.shard.unpublished.get(cell.id);
+    if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);
+    this.#consequences.perform(cell, hot, record.outbox);
+    this.#startWork(cell, hot);
+  }
+
+  #stepperOf(cell: Cell): Stepper | undefined {
+    return this.#ports.steppers.get(kindOf(cell));
+  }
+
+  #creates(kind: string, item: MailboxItem): boolean {
+    return this.#ports.creators.get(kind)?.has(item.event.type) ?? false;
+  }
+
+  #newCell(run: ShardRun, id: ActorId, item: MailboxItem): Cell | undefined {
+    if (!this.#creates(parseActorId(id).kind, item)) return undefined;
+    const cell = createCell(id, run);
+    run.cells.set(id, cell);
+    return cell;
+  }
+
+  /** A record that cannot be used parks its actor and nobody else (I8). */
+  #wake(cell: Cell): Hot | null {
+    if (cell.hot) return cell.hot;
+    if (cell.unreadable !== null) return null;
+    try {
+      const hot = wake(cell, this.#stepperOf(cell), this.#ports.clock.monotonic());
+      this.#hotCells.add(cell);
+      return hot;
+    } catch (error) {
+      this.#giveUp(cell, error);
+      return null;
+    }
+  }
+
+  #giveUp(cell: Cell, error: unknown): void {
+    cell.unreadable = asError(error).message;
+    const facts = { actor: cell.id, error: cell.unreadable };
+    this.#ports.log.error(facts, 'actor parked: its record cannot be used');
+  }
+
+  #onDue(cell: Cell, id: string, at: number): void {
+    if (cell.shard.phase !== 'active' || cell.shard.cells.get(cell.id) !== cell) return;
+    const hot = this.#wake(cell);
+    const timer = hot?.record?.timers.find((one) => one.id === id && one.at === at);
+    if (!hot || !timer) return;
+    this.#enqueue(cell, hot, { event: timer.event, cause: null, timer, trace: traceOfTimer(cell, at) });
+  }
+
+  #deliverOutcome(cell: Cell, item: MailboxItem): void {
+    const hot = cell.shard.phase === 'closed' ? null : this.#wake(cell);
+    if (hot) this.#enqueue(cell, hot, item);
+  }
+
+  #enqueue(cell: Cell, hot: Hot, item: MailboxItem): void {
+    const older = item.replaces ? hot.mailbox.findIndex((one) => one.replaces === item.replaces) : -1;
+    if (older >= 0) hot.mailbox[older] = item;
+    else if (item.completes === undefined) hot.mailbox.push(item);
+    else hot.mailbox.splice(placeOfOutcome(hot.mailbox, item.completes), 0, item);
+    this.#startWork(cell, hot);
+  }
+
+  #startWork(cell: Cell, hot: Hot): void {
+    const isFree = !hot.working && hot.parkedUntil === 0 && cell.shard.phase === 'active';
+    if (isFree && hot.mailbox.length > 0) void this.#work(cell, hot);
+  }
+
+  async #work(cell: Cell, hot: Hot): Promise<void> {
+    const { shard } = cell;
+    hot.working = true;
+    let inHand: MailboxItem | undefined;
+    try {
+      while (shard.phase === 'active' && hot.parkedUntil === 0) {
+        // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
+        if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
+        const item = takeNext(hot, this.#ports.join);
+        if (!item) break;
+        inHand = item;
+        hot.takingSince = this.#ports.clock.now();
+        const taking = this.#take(cell, hot, item);
+        if (taking) await taking;
+        inHand = undefined;
+        hot.takingSince = null;
+        if (cell.overflowed && hot.mailbox.length < limits.mailboxEvents / 2) {
+          cell.overflowed = false;
+          this.#listener.room(shard);
+        }
+      }
+    } catch (error) {
+      if (inHand) refuse(inHand, 'NOT_OWNER', 'the shard moved');
+      this.#lose(shard, error);
+    } finally {
+      hot.working = false;
+      hot.takingSince = null;
+      hot.lastUsed = this.#ports.clock.monotonic();
+    }
+  }
+
+  /** A save was refused, or its outcome is unknown: only a new claim tells what is stored. */
+  #lose(shard: ShardRun, error: unknown): void {
+    if (shard.abort.signal.aborted) return;
+    if (!hasCode(error, 'NOT_OWNER')) {
+      const facts = { shard: shard.shard, error: asError(error).message };
+      this.#ports.log.warn(facts, 'it is not known whether a step was saved; the shard is claimed anew');
+    }
+    this.#listener.fenced(shard);
+  }
+
+  #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
+    const { clock, random } = this.#ports;
+    const { record } = hot;
+    if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
+    const stepper = this.#stepperOf(cell);
+    const isNew = record === null || record.gone;
+    if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
+      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick off.
+      if (item.completes !== undefined) return this.#ignore(cell, hot, item);
+      return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
+    }
+    const event: StampedEvent = { ...item.event, at: clock.now(), random: random.next() };
+    let result: StepResult;
+    try {
+      const input = { id: cell.id, ...parseActorId(cell.id) };
+      result = hot.snapshot === null ? stepper.begin(input, event) : stepper.step(hot.snapshot, event);
+    } catch (error) {
+      return this.#parking.park(cell, hot, item, asError(error));
+    }
+    const isNothing = !result.changed && result.effects.length === 0 && result.timers.length === 0;
+    if (isNothing || (isNew && result.done)) return this.#ignore(cell, hot, item);
+    return this.#commit(cell, hot, item, stepper, event, result);
+  }
+
+  #ignore(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
+    this.stats.ignored++;
+    if (hot.record !== null) {
+      const record = afterIgnored(hot.record, item);
+      if (record !== hot.record) hot.stale = true;
+      hot.record = record;
+    }
+    return settle(cell, item, { kind: 'ignored' });
+  }
+
+  /** Saves the step, then lets it have its consequences (I1). */
+  async #commit(
+    cell: Cell,
+    hot: Hot,
+    item: MailboxItem,
+    stepper: Stepper,
+    event: StampedEvent,
+    result: StepResult,
+  ): Promise<void> {
+    const { clock, metrics, replica, onStep } = this.#ports;
+    const { shard, id } = cell;
+    const started = clock.monotonic();
+    const span = startStepSpan(this.#ports, id, item);
+    await this.#consequences.room(hot);
+    let next: ReturnType<typeof nextRecord>;
+    let bytes: Uint8Array;
+    try {
+      next = nextRecord({
+        id,
+        stepper,
+        before: hot.record,
+        item,
+        event,
+        result,
+        fence: shard.fence,
+        replica,
+      });
+      bytes = packRecord(next.record);
+    } catch (error) {
+      span?.end(asError(error).message);
+      await this.#parking.park(cell, hot, item, asError(error));
+      return;
+    }
+    const sequence = await traced(span, this.#store(cell, next.record, bytes));
+    const { record, transition, newTimers, newEffects } = next;
+    // The feed was published on while the save was under way: what is stored may name more than is still due.
+    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
+    hot.snapshot = result.done ? null : result.snapshot;
+    hot.stale = false;
+    cell.state = result.done ? '' : transition.to;
+    begin(shard.feed, sequence);
+    this.#consequences.publish(cell, hot, sequence);
+    for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
+    if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
+    endStepSpan(this.#ports, cell, span, transition);
+    if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
+    this.stats.steps++;
+    metrics.transition(stepper.chart.name);
+    metrics.stepSeconds((clock.monotonic() - started) / 1000);
+    onStep?.(transition, record.snapshot.context);
+    const held = settle(cell, item, { kind: 'stepped', transition });
+    if (held) await held;
+  }
+
+  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {
+    const entering = this.#saves.enter();
+    if (entering) await entering;
+    try {
+      const subject = this.#ports.subjects.state(cell.shard.shard, cell.id);
+      const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
+      return await this.#saver.save(cell.shard, subject, bytes, ttlSeconds);
+    } finally {
+      this.#saves.leave();
+    }
+  }
+
+  async #flush(cell: Cell, hot: Hot): Promise<void> {
+    if (hot.record === null) return;
+    hot.working = true;
+    try {
+      await this.#store(cell, hot.record, packRecord(hot.record));
+      hot.stale = false;
+    } catch (error) {
+      this.#lose(cell.shard, error);
+    } finally {
+      hot.working = false;
+      this.#startWork(cell, hot);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Runs a chart that is part of the replica's own life (a shard, a watch): in memory, not saved, same rules otherwise.
+ *
+ * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock.
+ */
+import type { AnyStateMachine } from 'xstate';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { PlainEvent } from './host-parts.ts';
+import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
+
+export interface LocalOptions {
+  readonly machine: AnyStateMachine;
+  readonly input: object;
+  readonly effectTypes: readonly string[];
+  readonly runEffect: (
+    effect: EffectData,
+    run: { readonly signal: AbortSignal; readonly emit: (event: PlainEvent) => void },
+  ) => Promise<PlainEvent>;
+  readonly failureOf: (effect: EffectData, message: string) => PlainEvent;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The first event; a chart that starts by itself needs none that it knows. */
+  readonly first?: PlainEvent;
+  readonly onTransition?: (transition: {
+    readonly event: PlainEvent;
+    readonly from: string | null;
+    readonly to: string;
+    readonly snapshot: Snapshot;
+  }) => void;
+}
+
+export interface LocalActor {
+  send(event: PlainEvent): void;
+  snapshot(): Snapshot;
+  state(): string;
+  /** Ends timers and effects; events are ignored from then on. */
+  stop(): void;
+}
+
+export function startLocal(options: LocalOptions): LocalActor {
+  const actor = new Local(options);
+  return actor;
+}
+
+class Local implements LocalActor {
+  readonly #options: LocalOptions;
+  readonly #stepper;
+  readonly #abort = new AbortController();
+  readonly #timers = new Map<string, Timer>();
+  readonly #queue: PlainEvent[] = [];
+  #snapshot: Snapshot;
+  #state = '';
+  #busy = true;
+
+  constructor(options: LocalOptions) {
+    this.#options = options;
+    const { machine, effectTypes, input, first = { type: 'started' } } = options;
+    const chart = { name: machine.id, version: 1, description: '', machine, durable: false, createdBy: [] };
+    this.#stepper = createStepper(chart, new Set(effectTypes));
+    const begun = this.#stepper.begin(input, this.#stamp(first));
+    this.#snapshot = begun.snapshot;
+    this.#apply(first, null, begun);
+    this.#busy = false;
+    this.#work();
+  }
+
+  send(event: PlainEvent): void {
+    if (this.#abort.signal.aborted) return;
+    this.#queue.push(event);
+    this.#work();
+  }
+
+  snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  state(): string {
+    return this.#state;
+  }
+
+  stop(): void {
+    this.#abort.abort(new Error('stopped'));
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+    this.#queue.length = 0;
+  }
+
+  #stamp(event: PlainEvent) {
+    return { ...event, at: this.#options.clock.now(), random: this.#options.random.next() };
+  }
+
+  #work(): void {
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      for (let event = this.#queue.shift(); event; event = this.#queue.shift()) {
+        if (this.#snapshot.status !== 'active') return;
+        const result = this.#stepper.step(this.#snapshot, this.#stamp(event));
+        // A state that is entered anew may change nothing but its deadline.
+        const isNews = result.changed || result.effects.length > 0 || result.timers.length > 0;
+        if (isNews) this.#apply(event, this.#state, result);
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #apply(event: PlainEvent, from: string | null, result: StepResult): void {
+    this.#snapshot = result.snapshot;
+    this.#state = stateText(result.snapshot.value);
+    for (const change of result.timers) {
+      this.#timers.get(change.id)?.cancel();
+      this.#timers.delete(change.id);
+      if (change.kind === 'set') this.#arm(change.id, change.event, change.delayMs);
+    }
+    this.#options.onTransition?.({ event, from, to: this.#state, snapshot: result.snapshot });
+    for (const effect of result.effects) void this.#run(effect);
+  }
+
+  #arm(id: string, event: PlainEvent, delayMs: number): void {
+    const fire = () => {
+      this.#timers.delete(id);
+      this.send(event);
+    };
+    this.#timers.set(id, this.#options.clock.after(delayMs, fire));
+  }
+
+  async #run(effect: EffectData): Promise<void> {
+    const { signal } = this.#abort;
+    const emit = (event: PlainEvent) => this.send(event);
+    try {
+      this.send(await this.#options.runEffect(effect, { signal, emit }));
+    } catch (error) {
+      if (!signal.aborted) this.send(this.#options.failureOf(effect, asError(error).message));
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what became of it.
+ */
+import { limits } from '../../base/limits.ts';
+import { type Cell, type Hot, isRepetition, type MailboxItem, type Taken } from './cell.ts';
+import type { HostPorts } from './host-parts.ts';
+import { idsOf } from './next-record.ts';
+
+/** Observations have a place of their own: at most one of each sort waits, the latest. */
+export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
+  if (item.replaces !== undefined) return false;
+  return hot.mailbox.length >= limits.mailboxEvents || (cell.overflowed && item.mail !== undefined);
+}
+
+/**
+ * Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. But what
+ * the effect itself had to say on the way goes before its end.
+ */
+export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
+  const first = mailbox.findIndex(({ completes }) => completes === undefined);
+  const own = mailbox.findLastIndex(({ cause, completes }) => cause === effect && completes === undefined);
+  return Math.max(first < 0 ? mailbox.length : first, own + 1);
+}
+
+/**
+ * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in the same step: messages with
+ * messages, and what an effect says on the way with what it said before. What was taken already becomes part of nothing.
+ */
+export function takeNext({ mailbox, record }: Hot, join: HostPorts['join']): MailboxItem | undefined {
+  let item = mailbox.shift();
+  if (item === undefined || join === undefined || isRepetition(record, item)) return item;
+  for (let next = mailbox[0]; next !== undefined && !isRepetition(record, next); next = mailbox[0]) {
+    const joint = joinItems(item, next, join);
+    if (joint === null) break;
+    mailbox.shift();
+    item = joint;
+  }
+  return item;
+}
+
+function joinItems(
+  first: MailboxItem,
+  next: MailboxItem,
+  join: NonNullable<HostPorts['join']>,
+): MailboxItem | null {
+  const isOfOneKind = next.mail === undefined ? first.cause === next.cause : first.mail !== undefined;
+  const isAgain = next.messageId !== undefined && idsOf(first).includes(next.messageId);
+  if (!isLoose(first) || !isLoose(next) || !isOfOneKind || isAgain) return null;
+  const event = join(first.event, next.event);
+  if (event === null) return null;
+  const { messageId: _, ...rest } = first;
+  return {
+    ...rest,
+    ...(next.mail === undefined ? {} : { mail: Math.max(first.mail ?? 0, next.mail) }),
+    event,
+    messageIds: [...idsOf(first), ...idsOf(next)],
+    onTaken: (outcome) => {
+      first.onTaken?.(outcome);
+      next.onTaken?.(outcome);
+    },
+  };
+}
+
+/** What ends something, or was tried before, is taken for itself. */
+const isLoose = ({ completes, timer, replaces, failures }: MailboxItem): boolean =>
+  completes === undefined && timer === undefined && replaces === undefined && failures === undefined;
+
+/** One step asks for a handful of effects at most; the rest of the limit is for it. */
+export function isOutboxFull({ record }: Hot): boolean {
+  return (record?.outbox.length ?? 0) > limits.outboxEffects - 32;
+}
+
+/** @returns resolves when the next event may be taken; undefined: at once */
+export function settle(cell: Cell, item: MailboxItem, outcome: Taken): Promise<void> | undefined {
+  if (outcome.kind === 'stepped') cell.error = null;
+  const held = item.onTaken?.(outcome);
+  return held instanceof Promise ? held : undefined;
+}
+
+export function refuse(item: MailboxItem, code: string, reason: string): void {
+  item.onTaken?.({ kind: 'refused', code, reason });
+}

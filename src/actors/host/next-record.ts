@@ -1,0 +1,134 @@
+/** The record that follows from a step: pure. */
+import { invariant } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { Transition } from '../../base/views.ts';
+import { hash } from '../shards/rendezvous.ts';
+import type { MailboxItem } from './cell.ts';
+import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
+import { type StampedEvent, type Stepper, type StepResult, stateText, type TimerChange } from './step.ts';
+
+export interface StepFacts {
+  readonly id: ActorId;
+  readonly stepper: Stepper;
+  /** null: the actor begins with this step. */
+  readonly before: ActorRecord | null;
+  readonly item: MailboxItem;
+  readonly event: StampedEvent;
+  readonly result: StepResult;
+  readonly fence: number;
+  readonly replica: string;
+}
+
+export interface NextRecord {
+  readonly record: ActorRecord;
+  readonly transition: Transition;
+  readonly newTimers: readonly TimerRecord[];
+  readonly newEffects: readonly OutboxEntry[];
+}
+
+/** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
+export function nextRecord(facts: StepFacts): NextRecord {
+  const { id, stepper, before, item, event, result, fence, replica } = facts;
+  const rev = (before?.rev ?? 0) + 1;
+  const snapshot = stepper.persist(result.snapshot);
+  const from = before === null || before.gone ? null : stateText(before.snapshot.value);
+  const to = stateText(snapshot.value);
+  const timers = changedTimers(withoutTimer(before, item), result.timers, event.at);
+  const newEffects = result.effects.map((effect, index) => ({ key: `${id}/${rev}/${index}`, effect }));
+  const outbox = [...withoutEffect(before, item), ...newEffects];
+  invariant(outbox.length <= limits.outboxEffects, 'an actor has a bounded number of effects waiting', {
+    id,
+  });
+  const transition: Transition = {
+    id,
+    rev,
+    fence,
+    replica,
+    at: event.at,
+    event,
+    cause: item.cause,
+    from,
+    to,
+    effects: result.effects,
+  };
+  const record: ActorRecord = {
+    format: 1,
+    machine: stepper.chart.name,
+    version: stepper.chart.version,
+    rev,
+    fence,
+    at: event.at,
+    since: before !== null && from === to ? before.since : event.at,
+    snapshot,
+    timers: result.done ? [] : timers,
+    outbox,
+    feed: [...(before?.feed ?? []), transition],
+    world: item.world ?? before?.world ?? 0,
+    mail: item.mail ?? before?.mail ?? 0,
+    recentIds: remembered(before, item),
+    lastError: lastErrorOf(snapshot.context),
+    gone: result.done,
+  };
+  return {
+    record,
+    transition,
+    newEffects,
+    newTimers: record.timers.filter((timer) => !before?.timers.includes(timer)),
+  };
+}
+
+/** The record after an event that the chart ignored: only what the event ended is taken out. */
+export function afterIgnored(before: ActorRecord, item: MailboxItem): ActorRecord {
+  if (item.completes === undefined && item.timer === undefined) return before;
+  return { ...before, timers: withoutTimer(before, item), outbox: withoutEffect(before, item) };
+}
+
+function withoutTimer(before: ActorRecord | null, { timer }: MailboxItem): readonly TimerRecord[] {
+  const timers = before?.gone === false ? before.timers : [];
+  return timer === undefined ? timers : timers.filter(({ id, at }) => id !== timer.id || at !== timer.at);
+}
+
+function withoutEffect(before: ActorRecord | null, { completes }: MailboxItem) {
+  const outbox = before?.outbox ?? [];
+  return completes === undefined ? outbox : outbox.filter(({ key }) => key !== completes);
+}
+
+function changedTimers(
+  timers: readonly TimerRecord[],
+  changes: readonly TimerChange[],
+  at: number,
+): readonly TimerRecord[] {
+  let changed = timers;
+  for (const change of changes) {
+    changed = changed.filter(({ id }) => id !== change.id);
+    if (change.kind === 'set') {
+      const deadline = at + Math.max(0, Math.round(change.delayMs));
+      changed = [...changed, { id: change.id, event: change.event, at: deadline }];
+    }
+  }
+  return changed;
+}
+
+function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {
+  const known = before?.recentIds ?? [];
+  const news = idsOf(item);
+  // One entry for a step: messages that are taken together push out no more than one of them would.
+  const entry = news.map(shortId).join(' ');
+  return entry === '' ? known : [...known, entry].slice(-limits.recentMessageIds);
+}
+
+/** The senders' ids of the messages that the item stands for. */
+export function idsOf({ messageId, messageIds = [] }: MailboxItem): readonly string[] {
+  return messageId === undefined ? messageIds : [messageId];
+}
+
+/** 64 bits of a message id: a record holds several, and a chance meeting among so few is one in 10^18. */
+export function shortId(messageId: string): string {
+  return `${hash(messageId).toString(36)}${hash(`~${messageId}`).toString(36)}`;
+}
+
+function lastErrorOf(context: unknown): string | null {
+  const error = (context as { lastError?: unknown } | null)?.lastError;
+  return typeof error === 'string' ? error : null;
+}

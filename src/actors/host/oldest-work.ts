@@ -1,0 +1,18 @@
+/** What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that is busy. */
+import type { ActorId } from '../../base/ids.ts';
+import type { Cell } from './cell.ts';
+
+/** Shard → the event that has been in work for longest. */
+export type OldestWork = ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }>;
+
+export function oldestWork(cells: Iterable<Cell>): OldestWork {
+  const oldest = new Map<number, { actor: ActorId; since: number }>();
+  for (const { id, shard, hot } of cells) {
+    const since = hot?.takingSince ?? null;
+    if (since === null || shard.phase === 'closed') continue;
+    if (since < (oldest.get(shard.shard)?.since ?? Number.POSITIVE_INFINITY)) {
+      oldest.set(shard.shard, { actor: id, since });
+    }
+  }
+  return oldest;
+}

@@ -1,0 +1,90 @@
+/**
+ * The record of an actor: everything that must survive the replica that owns it.
+ *
+ * Owns: the record's shape and its bytes (MessagePack without record extensions, so that any replica and any tool reads it).
+ * A record is written whole, once for each step, under the fence of its shard.
+ */
+
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { Transition } from '../../base/views.ts';
+import { decode, encode } from '../../bus/codec.ts';
+import type { EffectData, PersistedSnapshot } from './step.ts';
+
+export interface TimerRecord {
+  /** xstate's id of the delayed event. */
+  readonly id: string;
+  readonly event: { readonly type: string };
+  /** The deadline, milliseconds since the epoch; it does not start anew when the actor moves. */
+  readonly at: number;
+}
+
+export interface OutboxEntry {
+  /** `<actor id>/<rev>/<index>` */
+  readonly key: string;
+  readonly effect: EffectData;
+}
+
+export interface ActorRecord {
+  /** Of this layout, not of the chart. */
+  readonly format: 1;
+  readonly machine: string;
+  readonly version: number;
+  /** Grows by one with each step (I2). */
+  readonly rev: number;
+  /** The fence under which the record was written (I2). */
+  readonly fence: number;
+  /** When the last step was taken, ms since the epoch. */
+  readonly at: number;
+  /** When the present state was entered, ms since the epoch. */
+  readonly since: number;
+  readonly snapshot: PersistedSnapshot;
+  readonly timers: readonly TimerRecord[];
+  /** Effects that were asked for and are not known to be over. */
+  readonly outbox: readonly OutboxEntry[];
+  /** Transitions that are not known to be on the event stream, oldest first. */
+  readonly feed: readonly Transition[];
+  /** How far the world was known when the actor was last told of it; nobody tells it of an older one (I10). */
+  readonly world: number;
+  /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
+  readonly mail: number;
+  /** Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each step, with blanks between ids. */
+  readonly recentIds: readonly string[];
+  readonly lastError: string | null;
+  /** The actor reached its end; the record only remembers its revision for a while. */
+  readonly gone: boolean;
+}
+
+/** @throws OrreryError MESSAGE_TOO_LARGE if the record would be larger than the limit */
+export function packRecord(record: ActorRecord): Uint8Array {
+  const bytes = encode(record);
+  if (bytes.byteLength > limits.recordBytes) {
+    throw new OrreryError(
+      'MESSAGE_TOO_LARGE',
+      `a record of ${bytes.byteLength} bytes is over the limit of ${limits.recordBytes}`,
+    );
+  }
+  return bytes;
+}
+
+/** @throws OrreryError MESSAGE_UNREADABLE */
+export function unpackRecord(bytes: Uint8Array, id: ActorId): ActorRecord {
+  const record = decode(bytes) as ActorRecord | null;
+  if (!isRecord(record)) {
+    throw new OrreryError('MESSAGE_UNREADABLE', `the record of ${id} has an unknown layout`);
+  }
+  return record;
+}
+
+/** Whatever else may be wrong with it, what the host walks over is there. */
+function isRecord(record: Partial<ActorRecord> | null): record is ActorRecord {
+  if (record === null || typeof record !== 'object' || record.format !== 1) return false;
+  const lists = [record.timers, record.outbox, record.feed, record.recentIds];
+  const numbers = [record.rev, record.fence, record.at, record.mail, record.version];
+  const hasSnapshot = typeof record.snapshot === 'object' && record.snapshot !== null;
+  return hasSnapshot && lists.every(Array.isArray) && numbers.every(Number.isFinite);
+}
+
+/** How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds. */
+export const goneRecordSeconds = 3600;

@@ -1,0 +1,81 @@
+/**
+ * Saving: the one conditional write of each step.
+ *
+ * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects with NOT_OWNER when
+ * another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known whether the record is stored, and with the abort
+ * reason when the shard was given up. While NATS is surely not reached it waits, as long as it takes.
+ *
+ * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard
+ * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001). So does
+ * whoever was stopped between the write and its acknowledgement: what is read so late says nothing of who owns the shard by now.
+ */
+
+import { type Clock, sleep } from '../../base/clock.ts';
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { AppendOptions, Bus } from '../../bus/bus.ts';
+import type { ShardRun } from '../shards/shard-run.ts';
+
+export interface Saver {
+  /** @returns the sequence of the stored message */
+  save(run: ShardRun, subject: string, bytes: Uint8Array, ttlSeconds?: number): Promise<number>;
+}
+
+export function createSaver(ports: {
+  readonly bus: Bus;
+  readonly fenceSubject: (shard: number) => string;
+  readonly clock: Clock;
+  readonly random: Random;
+}): Saver {
+  const { bus, fenceSubject, clock, random } = ports;
+  return {
+    async save(run, subject, bytes, ttlSeconds) {
+      const guard = { subject: fenceSubject(run.shard), sequence: run.fence };
+      const options: AppendOptions = ttlSeconds === undefined ? { guard } : { guard, ttlSeconds };
+      const flight = { after: run.feed.begun };
+      run.saving.add(flight);
+      try {
+        for (let attempt = 0; ; attempt++) {
+          run.abort.signal.throwIfAborted();
+          const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
+          if (sequence !== null) return sequence;
+          await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), run.abort.signal);
+        }
+      } finally {
+        run.saving.delete(flight);
+      }
+    },
+  };
+}
+
+/**
+ * What a process reads after it was stopped (SIGSTOP, a suspended machine) is as old as the stop was long; monotonic time may have stood
+ * still meanwhile, so both clocks are asked. A wall clock that is put forward costs a claim, no more.
+ */
+async function inTime<T>(clock: Clock, append: () => Promise<T>): Promise<T> {
+  const [wall, monotonic] = [clock.now(), clock.monotonic()];
+  const answer = await append();
+  const tookMs = Math.max(clock.now() - wall, clock.monotonic() - monotonic);
+  if (tookMs <= limits.appendTimeoutMs) return answer;
+  throw new OrreryError('BUS_UNKNOWN_OUTCOME', `the acknowledgement was read ${Math.round(tookMs)} ms late`);
+}
+
+/** @returns null: surely not stored, try again */
+async function tryAppend(
+  bus: Bus,
+  subject: string,
+  bytes: Uint8Array,
+  options: AppendOptions,
+): Promise<number | null> {
+  try {
+    const { sequence } = await bus.append(subject, bytes, options);
+    return sequence;
+  } catch (error) {
+    if (hasCode(error, 'BUS_CONFLICT')) {
+      throw new OrreryError('NOT_OWNER', 'another replica owns the shard now', { cause: error });
+    }
+    if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+/** The span of one step, and the line in the log that goes with it: both only where somebody wants them. */
+import { asError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { type Span, type TraceContext, traceIdOf } from '../../base/tracing.ts';
+import type { Transition } from '../../base/views.ts';
+import type { Cell, MailboxItem } from './cell.ts';
+import type { HostPorts } from './host-parts.ts';
+
+type StepPorts = Pick<HostPorts, 'tracing' | 'log'>;
+
+export function startStepSpan(
+  { tracing }: StepPorts,
+  id: ActorId,
+  { event, trace }: MailboxItem,
+): Span | undefined {
+  if (tracing === undefined) return undefined;
+  const attributes = { 'orrery.actor': id, 'orrery.event': event.type };
+  // A deadline that came is known by the delay's name.
+  const what = event.type.replace(/^xstate\.after\.([^.]+)\..*/, 'after $1');
+  return tracing.start(`step ${id.slice(0, id.indexOf('/'))} ${what}`, { parent: trace, attributes });
+}
+
+/** Called once the step is saved. */
+export function endStepSpan(
+  { log }: StepPorts,
+  cell: Cell,
+  span: Span | undefined,
+  transition: Transition,
+): void {
+  const { id, rev, fence, from, to, event, at } = transition;
+  if (span) cell.trace = { context: span.context, since: sinceWhen(cell, span, at) };
+  span?.set({ 'orrery.revision': rev, 'orrery.fence': fence, 'orrery.from': from ?? '', 'orrery.to': to });
+  span?.end();
+  if (log.isDebug?.() !== true) return;
+  const trace = traceIdOf(span?.context);
+  log.debug({ actor: id, revision: rev, event: event.type, from, to, ...(trace ? { trace } : {}) }, 'step');
+}
+
+function sinceWhen({ trace }: Cell, { context }: Span, at: number): number {
+  return trace !== null && traceIdOf(trace.context) === traceIdOf(context) ? trace.since : at;
+}
+
+/** A deadline belongs to the trace of the step before it; not for ever, or the trace of an actor that looks again and again would have no end. */
+export function traceOfTimer({ trace }: Cell, at: number): TraceContext | undefined {
+  return trace !== null && at - trace.since <= limits.traceTimersMs ? trace.context : undefined;
+}
+
+/** The work of a span, which ends with it if it fails. */
+export function traced<T>(span: Span | undefined, work: Promise<T>): Promise<T> {
+  if (span) work.catch((error) => span.end(asError(error).message));
+  return work;
+}

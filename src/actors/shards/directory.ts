@@ -1,0 +1,143 @@
+/**
+ * The directory: which replicas live.
+ *
+ * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this replica does not hear its
+ * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
+ * knows the others within one round trip.
+ */
+
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+
+/** One heartbeat, JSON on `member.<replica>`. */
+export interface Beat {
+  readonly replica: string;
+  /** Differs from start to start of one replica. */
+  readonly incarnation: string;
+  readonly release: string;
+  /** It is ending: its holdings go to others. */
+  readonly leaving: boolean;
+  /** false: what is written in the cluster does not suit it, and it takes no shards. */
+  readonly serving: boolean;
+  readonly shards: readonly number[];
+  readonly actors: number;
+  readonly stepsPerSecond: number;
+}
+
+export interface Member extends Beat {
+  /** When it was heard first in this incarnation, monotonic ms of this replica. */
+  readonly firstHeard: number;
+  /** When it was heard last, monotonic ms of this replica. */
+  readonly lastHeard: number;
+  /** The same in wall time, ms since the epoch. */
+  readonly lastSeen: number;
+}
+
+export const beatMs = 500;
+/** A replica is missing after so many beats. */
+const beatsMissed = 3;
+const silenceMaxMs = beatMs * beatsMissed;
+
+export interface Directory {
+  readonly incarnation: string;
+  /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
+  live(): ReadonlyMap<string, Member> | null;
+  /** Whether that very process is still heard of; one that leaves is, until it has gone. */
+  isPresent(replica: string, incarnation: string): boolean;
+  /** Everybody who was heard of in the last minute. */
+  all(): readonly Member[];
+  /** Tells the others now, not at the next beat. */
+  beat(): void;
+  stop(): void;
+}
+
+export function startDirectory(options: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly replica: string;
+  readonly incarnation: string;
+  readonly describe: () => Omit<Beat, 'replica' | 'incarnation'>;
+  /** Called after each own beat, and when somebody came or left. */
+  readonly onChange: () => void;
+}): Directory {
+  const { bus, subjects, clock, replica, incarnation, describe, onChange } = options;
+  const members = new Map<string, Member>();
+  let timer: Timer | null = null;
+  let stopped = false;
+
+  const beat = () => {
+    if (stopped) return;
+    bus.publish(subjects.member(replica), encodeJson({ replica, incarnation, ...describe() } satisfies Beat));
+  };
+  const tick = () => {
+    beat();
+    onChange();
+    timer = clock.after(beatMs, tick);
+  };
+  const hear = (message: BusMessage) => {
+    const heard = readBeat(message);
+    if (!heard) return;
+    const known = members.get(heard.replica);
+    const isNew = known?.incarnation !== heard.incarnation;
+    const now = clock.monotonic();
+    // One that starts says that it leaves until it can take something over; it lives from then on.
+    const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
+    members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
+    if (isNew && heard.replica !== replica) beat();
+    if (isNew || known.leaving !== heard.leaving || known.serving !== heard.serving) onChange();
+  };
+  const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
+  tick();
+
+  return {
+    incarnation,
+    live() {
+      const now = clock.monotonic();
+      const own = members.get(replica);
+      if (!own || now - own.lastHeard > silenceMaxMs) return null;
+      const living = [...members].filter(
+        ([, member]) => now - member.lastHeard <= silenceMaxMs && !member.leaving,
+      );
+      return new Map(living);
+    },
+    isPresent(name, itsIncarnation) {
+      const member = members.get(name);
+      return member?.incarnation === itsIncarnation && clock.monotonic() - member.lastHeard <= silenceMaxMs;
+    },
+    all() {
+      const now = clock.monotonic();
+      for (const [name, { lastHeard }] of members) if (now - lastHeard > 60_000) members.delete(name);
+      return [...members.values()];
+    },
+    beat,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+      subscription.stop();
+    },
+  };
+}
+
+function readBeat(message: BusMessage): Beat | null {
+  try {
+    const beat = decode(message.data) as Partial<Beat> | null;
+    if (typeof beat?.replica !== 'string' || typeof beat.incarnation !== 'string') return null;
+    return {
+      replica: beat.replica,
+      incarnation: beat.incarnation,
+      release: String(beat.release ?? ''),
+      leaving: beat.leaving === true,
+      // Replicas of earlier releases say nothing of it.
+      serving: beat.serving !== false,
+      shards: Array.isArray(beat.shards) ? beat.shards : [],
+      actors: Number(beat.actors ?? 0),
+      stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
+    };
+  } catch {
+    // Foreign bytes on our subject are nobody's heartbeat.
+    return null;
+  }
+}

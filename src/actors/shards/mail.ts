@@ -1,0 +1,187 @@
+/**
+ * The mail of a shard: reads messages on from where the last owner stopped and puts them into mailboxes.
+ *
+ * Nothing is acknowledged to the server: the checkpoint says how far the shard has come and each record how far its actor has,
+ * so a message is taken once whoever owns the shard, and none waits for a dead owner's time-out.
+ * What cannot be taken by anybody becomes a dead letter and never stops the messages behind it (I8).
+ */
+
+import { asError, OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import { traceHeader } from '../../base/tracing.ts';
+import type { StoredMessage } from '../../bus/bus.ts';
+import { headerOf, readMessage } from '../../bus/envelope.ts';
+import type { MailboxItem, Taken } from '../host/cell.ts';
+import { bury } from '../host/dead-letters.ts';
+import type { Host } from '../host/host.ts';
+import type { HostPorts } from '../host/host-parts.ts';
+import { begin, homeOf, position, type ShardRun } from './shard-run.ts';
+
+type MailPorts = Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admit' | 'tracing'>;
+
+/** Header of messages between actors: the sender's id. */
+export const fromHeader = 'Orrery-From';
+/** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
+const missingRetryMs = 100;
+const missingRetriesMax = 10;
+
+/** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
+export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
+  const reading = ++run.reading;
+  const following = await ports.bus.follow('mail', {
+    subjects: [ports.subjects.mailOfShard(run.shard)],
+    from: { kind: 'sequence', sequence: position(run.mail) + 1 },
+    onMessage: (message) => {
+      if (reading === run.reading) take(ports, host, run, message);
+    },
+  });
+  if (run.phase === 'closed' || reading !== run.reading) void following.stop();
+  else run.following = following;
+}
+
+/** Reads the mail again from the first message that was not taken: after a mailbox was full. */
+export async function rereadMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
+  void run.following?.stop();
+  run.following = null;
+  if (run.phase === 'active') await followMail(ports, host, run);
+}
+
+function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessage): void {
+  if (run.phase === 'closed' || run.phase === 'draining') return;
+  const { sequence } = message;
+  // Read again because another mailbox was full: this one waits in its mailbox already.
+  if (run.queuedMail.has(sequence)) return;
+  begin(run.mail, sequence);
+  const parsed = ports.subjects.parseMail(message.subject);
+  try {
+    if (!parsed) {
+      throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
+    }
+    if (homeOf(parsed.id) !== run.shard) {
+      throw new OrreryError('MESSAGE_UNKNOWN_EVENT', 'a release takes no mail; it is asked over rpc.send');
+    }
+    const { event, id: messageId, cause } = readMessage(message);
+    const admitted = ports.admit(parsed.id.slice(0, parsed.id.indexOf('/')), event, {
+      receivedAt: message.storedAt,
+      isTrusted: false,
+    });
+    run.queuedMail.add(sequence);
+    const trace = ports.tracing && headerOf(message.headers, traceHeader);
+    const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
+    const isFromActor = headerOf(message.headers, fromHeader) !== undefined;
+    deliver(ports, host, run, {
+      id: parsed.id,
+      item: messageId === undefined ? item : { ...item, messageId },
+      message,
+      retriesLeft: isFromActor ? missingRetriesMax : 0,
+    });
+  } catch (error) {
+    run.queuedMail.delete(sequence);
+    void bury(ports, run, message, asError(error));
+  }
+}
+
+export interface Letter {
+  readonly id: ActorId;
+  readonly item: MailboxItem;
+  readonly message: StoredMessage;
+  readonly retriesLeft: number;
+}
+
+/** Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after it wait behind it. */
+function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+  const waiting = run.waitingMail.get(letter.id);
+  if (waiting) waiting.push(letter);
+  else if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
+  else offer(ports, host, run, letter);
+}
+
+function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+  const onTaken = (outcome: Taken) => {
+    const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
+    if (!isMissing || letter.retriesLeft === 0) return settle(ports, host, run, letter, outcome);
+    const again = { ...letter, retriesLeft: letter.retriesLeft - 1 };
+    const waiting = run.waitingMail.get(letter.id);
+    if (waiting) waiting.push(again);
+    else run.waitingMail.set(letter.id, [again]);
+    if (!waiting) ports.clock.after(missingRetryMs, () => offerWaiting(ports, host, run, letter.id));
+    return undefined;
+  };
+  host.deliver(run, letter.id, { ...letter.item, onTaken });
+}
+
+function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
+  if (run.burying.has(id)) return;
+  const waiting = run.waitingMail.get(id) ?? [];
+  run.waitingMail.delete(id);
+  for (const letter of waiting) deliver(ports, host, run, letter);
+}
+
+/** @returns resolves when the actor may take what is behind the letter; undefined: at once */
+function settle(
+  ports: MailPorts,
+  host: Host,
+  run: ShardRun,
+  letter: Letter,
+  outcome: Taken,
+): Promise<void> | undefined {
+  const { message } = letter;
+  if (outcome.kind === 'refused' && outcome.code === 'ACTOR_PARKED' && waits(ports, host, run, letter))
+    return undefined;
+  run.queuedMail.delete(message.sequence);
+  // Not taken and not lost: it stays outstanding and is read again, here or by the next owner.
+  if (outcome.kind === 'refused' && (outcome.code === 'MAILBOX_FULL' || outcome.code === 'NOT_OWNER'))
+    return undefined;
+  // What one actor says to another that has ended meanwhile is no mistake of anybody.
+  const isNobodysMistake =
+    outcome.kind === 'refused' &&
+    outcome.code === 'ACTOR_MISSING' &&
+    headerOf(message.headers, fromHeader) !== undefined;
+  if (outcome.kind !== 'refused' || isNobodysMistake) {
+    run.mail.outstanding.delete(message.sequence);
+    return undefined;
+  }
+  const isKnown = outcome.code === 'ACTOR_MISSING' || outcome.code === 'ACTOR_PARKED';
+  return buryInOrder(
+    ports,
+    host,
+    run,
+    letter,
+    new OrreryError(isKnown ? outcome.code : 'INVARIANT', outcome.reason),
+  );
+}
+
+/**
+ * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps the position of the shard's
+ * mail. Not for ever, and not without bound: the stream would fill up and refuse everybody. @returns false: it has waited long enough
+ */
+function waits(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): boolean {
+  const restMs = letter.message.storedAt + limits.parkedMailMs - ports.clock.now();
+  if (restMs <= 0 || run.parkedMail >= limits.mailboxEvents) return false;
+  run.parkedMail++;
+  ports.clock.after(restMs, () => {
+    run.parkedMail--;
+    if (run.phase !== 'closed') deliver(ports, host, run, letter);
+  });
+  return true;
+}
+
+/**
+ * What is behind a dead letter to the same actor waits until it is stored. A record that names a later message would tell the next owner
+ * that this one was taken, and it would be neither taken nor buried.
+ */
+async function buryInOrder(
+  ports: MailPorts,
+  host: Host,
+  run: ShardRun,
+  { id, message }: Letter,
+  error: OrreryError,
+): Promise<void> {
+  run.burying.set(id, (run.burying.get(id) ?? 0) + 1);
+  await bury(ports, run, message, error);
+  const rest = (run.burying.get(id) ?? 1) - 1;
+  if (rest > 0) run.burying.set(id, rest);
+  else run.burying.delete(id);
+  if (run.phase !== 'closed') offerWaiting(ports, host, run, id);
+}

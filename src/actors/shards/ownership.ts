@@ -1,0 +1,373 @@
+/**
+ * Ownership: which replica holds which shard, and which mirrors which kind of Kubernetes object.
+ *
+ * A *holding* is anything that one replica at a time may work on. Its fence is a message on one literal subject: whoever writes it,
+ * on condition that it is still the one that was seen, is the owner, and its stream sequence is the fence number. Every write made
+ * as the owner is conditional on that sequence, so correctness does not rest on anybody's judgement here; planning may be fast.
+ *
+ * Rules: a holding is claimed when nobody owns it or its owner is missing, by the replica that rendezvous hashing names. It moves
+ * by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time.
+ * Absent: what a holding does (each brings its own `Work`), saving, the judgement on who lives (directory.ts).
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import { type HoldingContext, holdingEffectTypes, shardMachine } from '../../machines/shard/shard.ts';
+import type { HostLog, PlainEvent } from '../host/host-parts.ts';
+import { type LocalActor, startLocal } from '../host/local.ts';
+import type { EffectData, Snapshot } from '../host/step.ts';
+import { beatMs, type Directory } from './directory.ts';
+import { wantedOwner } from './rendezvous.ts';
+
+/** What the owner of a holding does. */
+export interface Work {
+  /** Makes ready to work; rejects if it cannot be done now. */
+  load(fence: number, signal: AbortSignal): Promise<void>;
+  open(fence: number): void;
+  /** Ends work in good order. */
+  drain(fence: number): Promise<void>;
+  /** Ends work at once: another replica is the owner. */
+  drop(fence: number): void;
+}
+
+export interface HoldingSpec {
+  /** `shard/7`, `watch/pods` */
+  readonly name: string;
+  readonly stream: StreamName;
+  readonly fenceSubject: string;
+  /**
+   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve. Present: any that may, so that
+   * whoever claims first has it, until it may not any more.
+   */
+  readonly mayHold?: () => boolean;
+  readonly work: Work;
+}
+
+/** The value of a fence message (JSON). */
+interface FenceValue {
+  /** null: given back by its last owner. */
+  readonly replica: string | null;
+  readonly incarnation: string;
+  readonly at: number;
+  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
+  readonly releasedAt: number | null;
+}
+
+export interface HoldingView {
+  readonly name: string;
+  /** The owner as the fence says; null if nobody is. */
+  readonly owner: string | null;
+  readonly fence: number;
+  /** State of this replica's own chart of the holding. */
+  readonly state: string;
+}
+
+export interface OwnershipOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+  readonly replica: string;
+  readonly directory: () => Directory;
+  /** Whether this replica may take part in the work at all; false: it gives back everything but what says otherwise itself. */
+  readonly isServing: () => boolean;
+  /** Streams and subjects on which fences stand. */
+  readonly fences: ReadonlyArray<{ readonly stream: StreamName; readonly subject: string }>;
+  readonly onMove?: (name: string) => void;
+}
+
+interface Held {
+  readonly spec: HoldingSpec;
+  readonly chart: LocalActor;
+  /** The fence message on which our last claim was conditional, if the claim was lost: there is a newer one that was not seen then. */
+  lostTo: number | null;
+  /** false: it is given back, then forgotten. */
+  isWanted: boolean;
+}
+
+/** A replica must have lived so long before holdings are moved to it by plan. */
+const provenAfterMs = 5_000;
+
+export class Ownership {
+  readonly #options: OwnershipOptions;
+  readonly #held = new Map<string, Held>();
+  readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
+  readonly #followings: Following[] = [];
+  /** When a holding was dropped last, monotonic ms. */
+  readonly #fencedAt = new Map<string, number>();
+  #planning = false;
+  #stopping = false;
+
+  constructor(options: OwnershipOptions) {
+    this.#options = options;
+  }
+
+  /** Learns all fences; nothing is claimed before. */
+  async start(): Promise<void> {
+    await Promise.all(this.#options.fences.map((fences) => this.#followFences(fences)));
+    this.#planning = true;
+    this.plan();
+  }
+
+  async #followFences({ stream, subject }: OwnershipOptions['fences'][number]): Promise<void> {
+    const following = await this.#options.bus.follow(stream, {
+      subjects: [subject],
+      from: { kind: 'lastPerSubject' },
+      onMessage: (message) => this.#onFence(message),
+      onAnother: () => this.streamMadeAnew(stream),
+    });
+    this.#followings.push(following);
+    await following.caughtUp;
+  }
+
+  add(spec: HoldingSpec): void {
+    const known = this.#held.get(spec.name);
+    if (known) {
+      known.isWanted = true;
+      return;
+    }
+    const { clock, random, log } = this.#options;
+    const chart = startLocal({
+      machine: shardMachine,
+      input: { name: spec.name },
+      effectTypes: holdingEffectTypes,
+      clock,
+      random,
+      runEffect: (effect, { signal }) => this.#run(spec, effect, signal),
+      failureOf: ({ fence = 0 }, message) => ({ type: 'effect.failed', message, fence }),
+      onTransition: ({ event, from, to, snapshot }) => {
+        log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
+        if (to === 'held.active') this.#options.onMove?.(spec.name);
+        if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
+      },
+    });
+    this.#held.set(spec.name, { spec, chart, lostTo: null, isWanted: true });
+    this.plan();
+  }
+
+  /** Lets go of a holding that does not exist any more. */
+  remove(name: string): void {
+    const held = this.#held.get(name);
+    if (!held) return;
+    held.isWanted = false;
+    this.plan();
+  }
+
+  /** A write was refused, or its outcome is unknown: drop the holding at once; if it is still ours it is claimed anew. */
+  fenced(name: string): void {
+    this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
+    const now = this.#options.clock.monotonic();
+    const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+    this.#fencedAt.set(name, now);
+    // Once at once; what is lost again so soon waits for the next beat, or a lasting fault would make this a loop.
+    if (now - before > beatMs) this.plan();
+  }
+
+  /** A stream that was made anew holds no fence: whatever was owned under one is nobody's, and has to be claimed anew. */
+  streamMadeAnew(stream: StreamName): void {
+    for (const held of [...this.#held.values()]) {
+      if (held.spec.stream !== stream) continue;
+      held.lostTo = null;
+      this.#fences.delete(held.spec.fenceSubject);
+      this.fenced(held.spec.name);
+    }
+  }
+
+  views(): HoldingView[] {
+    return [...this.#held.values()].map(({ spec, chart }) => {
+      const fence = this.#fences.get(spec.fenceSubject);
+      return {
+        name: spec.name,
+        owner: fence?.value.replica ?? null,
+        fence: fence?.sequence ?? 0,
+        state: chart.state(),
+      };
+    });
+  }
+
+  /** Names of what this replica works on. */
+  active(): string[] {
+    return [...this.#held.values()].flatMap(({ spec, chart }) =>
+      chart.state() === 'held.active' ? [spec.name] : [],
+    );
+  }
+
+  /** Looks at every holding and does what is due. Cheap; called at each beat and each change. */
+  plan(): void {
+    if (!this.#planning) return;
+    const live = this.#options.directory().live();
+    if (live === null) return;
+    const candidates = [...live].flatMap(([replica, { serving }]) => (serving ? [replica] : []));
+    let moves = this.#movesInWork();
+    for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
+      const state = chart.state();
+      if (!isWanted) {
+        if (state === 'unowned') this.#forget(spec.name);
+        else chart.send({ type: 'holding.withdrawn' });
+        continue;
+      }
+      const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
+      const isMine = wanted === this.#options.replica;
+      if (state === 'unowned') {
+        // What the last claim was lost to is still to come: to claim again before would be to lose again.
+        if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
+        chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
+      } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
+        chart.send({ type: 'holding.withdrawn' });
+      } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
+        const heir = wanted === null ? null : live.get(wanted);
+        const isProven = heir && this.#options.clock.monotonic() - heir.firstHeard >= provenAfterMs;
+        if (!isProven || state !== 'held.active') continue;
+        moves++;
+        chart.send({ type: 'holding.withdrawn' });
+      }
+    }
+  }
+
+  /** Hands everything over; resolves when nothing is held any more, or after `patienceMs`. */
+  async stop(patienceMs: number): Promise<void> {
+    const { clock } = this.#options;
+    this.#stopping = true;
+    const until = clock.monotonic() + patienceMs;
+    // Said again while it waits: a claim that was under way is won meanwhile.
+    const withdraw = () => {
+      const rest = [...this.#held.values()].filter(({ chart }) => chart.state() !== 'unowned');
+      for (const { chart } of rest) chart.send({ type: 'holding.withdrawn' });
+      return rest.length > 0;
+    };
+    while (withdraw() && clock.monotonic() < until)
+      await new Promise<void>((resolve) => clock.after(2, resolve));
+    for (const { chart } of this.#held.values()) chart.stop();
+    for (const following of this.#followings) void following.stop();
+  }
+
+  #forget(name: string): void {
+    this.#held.get(name)?.chart.stop();
+    this.#held.delete(name);
+  }
+
+  /** Sequence of the last fence message that was seen. */
+  #fenceOf({ fenceSubject }: HoldingSpec): number {
+    return this.#fences.get(fenceSubject)?.sequence ?? 0;
+  }
+
+  #movesInWork(): number {
+    let moves = 0;
+    for (const { chart } of this.#held.values()) if (/draining|releasing/.test(chart.state())) moves++;
+    return moves;
+  }
+
+  #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
+    const { replica } = this.#options;
+    if (mayHold !== undefined) return mayHold() ? replica : null;
+    return wantedOwner(name, candidates);
+  }
+
+  /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */
+  #mayKeep({ mayHold }: HoldingSpec): boolean {
+    return mayHold === undefined ? this.#options.isServing() : mayHold();
+  }
+
+  #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
+    if (this.#stopping || !this.#mayKeep(spec)) return false;
+    const owner = this.#fences.get(spec.fenceSubject)?.value;
+    // Our own claim, of which the answer was lost: take it up again, whoever is wanted; the plan moves it later.
+    if (owner?.replica === this.#options.replica) return true;
+    if (!isMine) return false;
+    if (!owner || owner.replica === null) return true;
+    // One that leaves hands over by itself; taking it away meanwhile would cut short what it is finishing.
+    return !this.#options.directory().isPresent(owner.replica, owner.incarnation);
+  }
+
+  /** A claim was lost, perhaps to a release that it came before: who is to claim now? */
+  #onLost(spec: HoldingSpec, seen: number): void {
+    const held = this.#held.get(spec.name);
+    if (held) held.lostTo = seen;
+    if (seen !== this.#fenceOf(spec)) queueMicrotask(() => this.plan());
+  }
+
+  #onFence(message: StoredMessage): void {
+    const value = fenceValue(message);
+    this.#fences.set(message.subject, { value, sequence: message.sequence });
+    for (const { spec, chart } of this.#held.values()) {
+      if (spec.fenceSubject !== message.subject) continue;
+      const { fence } = chart.snapshot().context as { fence: number };
+      const isForeign = value.replica !== null && value.incarnation !== this.#options.directory().incarnation;
+      if (fence !== 0 && message.sequence > fence && isForeign) chart.send({ type: 'holding.fenced' });
+    }
+    if (value.replica === null) this.plan();
+  }
+
+  async #run(spec: HoldingSpec, effect: EffectData, signal: AbortSignal): Promise<PlainEvent> {
+    const { work } = spec;
+    const fence = Number(effect.fence ?? 0);
+    switch (effect.type) {
+      case 'holding.claim':
+        return this.#claim(spec, Number(effect.seen));
+      case 'holding.load':
+        await work.load(fence, signal);
+        return { type: 'holding.loaded', fence };
+      case 'holding.open':
+        work.open(fence);
+        return { type: 'holding.opened' };
+      case 'holding.drain':
+        await work.drain(fence);
+        return { type: 'holding.drained', fence };
+      case 'holding.drop':
+        work.drop(fence);
+        return { type: 'holding.dropped' };
+      default:
+        // The next owner must find everything that was done under this fence before it claims, so work ends first.
+        work.drop(fence);
+        await this.#write(spec, { replica: null }, fence);
+        return { type: 'holding.released', fence };
+    }
+  }
+
+  async #claim(spec: HoldingSpec, seen: number): Promise<PlainEvent> {
+    try {
+      return { type: 'claim.won', fence: await this.#write(spec, { replica: this.#options.replica }, seen) };
+    } catch (error) {
+      if (hasCode(error, 'BUS_CONFLICT')) {
+        await this.#readFence(spec);
+        return { type: 'claim.lost' };
+      }
+      this.#options.log.warn({ holding: spec.name, error: asError(error).message }, 'claim failed');
+      throw error;
+    }
+  }
+
+  /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
+  async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
+    const last = await this.#options.bus.last(stream, fenceSubject);
+    if (last) this.#fences.set(fenceSubject, { value: fenceValue(last), sequence: last.sequence });
+    else this.#fences.delete(fenceSubject);
+  }
+
+  async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
+    const { bus, clock } = this.#options;
+    const { incarnation } = this.#options.directory();
+    const before = this.#fences.get(spec.fenceSubject)?.value;
+    const releasedAt = before?.replica === null ? before.at : null;
+    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt };
+    const guard = { subject: spec.fenceSubject, sequence: seen };
+    const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
+    return sequence;
+  }
+}
+
+/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+function fenceValue({ data }: StoredMessage): FenceValue {
+  try {
+    return decode(data) as FenceValue;
+  } catch {
+    return { replica: null, incarnation: '', at: 0, releasedAt: null };
+  }
+}
+
+/** The fence on which the chart's last claim was conditional. */
+const seenBy = ({ context }: Snapshot) => (context as HoldingContext).seen;

@@ -1,0 +1,154 @@
+/**
+ * Reads a shard as its last owner saved it, and keeps its checkpoint.
+ *
+ * Promise: `loadShard` resolves only when everything up to the new fence was read. Every save of an earlier owner stands before
+ * the fence in the stream, and later ones are refused, so nothing is missed; where it is read from a replica of the stream that
+ * lags, it waits.
+ */
+
+import { asError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { Bus, StoredMessage } from '../../bus/bus.ts';
+import { decode, encode } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import { createCell } from '../host/cell.ts';
+import { lastPublished, type Published } from '../host/feed.ts';
+import type { HostPorts } from '../host/host-parts.ts';
+import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
+import type { Saver } from '../host/saver.ts';
+import { stateText } from '../host/step.ts';
+import { begin, feedPosition, position, type ShardRun } from './shard-run.ts';
+
+/** How far the shard has come, saved about once a second and at each hand-over. */
+export interface Checkpoint {
+  /** Every mail message up to this sequence was taken. */
+  readonly mail: number;
+  /** Every transition of a record up to this sequence is on the event stream. */
+  readonly feed: number;
+}
+
+interface StorePorts extends Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'steppers'> {}
+
+interface Loaded {
+  readonly id: ActorId;
+  readonly sequence: number;
+  readonly record: ActorRecord;
+}
+
+export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortSignal): Promise<void> {
+  const { found, checkpoint } = await readAll(ports.bus, ports.subjects, run, signal);
+  run.mail.begun = run.mail.saved = checkpoint.mail;
+  run.feed.begun = run.feed.saved = checkpoint.feed;
+  const loaded = found.flatMap((message) => readRecord(ports, run, message));
+  const doubtful = loaded.filter(
+    ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
+  );
+  const published = await lastPublished(
+    ports,
+    doubtful.map(({ id }) => id),
+  );
+  for (const one of loaded) {
+    run.world = Math.max(run.world, one.record.world ?? 0);
+    run.owesEffects ||= one.record.outbox.length > 0;
+    const isDoubtful = one.sequence > checkpoint.feed;
+    place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
+  }
+}
+
+/** Saves how far the shard has come, if it has come further. */
+export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
+  const mail = position(run.mail);
+  const feed = feedPosition(run);
+  if (mail === run.mail.saved && feed === run.feed.saved) return;
+  await writeCheckpoint(ports, saver, run, { mail, feed });
+}
+
+/** Proves by a write that the fence still holds. @throws OrreryError NOT_OWNER | BUS_UNKNOWN_OUTCOME */
+export function proveOwner(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
+  return writeCheckpoint(ports, saver, run, { mail: position(run.mail), feed: feedPosition(run) });
+}
+
+async function writeCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
+  await saver.save(run, ports.subjects.checkpoint(run.shard), encode(checkpoint));
+  run.mail.saved = checkpoint.mail;
+  run.feed.saved = checkpoint.feed;
+}
+
+const nothingYet: Published = { fence: 0, rev: 0 };
+const everything: Published = { fence: Number.POSITIVE_INFINITY, rev: 0 };
+
+/** Revisions of an actor that ended begin anew after a while; fences never do. */
+const isLater = (one: Published, other: Published) =>
+  one.fence > other.fence || (one.fence === other.fence && one.rev > other.rev);
+
+async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: AbortSignal) {
+  const fenceSubject = subjects.fence(run.shard);
+  const checkpointSubject = subjects.checkpoint(run.shard);
+  const found: StoredMessage[] = [];
+  let checkpoint: Checkpoint = { mail: 0, feed: 0 };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  // It may be aborted before anybody waits for it.
+  promise.catch(() => {});
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const following = await bus.follow('state', {
+    subjects: [subjects.stateOfShard(run.shard), fenceSubject],
+    from: { kind: 'lastPerSubject' },
+    onMessage: (message) => {
+      if (message.subject === fenceSubject) {
+        if (message.sequence >= run.fence) resolve();
+      } else if (message.subject === checkpointSubject) checkpoint = decode(message.data) as Checkpoint;
+      else found.push(message);
+    },
+  });
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    void following.stop();
+  }
+  return { found, checkpoint };
+}
+
+function readRecord(ports: StorePorts, run: ShardRun, message: StoredMessage): Loaded[] {
+  const parsed = ports.subjects.parseState(message.subject);
+  if (!parsed || message.data.byteLength === 0) return [];
+  const { id } = parsed;
+  try {
+    return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
+  } catch (error) {
+    const cell = createCell(id, run, message.data);
+    cell.unreadable = asError(error).message;
+    run.cells.set(id, cell);
+    ports.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
+    return [];
+  }
+}
+
+function place(
+  ports: StorePorts,
+  run: ShardRun,
+  { id, record, sequence }: Loaded,
+  published: Published,
+): void {
+  const { clock, steppers } = ports;
+  const until = record.at + goneRecordSeconds * 1000;
+  if (record.gone && until < clock.now()) return;
+  if (record.gone) run.ended.push({ id, until });
+  const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));
+  if (feed.length > 0) {
+    begin(run.feed, sequence);
+    run.unpublished.set(id, sequence);
+  }
+  const cell = createCell(
+    id,
+    run,
+    packRecord(feed.length === record.feed.length ? record : { ...record, feed }),
+  );
+  cell.state = record.gone ? '' : stateText(record.snapshot.value);
+  const chart = steppers.get(record.machine)?.chart;
+  if (!chart || chart.version < record.version) {
+    cell.unreadable = `machine ${record.machine} version ${record.version} is unknown to this release`;
+  }
+  run.cells.set(id, cell);
+}

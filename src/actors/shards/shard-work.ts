@@ -1,0 +1,207 @@
+/**
+ * What the owner of a shard does with it: the work of the `shard/<n>` holdings.
+ *
+ * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order at opening: saved
+ * actors first, then what the world says of them, then the mail; so a message never meets an actor that the world already called for
+ * but that was not told yet.
+ */
+
+import { sleep } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { releaseShard, shardCount } from '../../base/limits.ts';
+import { shardOf } from '../../bus/shard.ts';
+import type { Host } from '../host/host.ts';
+import type { HostPorts } from '../host/host-parts.ts';
+import { createSaver, type Saver } from '../host/saver.ts';
+import type { Router } from '../world/router.ts';
+import type { TraceNotes } from '../world/trace-notes.ts';
+import type { World } from '../world/world.ts';
+import { followMail, rereadMail } from './mail.ts';
+import type { HoldingSpec, Work } from './ownership.ts';
+import { createShardRun, holdingName, homeOf, mailToPurge, type ShardRun } from './shard-run.ts';
+import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
+import { createTelling } from './telling.ts';
+
+export interface Shards {
+  /** The 64 holdings, for ownership. */
+  holdings(): HoldingSpec[];
+  /** What the owner of releases does, for its holding. */
+  releaseWork(): Work;
+  /** The shard of an actor if it is open here. */
+  runOf(id: ActorId): ShardRun | null;
+  open(): Iterable<ShardRun>;
+  /** Tells actors of open shards what the world says of them now. */
+  observe(ids: Iterable<string>): void;
+  /** Saves how far the shards have come, and lets the mail stream forget what was taken. About once a second. */
+  checkpoint(): Promise<void>;
+}
+
+export function createShards(options: {
+  readonly ports: HostPorts;
+  readonly host: Host;
+  readonly router: Router;
+  readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
+  readonly onFenced: (holding: string) => void;
+  readonly traces: TraceNotes;
+}): Shards {
+  const { ports, host, router, world } = options;
+  const runs = new Map<number, ShardRun>();
+  const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
+
+  host.listen({
+    fenced: (run) => options.onFenced(holdingName(run.shard)),
+    untold: (id) => telling.tell([id]),
+    born: (run, id) => tell(run, id),
+    room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
+  });
+
+  /** What cannot be told to one actor hurts that one alone (I8). */
+  const observe = (kind: string, namespace: string, name: string) => {
+    try {
+      return router.observe(kind, namespace, name);
+    } catch (error) {
+      const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
+      ports.log.error(facts, 'what the world says of an actor cannot be worked out');
+      return [];
+    }
+  };
+  const tell = (run: ShardRun, id: ActorId) => {
+    const { kind, namespace, name } = parseActorId(id);
+    const trace = options.traces.take(id);
+    for (const observation of observe(kind, namespace, name)) {
+      if (observation.facts === null && !run.cells.has(id)) continue;
+      host.deliver(run, id, {
+        event: { ...observation },
+        cause: null,
+        replaces: observation.type,
+        trace,
+        world: world.sequence,
+      });
+    }
+  };
+  // Many shards open together after a claim: the members are sorted into shards once for all of them.
+  let membersByShard: Map<number, ActorId[]> | null = null;
+  const membersOf = (shard: number): readonly ActorId[] => {
+    if (membersByShard === null) {
+      membersByShard = new Map();
+      for (const id of router.members()) put(membersByShard, shardOf(id as ActorId), id as ActorId);
+      ports.clock.after(0, () => {
+        membersByShard = null;
+      });
+    }
+    return membersByShard.get(shard) ?? [];
+  };
+  const tellAll = (run: ShardRun) => {
+    const ids = new Set<ActorId>(run.cells.keys());
+    for (const id of membersOf(run.shard)) ids.add(id);
+    for (const id of ids) tell(run, id);
+  };
+  const telling = createTelling({
+    world,
+    clock: ports.clock,
+    tellAll,
+    tell: (id) => {
+      const run = runs.get(homeOf(id));
+      if (run?.phase === 'active') tell(run, id);
+    },
+  });
+
+  const workOf = (shard: number) =>
+    shardWork({ ports, host, world, saver, runs, shard, tellAll: telling.tellAll });
+
+  return {
+    holdings: () =>
+      Array.from({ length: shardCount }, (_, shard) => ({
+        name: holdingName(shard),
+        stream: 'state' as const,
+        fenceSubject: ports.subjects.fence(shard),
+        work: workOf(shard),
+      })),
+    releaseWork: () => workOf(releaseShard),
+    runOf: (id) => runs.get(homeOf(id)) ?? null,
+    open: () => runs.values(),
+    observe: telling.tell,
+    async checkpoint() {
+      for (const run of runs.values()) {
+        if (run.phase === 'active') await checkpointOne(ports, saver, run);
+      }
+    },
+  };
+}
+
+function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
+  const known = map.get(shard);
+  if (known) known.push(id);
+  else map.set(shard, [id]);
+}
+
+interface WorkParts {
+  readonly ports: HostPorts;
+  readonly host: Host;
+  readonly world: Pick<World, 'reached'>;
+  readonly saver: Saver;
+  readonly runs: Map<number, ShardRun>;
+  readonly shard: number;
+  readonly tellAll: (run: ShardRun) => void;
+}
+
+/**
+ * The owner before may have known more of the world than this replica does yet: what it told is waited for (I10). Not for ever: a world
+ * stream that was made anew counts from the beginning, and to tell something old is better than to tell nothing.
+ */
+const worldPatienceMs = 5_000;
+
+function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
+  const ofFence = (fence: number) => {
+    const run = runs.get(shard);
+    return run?.fence === fence ? run : null;
+  };
+  return {
+    async load(fence, signal) {
+      const run = createShardRun(shard, fence);
+      runs.set(shard, run);
+      const ended = AbortSignal.any([signal, run.abort.signal]);
+      await loadShard(ports, run, ended);
+      await Promise.race([world.reached(run.world), sleep(ports.clock, worldPatienceMs, signal)]);
+      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns it now (I3).
+      if (run.owesEffects) await proveOwner(ports, saver, run);
+    },
+    open(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      host.activate(run);
+      tellAll(run);
+      followMail(ports, host, run).catch((error) => complain(ports, run, error));
+    },
+    async drain(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      await host.drain(run);
+      await saveCheckpoint(ports, saver, run);
+    },
+    drop(fence) {
+      const run = ofFence(fence);
+      if (!run) return;
+      runs.delete(shard);
+      host.drop(run, new OrreryError('NOT_OWNER', 'the shard belongs to another replica now'));
+      void run.following?.stop();
+    },
+  };
+}
+
+async function checkpointOne(ports: HostPorts, saver: Saver, run: ShardRun): Promise<void> {
+  try {
+    await saveCheckpoint(ports, saver, run);
+    const upTo = mailToPurge(run);
+    if (upTo === null) return;
+    await ports.bus.purge('mail', { subject: ports.subjects.mailOfShard(run.shard), belowSequence: upTo });
+    run.purged = upTo;
+  } catch (error) {
+    if (!run.abort.signal.aborted) complain(ports, run, error);
+  }
+}
+
+function complain({ log }: HostPorts, run: ShardRun, error: unknown): void {
+  log.warn({ shard: run.shard, error: asError(error).message }, 'work on a shard failed');
+}

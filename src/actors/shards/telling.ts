@@ -1,0 +1,56 @@
+/**
+ * When actors are told what the world says: only while the picture is whole (world.ts). What is to be told meanwhile waits.
+ *
+ * Not for ever: a count of what is still to come that is wrong must not silence a replica.
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { World } from '../world/world.ts';
+import type { ShardRun } from './shard-run.ts';
+
+export interface Telling {
+  /** Tells these actors, where their shards are open here. */
+  tell(ids: Iterable<string>): void;
+  /** Tells every actor of a shard that was opened just now. */
+  tellAll(run: ShardRun): void;
+}
+
+/** Reading what was missed takes a moment; a picture that is not whole for so long is taken as it is. */
+const patienceMs = 5_000;
+
+export function createTelling(options: {
+  readonly world: Pick<World, 'isWhole' | 'onWhole'>;
+  readonly clock: Clock;
+  readonly tell: (id: ActorId) => void;
+  readonly tellAll: (run: ShardRun) => void;
+}): Telling {
+  const { world, clock } = options;
+  const ids = new Set<string>();
+  const runs = new Set<ShardRun>();
+  let timer: Timer | null = null;
+
+  const tellNow = () => {
+    timer?.cancel();
+    timer = null;
+    for (const run of runs) if (run.phase === 'active') options.tellAll(run);
+    runs.clear();
+    for (const id of ids) options.tell(id as ActorId);
+    ids.clear();
+  };
+  const tellWhenWhole = () => {
+    if (world.isWhole) tellNow();
+    else timer ??= clock.after(patienceMs, tellNow);
+  };
+  world.onWhole(tellNow);
+
+  return {
+    tell(affected) {
+      for (const id of affected) ids.add(id);
+      tellWhenWhole();
+    },
+    tellAll(run) {
+      runs.add(run);
+      tellWhenWhole();
+    },
+  };
+}

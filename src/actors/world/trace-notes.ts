@@ -1,0 +1,26 @@
+/**
+ * Which change of the world an actor is about to be told of, for its trace: noted when the change is folded, taken when the actor is told.
+ * Bounded; what falls out begins a trace of its own.
+ */
+import { limits } from '../../base/limits.ts';
+import type { TraceContext } from '../../base/tracing.ts';
+
+export interface TraceNotes {
+  note(ids: Iterable<string>, context: TraceContext | undefined): void;
+  take(id: string): TraceContext | undefined;
+}
+
+export function createTraceNotes(): TraceNotes {
+  const notes = new Map<string, TraceContext>();
+  return {
+    note(ids, context) {
+      if (context === undefined) return;
+      for (const id of ids) if (notes.has(id) || notes.size < limits.traceNotes) notes.set(id, context);
+    },
+    take(id) {
+      const context = notes.get(id);
+      if (context !== undefined) notes.delete(id);
+      return context;
+    },
+  };
+}

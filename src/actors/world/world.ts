@@ -1,0 +1,161 @@
+/**
+ * The world picture: what this replica knows of Kubernetes, folded from the `world` stream.
+ *
+ * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in the stream's order; what
+ * is gone is gone; listeners are called once for each change, after it is applied.
+ * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import type { Digest, ResourceName, WorldEntry } from '../../base/digests.ts';
+import { asError } from '../../base/errors.ts';
+import { type TraceContext, traceHeader } from '../../base/tracing.ts';
+import type { Bus, StoredMessage } from '../../bus/bus.ts';
+import { decode } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { HostLog } from '../host/host-parts.ts';
+import { createWorldReading } from './world-reading.ts';
+
+export interface World {
+  start(): Promise<void>;
+  /** Entries of one resource that exist. */
+  entries(resource: ResourceName): Iterable<WorldEntry>;
+  get(resource: ResourceName, namespace: string, name: string): Digest | null;
+  /** Calls back after each change; `before` is what was known. */
+  onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  /** Resolves once the stream was read up to this sequence, and the picture is whole. */
+  reached(sequence: number): Promise<void>;
+  readonly sequence: number;
+  /** The trace of the change that listeners are being told of; undefined where it has none. */
+  readonly trace: TraceContext | undefined;
+  /**
+   * Whether things stood together so at some time. Not while the stream is being read after an interruption: only the last message of
+   * each object is left in it, so that an object may look gone until its later message is read.
+   */
+  readonly isWhole: boolean;
+  /** Calls back each time that the picture is whole again. */
+  onWhole(callback: () => void): void;
+  /** Calls back when the stream was made anew and everything is forgotten. */
+  onForgotten(callback: () => void): void;
+  stop(): void;
+}
+
+interface WorldOptions {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly log: HostLog;
+}
+
+export function createWorld(options: WorldOptions): World {
+  const { subjects, log } = options;
+  const resources = new Map<ResourceName, Map<string, WorldEntry>>();
+  const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
+  const waiting: Array<{ sequence: number; resolve: () => void }> = [];
+  const wholeListeners: Array<() => void> = [];
+  const forgottenListeners: Array<() => void> = [];
+  let sequence = 0;
+  let isWhole = false;
+  let trace: TraceContext | undefined;
+
+  const fold = (message: StoredMessage) => {
+    const parsed = subjects.parseWorld(message.subject);
+    if (parsed) {
+      trace = message.headers[traceHeader];
+      try {
+        apply({ ...parsed, digest: digestOf(message) });
+      } catch (error) {
+        log.error(
+          { subject: message.subject, error: asError(error).message },
+          'a part of the world cannot be read',
+        );
+      }
+    }
+    sequence = Math.max(sequence, message.sequence);
+  };
+  const beWhole = () => {
+    const wasWhole = isWhole;
+    isWhole = true;
+    if (!wasWhole) for (const listener of wholeListeners) listener();
+    for (let at = waiting.length - 1; at >= 0; at--) {
+      const one = waiting[at];
+      if (!one || one.sequence > sequence) continue;
+      waiting.splice(at, 1);
+      one.resolve();
+    }
+  };
+  const apply = (entry: WorldEntry) => {
+    let objects = resources.get(entry.resource);
+    if (!objects) {
+      objects = new Map();
+      resources.set(entry.resource, objects);
+    }
+    const key = `${entry.namespace}/${entry.name}`;
+    const before = objects.get(key)?.digest ?? null;
+    if (entry.digest === null) objects.delete(key);
+    else objects.set(key, entry);
+    if (before === null && entry.digest === null) return;
+    for (const listener of listeners) listener(entry, before);
+  };
+  const forget = (isGhost: (entry: WorldEntry) => boolean) => {
+    for (const objects of resources.values()) {
+      for (const entry of [...objects.values()]) if (isGhost(entry)) apply({ ...entry, digest: null });
+    }
+  };
+  const reading = createWorldReading(options, {
+    fold,
+    beWhole,
+    notWhole: () => {
+      isWhole = false;
+    },
+    onRead: (subjectsRead) =>
+      forget(({ resource, namespace, name }) => !subjectsRead.has(subjects.world(resource, namespace, name))),
+    onAnother() {
+      isWhole = false;
+      sequence = 0;
+      forget(() => true);
+      for (const listener of forgottenListeners) listener();
+    },
+  });
+
+  return {
+    async start() {
+      await reading.start();
+      // A stream without a message is whole, too.
+      isWhole ||= sequence === 0;
+    },
+    entries: (resource) => resources.get(resource)?.values() ?? [],
+    get: (resource, namespace, name) => resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null,
+    onChange: (callback) => {
+      listeners.push(callback);
+    },
+    reached: (wanted) =>
+      isWhole && sequence >= wanted
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            waiting.push({ sequence: wanted, resolve });
+          }),
+    get sequence() {
+      return sequence;
+    },
+    get trace() {
+      return trace;
+    },
+    get isWhole() {
+      return isWhole;
+    },
+    onWhole: (callback) => {
+      wholeListeners.push(callback);
+    },
+    onForgotten: (callback) => {
+      forgottenListeners.push(callback);
+    },
+    stop: () => reading.stop(),
+  };
+}
+
+function digestOf(message: StoredMessage): Digest | null {
+  if (message.data.byteLength === 0) return null;
+  const value = decode(message.data) as (Partial<Digest> & { readonly deleted?: boolean }) | null;
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+}

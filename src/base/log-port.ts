@@ -1,0 +1,19 @@
+/** What is logged, for parts that need no more than that: without the library that writes it (log.ts). */
+
+/** Facts first, then one short sentence that is the same each time. */
+export interface Log {
+  debug(facts: object, message: string): void;
+  /** Whether `debug` writes anything: lines that are made for each step ask first. */
+  isDebug?(): boolean;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+  /** A log that adds `facts` to every line. */
+  child(facts: object): Log;
+}
+
+/** For tests, and for parts that were handed no log. */
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export type LogLevel = (typeof logLevels)[number];

@@ -1,0 +1,139 @@
+/**
+ * The log of a replica: one JSON object a line on the standard error stream.
+ *
+ * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies in the facts; an
+ * error is written with its code, facts and causes. Absent: rotation and shipping; the platform does both.
+ */
+import { destination, pino } from 'pino';
+import { type Clock, systemClock, timestamp } from './clock.ts';
+import { OrreryError } from './errors.ts';
+import { limits } from './limits.ts';
+import type { Log } from './log-port.ts';
+import { type LogLevel, logLevels } from './log-port.ts';
+
+export { type Log, silentLog } from './log-port.ts';
+
+export interface LogOptions {
+  readonly level: LogLevel;
+  /** Added to every line. */
+  readonly facts?: object;
+  readonly clock?: Clock;
+  /** Where lines go; the standard error stream if absent. */
+  readonly write?: (line: string) => void;
+}
+
+/** A log whose level can be changed while it runs, for itself and all its children. */
+export interface LeveledLog extends Log {
+  readonly level: LogLevel;
+  setLevel(level: LogLevel): void;
+}
+
+export function createLog({ level, facts = {}, clock = systemClock, write }: LogOptions): LeveledLog {
+  const threshold = { level };
+  const stream = write ? { write } : destination({ dest: 2, sync: true });
+  const logger = pino(
+    {
+      // What is written is decided by the threshold, which children share and which may change.
+      level: 'trace',
+      base: withoutSecrets(facts),
+      timestamp: () => `,"time":"${timestamp(clock.now())}"`,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  return {
+    ...wrap(logger, threshold),
+    get level() {
+      return threshold.level;
+    },
+    setLevel: (next) => {
+      threshold.level = next;
+    },
+  };
+}
+
+/** The part of pino that is used. */
+interface Sink {
+  debug(facts: object, message: string): void;
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+  child(facts: Record<string, unknown>): Sink;
+}
+
+type Threshold = { level: LogLevel };
+
+function wrap(sink: Sink, threshold: Threshold): Log {
+  const isOn = (level: LogLevel) => logLevels.indexOf(level) >= logLevels.indexOf(threshold.level);
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: object, message: string) => {
+    if (isOn(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));
+  };
+  return {
+    debug: at('debug'),
+    isDebug: () => isOn('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold),
+  };
+}
+
+const secretName =
+  /token|secret|passw|credential|creds$|authorization|cookie|hmac|^seed$|nkey|(private|account|api|tls)[-_.]?key|^key$/i;
+/** `<actor id>/<rev>/<index>`: the key of an effect is a name, not a secret. */
+const effectKey = /^[a-z]+\/[^/]+\/.+\/\d+\/\d+$/;
+const hidden = '[hidden]';
+
+/** A copy of `facts`, bounded in depth and size, in which nothing that looks like a secret is left. */
+export function withoutSecrets(facts: object): Record<string, unknown> {
+  return Object.fromEntries(entriesOf(facts, 0));
+}
+
+function entriesOf(facts: object, depth: number): [string, unknown][] {
+  return Object.entries(facts)
+    .slice(0, limits.logFields)
+    .map(([name, value]) => [name, isSecret(name, value) ? hidden : clean(value, depth + 1)]);
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  if (value === undefined || value === null || typeof value === 'boolean' || typeof value === 'number')
+    return false;
+  return secretName.test(name) && !(name === 'key' && typeof value === 'string' && effectKey.test(value));
+}
+
+function clean(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return withoutSecretText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > limits.logDepth) return '[deeper]';
+  if (value instanceof Error) return cleanError(value, depth);
+  if (value instanceof Uint8Array) return `[${value.length} bytes]`;
+  if (Array.isArray(value)) return value.slice(0, limits.logFields).map((item) => clean(item, depth + 1));
+  return Object.fromEntries(entriesOf(value, depth));
+}
+
+function cleanError(error: Error, depth: number): Record<string, unknown> {
+  const known =
+    error instanceof OrreryError ? { code: error.code, facts: clean(error.facts, depth + 1) } : {};
+  return {
+    type: error.name,
+    message: withoutSecretText(error.message),
+    ...known,
+    stack: withoutSecretText(error.stack ?? ''),
+    ...(error.cause === undefined ? {} : { cause: clean(error.cause, depth + 1) }),
+  };
+}
+
+/** Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords in URLs. */
+const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g, hidden],
+  [/\b(bearer|authorization:\s*basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${hidden}`],
+  [/\bS[UAONCX][A-Z2-7]{54,}/g, hidden],
+  [/(:\/\/)[^\s/@]+@/g, `$1${hidden}@`],
+];
+
+export function withoutSecretText(text: string): string {
+  const short = text.length > limits.logTextChars ? `${text.slice(0, limits.logTextChars)}…` : text;
+  return secretForms.reduce((left, [form, instead]) => left.replace(form, instead), short);
+}

@@ -1,0 +1,53 @@
+/**
+ * The bus in one process: a hub that is the "server", and any number of clients.
+ *
+ * For tests, for simulations (deterministic: the order of everything follows from the order of calls, or from the scheduler
+ * handed in; time comes from the Clock alone) and as the baseline of the benchmark.
+ *
+ * Promises B1–B7 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP connection: a scheduler
+ * may serve clients in any order, yet no two messages of one connection overtake each other.
+ * Absent: durability, and the time that a real server needs.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { type Log, silentLog } from '../../base/log-port.ts';
+import type { StoredMessage, StreamName } from '../bus.ts';
+import { type StreamDefinitions, streamDefinitions } from '../streams.ts';
+import { type MemoryBus, memoryClient } from './client.ts';
+import type { Schedule } from './link.ts';
+import { memoryServer } from './server.ts';
+
+export interface MemoryHubOptions {
+  readonly clock: Clock;
+  readonly cluster: string;
+  /** The order in which clients are served; by default microtasks, first come first served. */
+  readonly schedule?: Schedule;
+  /** By default those of the cluster. */
+  readonly streams?: StreamDefinitions;
+  readonly log?: Log;
+}
+
+export interface MemoryHub {
+  /** @param name appears in the log; need not be unique */
+  connect(name?: string): MemoryBus;
+  /** Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next. */
+  makeAnew(stream: StreamName): void;
+  /** What a stream holds now, oldest first. */
+  stored(stream: StreamName): readonly StoredMessage[];
+  /** Sees every message as it is stored, before anybody else; for the checkers of a simulation. */
+  observe(callback: (stream: StreamName, message: StoredMessage) => void): void;
+}
+
+export function memoryHub(options: MemoryHubOptions): MemoryHub {
+  const { clock, cluster, schedule = queueMicrotask, log = silentLog } = options;
+  const server = memoryServer(clock, options.streams ?? streamDefinitions(cluster));
+  let clients = 0;
+  return {
+    connect(name = 'client') {
+      const id = `${++clients}`;
+      return memoryClient({ id, server, clock, schedule, log: log.child({ client: name }) });
+    },
+    makeAnew: (stream) => server.stream(stream).makeAnew(),
+    stored: (stream) => server.stream(stream).from(0, () => true),
+    observe: (callback) => void server.observers.push(callback),
+  };
+}

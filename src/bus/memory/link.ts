@@ -1,0 +1,81 @@
+/**
+ * The connection of one client of the memory hub: a queue in each direction, and whether anything passes.
+ *
+ * Promises: within one direction nothing overtakes; what is under way when the link is cut never arrives, and the one who
+ * sent it is told so (`onLost`), so that it can wait for its timeout.
+ */
+import type { BusStatus } from '../bus.ts';
+import type { LinkState } from './faults.ts';
+
+/** Runs `fn` later, exactly once. */
+export type Schedule = (fn: () => void) => void;
+
+export interface MemoryLink {
+  readonly state: LinkState | 'closed';
+  readonly status: BusStatus;
+  toServer(task: () => void, onLost?: () => void): void;
+  toClient(task: () => void, onLost?: () => void): void;
+  set(state: LinkState | 'closed'): void;
+  /** Called at each change of state, after what was under way is gone. */
+  readonly onChange: Set<(state: LinkState | 'closed') => void>;
+}
+
+export function memoryLink(schedule: Schedule): MemoryLink {
+  let state: LinkState | 'closed' = 'up';
+  const outbound = fifo(schedule);
+  const inbound = fifo(schedule);
+  const onChange: MemoryLink['onChange'] = new Set();
+  return {
+    onChange,
+    get state() {
+      return state;
+    },
+    get status() {
+      if (state === 'closed') return 'closed';
+      return state === 'down' ? 'disconnected' : 'connected';
+    },
+    toServer: (task, onLost) => (state === 'up' ? outbound.push(task, onLost) : onLost?.()),
+    toClient: (task, onLost) => (state === 'up' ? inbound.push(task, onLost) : onLost?.()),
+    set(next) {
+      if (state === next || state === 'closed') return;
+      state = next;
+      outbound.drop();
+      inbound.drop();
+      for (const callback of [...onChange]) callback(next);
+    },
+  };
+}
+
+interface Entry {
+  readonly task: () => void;
+  readonly onLost: (() => void) | undefined;
+}
+
+function fifo(schedule: Schedule) {
+  let entries: Entry[] = [];
+  let head = 0;
+  const runNext = (): void => {
+    const entry = entries[head];
+    if (!entry) return;
+    if (++head === entries.length) {
+      entries = [];
+      head = 0;
+    } else if (head >= 1024 && head * 2 > entries.length) {
+      entries = entries.slice(head);
+      head = 0;
+    }
+    entry.task();
+  };
+  return {
+    push(task: () => void, onLost: (() => void) | undefined): void {
+      entries.push({ task, onLost });
+      schedule(runNext);
+    },
+    drop(): void {
+      const lost = entries.slice(head);
+      entries = [];
+      head = 0;
+      for (const entry of lost) entry.onLost?.();
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * Makes the streams of a cluster on a NATS server, or brings them up to date.
+ *
+ * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the same form is
+ * no error to the server. What cannot be changed any more – the number of shards – is compared and refused.
+ */
+import { OrreryError } from '../../base/errors.ts';
+import type { StreamName } from '../bus.ts';
+import type { StreamDefinition, StreamDefinitions } from '../streams.ts';
+import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+
+const nanosPerMs = 1e6;
+/** Remembers for how many shards a cluster was made. */
+const shardsKey = 'orrery.shards';
+
+/**
+ * @param replicas copies of each stream, 1 or 3
+ * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (another number of shards, or the server will not)
+ */
+export async function ensureStreams(
+  api: JetStreamApi,
+  definitions: StreamDefinitions,
+  replicas: number,
+): Promise<void> {
+  const names = Object.keys(definitions) as StreamName[];
+  await Promise.all(names.map((name) => ensureStream(api, definitions[name], replicas)));
+}
+
+async function ensureStream(
+  api: JetStreamApi,
+  definition: StreamDefinition,
+  replicas: number,
+): Promise<void> {
+  const wanted = streamConfig(definition, replicas);
+  const found = (await configOf(api, definition.name)) ?? (await create(api, definition.name, wanted));
+  checkShards(definition, found);
+  const current = { ...found, ...wanted, metadata: { ...(found.metadata as object), ...wanted.metadata } };
+  if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
+}
+
+async function create(
+  api: JetStreamApi,
+  name: string,
+  config: StreamConfig,
+): Promise<Record<string, unknown>> {
+  try {
+    return (await api(`STREAM.CREATE.${name}`, config)).config as Record<string, unknown>;
+  } catch (error) {
+    // Another replica, perhaps of another release, was first.
+    const found = isJetStreamError(error, jetStreamCode.streamNameInUse)
+      ? await configOf(api, name)
+      : undefined;
+    if (found) return found;
+    throw error;
+  }
+}
+
+async function configOf(api: JetStreamApi, name: string): Promise<Record<string, unknown> | undefined> {
+  try {
+    return (await api(`STREAM.INFO.${name}`)).config as Record<string, unknown>;
+  } catch (error) {
+    if (isJetStreamError(error, jetStreamCode.streamNotFound)) return undefined;
+    throw error;
+  }
+}
+
+function checkShards(definition: StreamDefinition, found: Record<string, unknown>): void {
+  const madeFor = (found.metadata as Record<string, string> | undefined)?.[shardsKey];
+  if (madeFor === String(definition.shards)) return;
+  const said = madeFor === undefined ? 'was not made by Orrery' : `was made for ${madeFor} shards`;
+  throw new OrreryError(
+    'BUS_REFUSED',
+    `stream ${definition.name} ${said}, this Orrery works with ${definition.shards}: the number is fixed when a cluster is first made`,
+    { facts: { stream: definition.name, found: madeFor, wanted: definition.shards } },
+  );
+}
+
+type StreamConfig = ReturnType<typeof streamConfig>;
+
+/** The server's form of a definition. */
+function streamConfig(definition: StreamDefinition, replicas: number) {
+  const { transform } = definition;
+  return {
+    name: definition.name,
+    description: definition.description,
+    subjects: definition.subjects,
+    ...(transform ? { subject_transform: { src: transform.source, dest: transform.destination } } : {}),
+    retention: 'limits',
+    storage: 'file',
+    num_replicas: replicas,
+    discard: definition.whenFull === 'refuse' ? 'new' : 'old',
+    max_msgs: definition.messagesMax || -1,
+    max_msgs_per_subject: definition.messagesPerSubjectMax || -1,
+    max_bytes: -1,
+    max_age: definition.maxAgeMs * nanosPerMs,
+    max_msg_size: definition.messageBytesMax,
+    duplicate_window: definition.duplicateWindowMs * nanosPerMs,
+    allow_direct: true,
+    allow_msg_ttl: definition.messageTtl,
+    ...(definition.batches ? { allow_atomic: true } : {}),
+    metadata: { [shardsKey]: String(definition.shards) },
+  };
+}
+
+/** Deep equality of what the API speaks; a field that is absent equals one that is false or empty. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
+    return (a || undefined) === (b || undefined);
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
+    isSame(left[key], right[key]),
+  );
+}

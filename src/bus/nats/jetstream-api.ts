@@ -1,0 +1,84 @@
+/**
+ * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the leader of the stream.
+ */
+import { asError, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { unreachable } from '../bus-errors.ts';
+import type { WireMessage } from './wire.ts';
+import type { WireRequests } from './wire-requests.ts';
+
+/** Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact `jetStreamCode`) */
+export type JetStreamApi = (verb: string, body?: unknown) => Promise<Record<string, unknown>>;
+
+/** The codes that Orrery tells apart (server's `errors.json`). */
+export const jetStreamCode = {
+  noMessage: 10037,
+  consumerNotFound: 10014,
+  streamNameInUse: 10058,
+  streamNotFound: 10059,
+  wrongLastSequence: 10071,
+  wrongLastSequenceInFlight: 10164,
+} as const;
+
+export interface JetStreamError {
+  /** As in HTTP: 4xx the request is wrong, 5xx the server cannot now. */
+  readonly code: number;
+  readonly err_code: number;
+  readonly description: string;
+}
+
+const utf8 = new TextEncoder();
+const empty = new Uint8Array(0);
+
+export function jetStreamApi(requests: WireRequests): JetStreamApi {
+  return (verb, body) =>
+    new Promise((resolve, reject) => {
+      const payload = body === undefined ? empty : utf8.encode(JSON.stringify(body));
+      const onAnswer = (message: WireMessage): boolean => {
+        try {
+          resolve(answerOf(verb, message));
+        } catch (error) {
+          reject(error);
+        }
+        return false;
+      };
+      requests.send(
+        `$JS.API.${verb}`,
+        payload,
+        { timeoutMs: limits.requestTimeoutMs },
+        {
+          onAnswer,
+          onFailure: (failure) => reject(unreachable(`JetStream, ${verb}: ${failure}`)),
+        },
+      );
+    });
+}
+
+/** A JSON object off the wire. @throws OrreryError BUS_UNREACHABLE */
+export function jsonOf(message: WireMessage): Record<string, unknown> {
+  try {
+    const { buffer, byteOffset, length } = message.data;
+    const value: unknown = JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch (error) {
+    throw unreachable(`an answer cannot be read: ${asError(error).message}`, error);
+  }
+  throw unreachable('an answer is no JSON object');
+}
+
+export function errorIn(answer: Record<string, unknown>): JetStreamError | undefined {
+  return answer.error as JetStreamError | undefined;
+}
+
+export function isJetStreamError(error: unknown, code: number): boolean {
+  return error instanceof OrreryError && error.facts.jetStreamCode === code;
+}
+
+function answerOf(verb: string, message: WireMessage): Record<string, unknown> {
+  const answer = jsonOf(message);
+  const error = errorIn(answer);
+  if (!error) return answer;
+  const facts = { jetStreamCode: error.err_code, status: error.code, verb };
+  const text = `JetStream, ${verb}: ${error.description} (${error.err_code})`;
+  throw new OrreryError(error.code >= 500 ? 'BUS_UNREACHABLE' : 'BUS_REFUSED', text, { facts });
+}

@@ -1,0 +1,37 @@
+/** The address of a NATS server as people write it: `nats://user:password@host:port`, `tls://…`, or `host:port` alone. */
+import { OrreryError } from '../../base/errors.ts';
+
+export interface ServerUrl {
+  readonly server: string;
+  readonly isTls: boolean;
+  readonly user: string | undefined;
+  readonly pass: string | undefined;
+}
+
+/** @throws OrreryError USAGE */
+export function parseServer(text: string): ServerUrl {
+  const [, scheme = 'nats', login, server = ''] =
+    /^(?:([a-z]+):\/\/)?(?:(.*)@)?([^@]+?)\/?$/.exec(text) ?? [];
+  if (server === '' || !['nats', 'tls'].includes(scheme)) {
+    throw new OrreryError(
+      'USAGE',
+      `"${withoutPassword(text)}" is no NATS server: nats://host:port or tls://host:port`,
+    );
+  }
+  const [user, pass] = (login ?? '').split(':', 2).map(fromUrl);
+  return { server, isTls: scheme === 'tls', user: user || undefined, pass };
+}
+
+/** A password that was not escaped as in a URL is taken as it stands. */
+function fromUrl(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The same address, fit for a log (I9). */
+export function withoutPassword(server: string): string {
+  return server.replace(/^([a-z]+:\/\/)?.*@/, '$1…@');
+}

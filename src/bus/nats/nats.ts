@@ -1,0 +1,303 @@
+/**
+ * The connection to NATS: the one file that imports the client library.
+ *
+ * Owns: finding a server (it tries for ever, and says so once), authentication, the version check, the streams' existence, and the
+ * few things that the library does differently from what the port promises. Everything else is `wire-bus.ts`.
+ *
+ * Differences that matter: the library gives up reconnecting after ten attempts and after two refusals of the same
+ * credentials – here it never does; it keeps what is published while disconnected and sends it later – here it is dropped
+ * or refused (a write whose caller has given up must not appear); an exception in a subscription's callback ends its reader
+ * – here none gets there (`wire-bus.ts`).
+ */
+import { readFileSync } from 'node:fs';
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  connect,
+  createInbox,
+  credsAuthenticator,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+} from 'nats';
+import type { Clock } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { type Log, silentLog } from '../../base/log-port.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus, BusStatus, Headers } from '../bus.ts';
+import { refused } from '../bus-errors.ts';
+import { streamDefinitions } from '../streams.ts';
+import { jetStreamApi } from './jetstream-api.ts';
+import { keepStreams } from './keep-streams.ts';
+import { keepTrying } from './keep-trying.ts';
+import { parseServer, withoutPassword } from './nats-url.ts';
+import { checkServerVersion } from './nats-version.ts';
+import { writeHeaderBlock } from './stored-message.ts';
+import type { Wire, WireMessage } from './wire.ts';
+import { wireBus } from './wire-bus.ts';
+import { wireRequests } from './wire-requests.ts';
+
+export interface NatsOptions {
+  /** `nats://`, `tls://` URLs or `host:port`; a user and password, or a token, may stand in the first. */
+  readonly servers: readonly string[];
+  readonly credsFile?: string;
+  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  /** The connection's name in the server's reports. */
+  readonly name: string;
+  readonly cluster: string;
+  /**
+   * Copies of each stream (1 or 3). Absent: the streams are neither made nor changed, for clients that only ask and watch.
+   */
+  readonly streamReplicas?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  /** Ends the waiting for a first connection. */
+  readonly signal?: AbortSignal;
+}
+
+/** With `maxPingOut` a server that is silent is given up after 4 to 6 s; a broken connection is noticed at once. */
+const pingIntervalMs = 2_000;
+const maxPingOut = 2;
+/** Reconnecting: at once is a stampede of all replicas, a second is a third of the time that a takeover may need. */
+const reconnectFirstMs = 100;
+const reconnectSpreadMs = 150;
+/** One attempt to connect, with its handshake. */
+const dialTimeoutMs = 5_000;
+
+/**
+ * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
+ *
+ * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards), USAGE (a file cannot be read),
+ * BUS_UNREACHABLE (only if `signal` was aborted)
+ */
+export async function connectNats(options: NatsOptions): Promise<Bus> {
+  const log = options.log ?? silentLog;
+  const connection = await firstConnection(options, log);
+  try {
+    const wire = natsWire(connection, options.clock, log);
+    checkVersion(wire, options);
+    const requests = wireRequests(wire, options.clock);
+    const api = jetStreamApi(requests);
+    const streams = streamDefinitions(options.cluster);
+    const { streamReplicas: replicas } = options;
+    if (replicas !== undefined) await keepStreams({ ...options, wire, api, streams, replicas, log });
+    const bus = wireBus({ wire, requests, api, streams, clock: options.clock, random: options.random, log });
+    wire.onStatus((status) => onReconnect(status, wire, options, log));
+    return bus;
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+async function firstConnection(options: NatsOptions, log: Log): Promise<NatsConnection> {
+  const settings = connectionOptions(options);
+  const attempt = {
+    ...options,
+    log,
+    facts: { servers: options.servers.map(withoutPassword) },
+    trouble: 'NATS cannot be reached; trying until it can',
+    success: 'NATS answers now',
+  };
+  return keepTrying(attempt, () => connect(settings));
+}
+
+function connectionOptions(options: NatsOptions): ConnectionOptions {
+  const { credsFile, tls, random, name } = options;
+  const urls = options.servers.map(parseServer);
+  const login = urls.find((url) => url.user !== undefined);
+  return {
+    servers: urls.map((url) => url.server),
+    name,
+    ...(login?.user === undefined ? {} : loginOf(login.user, login.pass)),
+    ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile) }),
+    ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}) }),
+    maxReconnectAttempts: -1,
+    reconnectDelayHandler: () => reconnectFirstMs + Math.floor(reconnectSpreadMs * random.next()),
+    pingInterval: pingIntervalMs,
+    maxPingOut,
+    timeout: dialTimeoutMs,
+    ignoreAuthErrorAbort: true,
+    noAsyncTraces: true,
+  };
+}
+
+function tlsOptions(tls: NonNullable<NatsOptions['tls']>): Record<string, string> {
+  const files = Object.entries(tls).filter(
+    (entry): entry is [keyof typeof tls, string] => entry[1] !== undefined,
+  );
+  for (const [name, file] of files) readOrUsage(tlsFlags[name], file);
+  return Object.fromEntries(files);
+}
+
+const tlsFlags = { caFile: 'nats-ca', certFile: 'nats-cert', keyFile: 'nats-key' } as const;
+
+function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
+  return pass === undefined ? { token: user } : { user, pass };
+}
+
+/** Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it cannot be read. */
+function credentials(file: string): Authenticator {
+  let latest = credsAuthenticator(readOrUsage('nats-creds', file));
+  return (nonce) => {
+    try {
+      latest = credsAuthenticator(readFileSync(file));
+    } catch {
+      // It is being replaced at this moment; an exception here would close the connection for good.
+    }
+    return latest(nonce);
+  };
+}
+
+/** @param flag the one that named the file, for people */
+function readOrUsage(flag: string, file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const allowed = `a file that can be read (${asError(error).message})`;
+    const text = `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`;
+    throw new OrreryError('USAGE', text, { cause: error });
+  }
+}
+
+function checkVersion(wire: Wire, options: NatsOptions): void {
+  checkServerVersion(wire.serverVersion, wire.isClustered || (options.streamReplicas ?? 1) > 1);
+}
+
+/** A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not wait. */
+function onReconnect(status: BusStatus, wire: Wire, options: NatsOptions, log: Log): void {
+  if (status === 'disconnected')
+    log.warn({ servers: options.servers.map(withoutPassword) }, 'NATS connection lost');
+  if (status !== 'connected') return;
+  log.info({ version: wire.serverVersion }, 'NATS connection is back');
+  try {
+    checkVersion(wire, options);
+  } catch (error) {
+    log.error({ error: asError(error) }, 'connected to a NATS server that is too old');
+  }
+}
+
+function natsWire(connection: NatsConnection, clock: Clock, log: Log): Wire {
+  const callbacks = new Set<(status: BusStatus) => void>();
+  let status: BusStatus = 'connected';
+  const change = (next: BusStatus): void => {
+    if (status === next || status === 'closed') return;
+    status = next;
+    for (const callback of [...callbacks]) callback(next);
+  };
+  void watchStatus(connection, change, log);
+  void connection.closed().then((reason) => {
+    if (reason) log.error({ error: asError(reason) }, 'the NATS connection was closed for good');
+    change('closed');
+  });
+  return {
+    inbox: createInbox(),
+    get status() {
+      return status;
+    },
+    get serverVersion() {
+      return connection.info?.version ?? '';
+    },
+    get isClustered() {
+      return connection.info?.cluster !== undefined;
+    },
+    onStatus(callback) {
+      callbacks.add(callback);
+      return { stop: () => void callbacks.delete(callback) };
+    },
+    publish(subject, data, headers, reply) {
+      if (status !== 'connected') return;
+      try {
+        connection.publish(subject, data, publishOptions(headers, reply));
+      } catch (error) {
+        if (!connection.isClosed()) throw refused(asError(error).message);
+      }
+    },
+    subscribe(subject, onMessage, queue) {
+      if (connection.isClosed()) return { stop: () => undefined };
+      const callback = (error: Error | null, message: Msg): void => {
+        if (error) log.error({ error, subject }, 'a subscription was refused');
+        else receive(onMessage, message, log);
+      };
+      const subscription = connection.subscribe(subject, {
+        callback,
+        ...(queue === undefined ? {} : { queue }),
+      });
+      return { stop: () => subscription.unsubscribe() };
+    },
+    close: () => closeConnection(connection, status, clock),
+  };
+}
+
+async function watchStatus(
+  connection: NatsConnection,
+  change: (status: BusStatus) => void,
+  log: Log,
+): Promise<void> {
+  for await (const event of connection.status()) {
+    if (event.type === 'disconnect') change('disconnected');
+    else if (event.type === 'reconnect') change('connected');
+    else if (event.type === 'error') log.warn({ error: event.error }, 'NATS reported an error');
+    else if (event.type === 'ldm') log.info({ server: event.server }, 'the NATS server is about to stop');
+  }
+}
+
+/** Draining asks the server for its last word; without a connection there is none, so it is not waited for. */
+async function closeConnection(connection: NatsConnection, status: BusStatus, clock: Clock): Promise<void> {
+  if (status === 'connected') {
+    const { promise: tooLong, resolve } = Promise.withResolvers<void>();
+    const timer = clock.after(limits.closeTimeoutMs, resolve);
+    const flushed = connection.flush().catch(() => undefined);
+    await Promise.race([flushed, connection.closed(), tooLong]);
+    timer.cancel();
+  }
+  await connection.close();
+}
+
+/**
+ * The library encodes whatever it is handed as headers by calling `encode`; its own type canonicalizes and searches on each
+ * `set`, which is a third of the cost of a guarded write.
+ */
+function publishOptions(
+  headers: Headers | undefined,
+  reply: string | undefined,
+): { headers?: MsgHdrs; reply?: string } {
+  const options: { headers?: MsgHdrs; reply?: string } = {};
+  if (reply) options.reply = reply;
+  if (headers) {
+    const block = utf8.encode(writeHeaderBlock(headers));
+    options.headers = { encode: () => block } as unknown as MsgHdrs;
+  }
+  return options;
+}
+
+const utf8 = new TextEncoder();
+
+/** The last net: an exception that passed here would end the library's reader, and with it the connection. */
+function receive(onMessage: (message: WireMessage) => void, message: Msg, log: Log): void {
+  try {
+    onMessage(wireMessage(message));
+  } catch (error) {
+    log.error({ error: asError(error), subject: message.subject }, 'a message could not be taken');
+  }
+}
+
+function wireMessage(message: Msg): WireMessage {
+  const { headers } = message;
+  return {
+    subject: message.subject,
+    data: message.data,
+    reply: message.reply ?? '',
+    status: headers?.code ?? 0,
+    description: headers?.description ?? '',
+    headers: () => plainHeaders(headers),
+  };
+}
+
+function plainHeaders(headers: MsgHdrs | undefined): Headers {
+  const plain: Record<string, string> = {};
+  if (headers) for (const [name, [value]] of headers) if (name !== '__proto__') plain[name] = value ?? '';
+  return plain;
+}

@@ -1,0 +1,175 @@
+/**
+ * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams together.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
+import { unreachable } from '../bus-errors.ts';
+import type { StreamDefinitions } from '../streams.ts';
+import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
+import type { Wire, WireMessage } from './wire.ts';
+import { wireAppend } from './wire-append.ts';
+import { wireBatch } from './wire-batch.ts';
+import { type FollowEnvironment, follow } from './wire-follow.ts';
+import type { WireRequests } from './wire-requests.ts';
+
+export interface WireBusOptions {
+  readonly wire: Wire;
+  readonly requests: WireRequests;
+  readonly api: JetStreamApi;
+  readonly streams: StreamDefinitions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export function wireBus(options: WireBusOptions): Bus {
+  const { wire, requests, api, streams, clock, log } = options;
+  const counters = { handlerErrors: 0, disconnects: 0, followRestarts: 0 };
+  wire.onStatus((status) => {
+    if (status === 'disconnected') counters.disconnects++;
+  });
+  const guarded = <T extends { readonly subject: string }>(
+    handler: (message: T) => void,
+    message: T,
+  ): void => {
+    try {
+      handler(message);
+    } catch (error) {
+      counters.handlerErrors++;
+      log.error({ error: asError(error), subject: message.subject }, 'a message handler threw');
+    }
+  };
+  const following: FollowEnvironment = {
+    ...options,
+    deliver: guarded,
+    onRestart: () => counters.followRestarts++,
+  };
+  return {
+    counters,
+    get status() {
+      return wire.status;
+    },
+    onStatus: (callback) => wire.onStatus(callback),
+    publish: (subject, data, sending = {}) => wire.publish(subject, data, sending.headers, sending.reply),
+    subscribe: (subject, onMessage, { queue } = {}) =>
+      wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
+    request: (subject, data, asking) => request(requests, subject, data, asking),
+    requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
+    append: wireAppend(wire, requests),
+    appendAll: wireBatch(wire, requests, () => options.random.id()),
+    follow: (stream, following_) => follow(following, streams[stream].name, following_),
+    last: (stream, subject) => last(api, streams[stream].name, subject),
+    lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),
+    async purge(stream: StreamName, { subject, belowSequence }) {
+      const below = belowSequence === undefined ? {} : { seq: belowSequence };
+      await api(`STREAM.PURGE.${streams[stream].name}`, { filter: subject, ...below });
+    },
+    close: closer(wire, requests, clock),
+  };
+}
+
+function busMessage(message: WireMessage): BusMessage {
+  return { subject: message.subject, data: message.data, headers: message.headers(), reply: message.reply };
+}
+
+function request(
+  requests: WireRequests,
+  subject: string,
+  data: Uint8Array,
+  options: RequestOptions,
+): Promise<BusMessage> {
+  return new Promise((resolve, reject) => {
+    const onAnswer = (message: WireMessage): boolean => {
+      resolve(busMessage(message));
+      return false;
+    };
+    const onFailure = (failure: string) => reject(unreachable(`request to ${subject}: ${failure}`));
+    try {
+      requests.send(subject, data, options, { onAnswer, onFailure });
+    } catch (error) {
+      reject(error);
+    }
+  });
+}
+
+function requestMany(
+  requests: WireRequests,
+  subject: string,
+  data: Uint8Array,
+  options: RequestOptions & { readonly enough: (answers: readonly BusMessage[]) => boolean },
+): Promise<readonly BusMessage[]> {
+  return new Promise((resolve, reject) => {
+    const answers: BusMessage[] = [];
+    const onAnswer = (message: WireMessage): boolean => {
+      answers.push(busMessage(message));
+      try {
+        if (!options.enough(answers)) return true;
+        resolve(answers);
+      } catch (error) {
+        reject(error);
+      }
+      return false;
+    };
+    try {
+      requests.send(subject, data, options, { onAnswer, onFailure: () => resolve(answers) });
+    } catch (error) {
+      reject(error);
+    }
+  });
+}
+
+/** `STREAM.MSG.GET` is answered by the stream's leader; the "direct" reads may come from a replica that lags. */
+async function last(api: JetStreamApi, stream: string, subject: string): Promise<StoredMessage | undefined> {
+  try {
+    const answer = await api(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject });
+    return storedMessageOfApi(answer.message as ApiMessage);
+  } catch (error) {
+    if (isJetStreamError(error, jetStreamCode.noMessage)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Many at once by reads from the leader. A direct multi-get would be one request, but any replica may answer it, with an old
+ * state, and says nothing by which that could be told; what is read here decides who owns what.
+ */
+async function lastOfMany(
+  api: JetStreamApi,
+  stream: string,
+  subjects: readonly string[],
+): Promise<ReadonlyMap<string, StoredMessage>> {
+  const found = new Map<string, StoredMessage>();
+  const left = subjects.values();
+  const readOn = async (): Promise<void> => {
+    for (const subject of left) {
+      const message = await last(api, stream, subject);
+      if (message) found.set(subject, message);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limits.readsInFlight, subjects.length) }, readOn));
+  return found;
+}
+
+/** Lets what waits for an answer have it, for a while, then closes. */
+function closer(wire: Wire, requests: WireRequests, clock: Clock): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  const answered = (): Promise<void> =>
+    new Promise((resolve) => {
+      const giveUpAt = clock.monotonic() + limits.closeTimeoutMs;
+      const look = (): void => {
+        const isOver = requests.waiting === 0 || wire.status !== 'connected' || clock.monotonic() >= giveUpAt;
+        if (isOver) resolve();
+        else clock.after(5, look);
+      };
+      look();
+    });
+  return () => {
+    closed ??= answered().then(() => wire.close());
+    return closed;
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Following a stream on a NATS server (B5): one ordered consumer after the other.
+ *
+ * Whenever there is any doubt – a lost message, silence, a lost connection – the consumer ends, and the next begins at the
+ * sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever died. It never gives up.
+ *
+ * A stream that was deleted and made anew is followed from its first message; one that lost its end with its disk from where
+ * it ends now. Both are logged as errors (`follow-place.ts`).
+ */
+import type { Timer } from '../../base/clock.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { BusStatus, Following, FollowOptions } from '../bus.ts';
+import { unreachable } from '../bus-errors.ts';
+import { followPlace } from './follow-place.ts';
+import {
+  type Consumer,
+  type ConsumerEnvironment,
+  type ConsumerEvents,
+  startConsumer,
+} from './wire-consumer.ts';
+
+export interface FollowEnvironment extends ConsumerEnvironment {
+  readonly random: Random;
+  readonly onRestart: () => void;
+}
+
+/** Between attempts to make a consumer; a stream without a leader refuses at once. */
+const retryFirstMs = 50;
+const retryMaxMs = 1_000;
+
+/** @param stream the stream's name on the server */
+export function follow(
+  environment: FollowEnvironment,
+  stream: string,
+  options: FollowOptions,
+): Promise<Following> {
+  const { wire } = environment;
+  const { promise, resolve, reject } = Promise.withResolvers<Following>();
+  const caughtUp = Promise.withResolvers<void>();
+  // Not everybody waits for it.
+  caughtUp.promise.catch(() => undefined);
+  const chain = consumerChain(environment, stream, options, {
+    onReady: () => resolve(following),
+    onCaughtUp: () => caughtUp.resolve(),
+  });
+  const onStatus = (status: BusStatus): void => {
+    if (status === 'connected') chain.begin();
+    else if (status === 'disconnected') chain.interrupt();
+    else end();
+  };
+  const subscription = wire.onStatus(onStatus);
+  const end = (): void => {
+    subscription.stop();
+    chain.stop();
+    reject(unreachable('closed'));
+    caughtUp.reject(unreachable('following was stopped'));
+  };
+  const following: Following = {
+    caughtUp: caughtUp.promise,
+    stop() {
+      end();
+      return Promise.resolve();
+    },
+  };
+  onStatus(wire.status);
+  return promise;
+}
+
+/** At most one consumer at a time, and the place in the stream that they share. */
+function consumerChain(
+  environment: FollowEnvironment,
+  stream: string,
+  options: FollowOptions,
+  events: Pick<ConsumerEvents, 'onReady' | 'onCaughtUp'>,
+) {
+  const { wire, clock, random, log } = environment;
+  const place = followPlace(options.from);
+  let consumer: Consumer | undefined;
+  let retry: Timer | undefined;
+  let retryMs = retryFirstMs;
+  let stopped = false;
+
+  const drop = (): void => {
+    retry?.cancel();
+    consumer?.end();
+    consumer = undefined;
+  };
+  const restart = (reason: string): void => {
+    log.info({ stream, reason, next: place.next() }, 'following begins again where it was');
+    environment.onRestart();
+    drop();
+    begin();
+  };
+  const onFailure = (error: Error): void => {
+    log.warn({ stream, error }, 'a consumer could not be made; trying again');
+    drop();
+    retry = clock.after(jittered(retryMs, 0.3, random), begin);
+    retryMs = Math.min(2 * retryMs, retryMaxMs);
+  };
+  const onReady = (): void => {
+    retryMs = retryFirstMs;
+    events.onReady();
+  };
+  const begin = (): void => {
+    if (stopped || consumer || wire.status !== 'connected') return;
+    const name = `f-${random.id()}`;
+    const plan = { stream, name, inbox: `${wire.inbox}.f.${name}`, options, place };
+    consumer = startConsumer(environment, plan, {
+      onReady,
+      onCaughtUp: events.onCaughtUp,
+      onDoubt: restart,
+      onFailure,
+    });
+  };
+  return {
+    begin,
+    /** The connection is lost; `begin` when it is back. */
+    interrupt(): void {
+      if (consumer) environment.onRestart();
+      drop();
+    },
+    stop(): void {
+      stopped = true;
+      drop();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * Requests over one shared inbox: a token for each, one subscription for all, one timer for all deadlines.
+ *
+ * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to `sweepMs` late), by
+ * abort, or at once when the connection is lost. Absent: any meaning of the answer.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Headers } from '../bus.ts';
+import type { Wire, WireMessage } from './wire.ts';
+
+export type Failure = 'nobody' | 'timeout' | 'disconnected' | 'aborted';
+
+export interface RequestHandlers {
+  /** Whether more answers are wanted. */
+  onAnswer(message: WireMessage): boolean;
+  onFailure(failure: Failure): void;
+}
+
+export interface WireRequests {
+  /** How many wait for an answer. */
+  readonly waiting: number;
+  /** @throws what `Wire.publish` throws; nothing waits then */
+  send(
+    subject: string,
+    data: Uint8Array,
+    options: {
+      readonly headers?: Headers | undefined;
+      readonly timeoutMs: number;
+      readonly signal?: AbortSignal | undefined;
+    },
+    handlers: RequestHandlers,
+  ): void;
+}
+
+interface Entry extends RequestHandlers {
+  readonly deadline: number;
+  forget: (() => void) | undefined;
+}
+
+/** Deadlines are looked at this often; far below every timeout in limits.ts, and cheap with thousands waiting. */
+const sweepMs = 25;
+
+export function wireRequests(wire: Wire, clock: Clock): WireRequests {
+  const entries = new Map<string, Entry>();
+  const inbox = `${wire.inbox}.r.`;
+  let tokens = 0;
+  let isSweeping = false;
+
+  const end = (token: string, entry: Entry): void => {
+    entries.delete(token);
+    entry.forget?.();
+  };
+  const fail = (token: string, entry: Entry, failure: Failure): void => {
+    end(token, entry);
+    entry.onFailure(failure);
+  };
+  const sweep = (): void => {
+    isSweeping = false;
+    const now = clock.monotonic();
+    for (const [token, entry] of entries) if (entry.deadline <= now) fail(token, entry, 'timeout');
+    if (entries.size > 0) sweepLater();
+  };
+  const sweepLater = (): void => {
+    if (isSweeping) return;
+    isSweeping = true;
+    clock.after(sweepMs, sweep);
+  };
+
+  wire.subscribe(`${inbox}*`, (message) => {
+    const token = message.subject.slice(inbox.length);
+    const entry = entries.get(token);
+    if (!entry) return;
+    if (message.status === 503 && message.data.length === 0) fail(token, entry, 'nobody');
+    else if (!entry.onAnswer(message)) end(token, entry);
+  });
+  wire.onStatus((status) => {
+    if (status === 'connected') return;
+    for (const [token, entry] of entries) fail(token, entry, 'disconnected');
+  });
+
+  return {
+    get waiting() {
+      return entries.size;
+    },
+    send(subject, data, { headers, timeoutMs, signal }, handlers) {
+      if (wire.status !== 'connected') return handlers.onFailure('disconnected');
+      if (signal?.aborted) return handlers.onFailure('aborted');
+      const token = (++tokens).toString(36);
+      wire.publish(subject, data, headers, inbox + token);
+      const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
+      entries.set(token, entry);
+      sweepLater();
+      if (!signal) return;
+      const onAbort = () => fail(token, entry, 'aborted');
+      entry.forget = () => signal.removeEventListener('abort', onAbort);
+      signal.addEventListener('abort', onAbort, { once: true });
+    },
+  };
+}

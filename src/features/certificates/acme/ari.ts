@@ -1,0 +1,47 @@
+/**
+ * Renewal information (RFC 9773), which the ACME library does not know: when the authority would like a certificate to be renewed.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { HttpClient } from './http.ts';
+import { placeOf } from './http.ts';
+import { answerError, readRetryAfter } from './problem.ts';
+
+export interface RenewalWindow {
+  /** ms since the epoch */
+  readonly start: number;
+  readonly end: number;
+  /** ms; null: the authority named no time. */
+  readonly retryAfterMs: number | null;
+}
+
+/**
+ * The window of the certificate that `ariId` names. It needs no account.
+ *
+ * @param renewalInfo the directory's entry
+ * @throws OrreryError ACME_UNREACHABLE | ACME_LIMITED | ACME_REFUSED
+ */
+export async function fetchWindow(
+  { http, clock }: { readonly http: HttpClient; readonly clock: Clock },
+  place: { readonly renewalInfo: string; readonly ariId: string; readonly caBundle: string | null },
+  signal: AbortSignal,
+): Promise<RenewalWindow> {
+  const url = `${place.renewalInfo.replace(/\/$/, '')}/${place.ariId}`;
+  const answer = await http({ method: 'GET', url, caBundle: place.caBundle }, signal);
+  if (answer.status !== 200) throw answerError(answer, placeOf(url), clock.now());
+  const { start, end } = readWindow(answer.body);
+  // RFC 9773 4.2: a window that ends before it begins is to be treated as if there were none.
+  if (Number.isNaN(start) || Number.isNaN(end) || end <= start) {
+    throw new OrreryError('ACME_UNREACHABLE', `${placeOf(url)} names no window of renewal`);
+  }
+  return { start, end, retryAfterMs: readRetryAfter(answer.headers['retry-after'], clock.now()) };
+}
+
+function readWindow(body: string): { readonly start: number; readonly end: number } {
+  try {
+    const { suggestedWindow } = JSON.parse(body) as { suggestedWindow?: { start?: string; end?: string } };
+    return { start: Date.parse(suggestedWindow?.start ?? ''), end: Date.parse(suggestedWindow?.end ?? '') };
+  } catch {
+    return { start: Number.NaN, end: Number.NaN };
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * `--acme-http`: answers the authority's question for an HTTP-01 challenge (RFC 8555 8.3), whichever replica asked for the certificate.
+ *
+ * Owns the socket. Promises: a known token gets its key authorization, everything else 404; only so many unknown tokens are looked up at
+ * a time, so that a flood of guesses costs NATS nothing. A port that is taken is tried again and again: the replica lives without it.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import type { HostPort } from '../../../base/config-values.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { ChallengeBoard } from './challenge.ts';
+
+export interface ChallengeServer {
+  /** Where it listens; null while it does not. */
+  address(): HostPort | null;
+  close(): Promise<void>;
+}
+
+export interface ServerLog {
+  info(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+}
+
+/** base64url, at least 128 bits (RFC 8555 8.3); far longer ones nobody makes. */
+const path = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,256})$/;
+const listenAgainMs = 5_000;
+
+export function startChallengeServer(options: {
+  readonly listen: HostPort;
+  readonly board: Pick<ChallengeBoard, 'find'>;
+  readonly clock: Clock;
+  readonly log: ServerLog;
+}): ChallengeServer {
+  const { listen, board, clock, log } = options;
+  const closing = new AbortController();
+  const answer = answerer(board);
+  const server = createServer((request, response) => void answer(request, response));
+  server.requestTimeout = limits.httpRequestMs;
+  server.maxConnections = limits.httpConnections;
+  void keepListening(server, listen, { clock, log, signal: closing.signal });
+  return {
+    address() {
+      const bound = server.address();
+      return typeof bound === 'object' && bound !== null ? { host: listen.host, port: bound.port } : null;
+    },
+    async close() {
+      closing.abort(new Error('closed'));
+      if (!server.listening) return;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function keepListening(
+  server: Server,
+  { host, port }: HostPort,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: ServerLog; readonly signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await listening(server, host, port);
+      return log.info({ acmeHttp: `${host}:${port}` }, 'answers to HTTP-01 challenges are served');
+    } catch (thrown) {
+      const facts = { acmeHttp: `${host}:${port}`, error: asError(thrown).message };
+      log.warn(facts, 'answers to HTTP-01 challenges cannot be served here; it is tried again');
+      await sleep(clock, listenAgainMs, signal).catch(() => {});
+    }
+  }
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function answerer(board: Pick<ChallengeBoard, 'find'>) {
+  let lookups = 0;
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const [, token] = path.exec((request.url ?? '').split('?', 1)[0] ?? '') ?? [];
+    if (token === undefined || (request.method !== 'GET' && request.method !== 'HEAD'))
+      return end(response, 404, '');
+    if (lookups >= limits.challengeLookups) return end(response, 503, '');
+    lookups++;
+    try {
+      const found = await board.find(token);
+      end(response, found === null ? 404 : 200, found ?? '');
+    } catch {
+      end(response, 503, '');
+    } finally {
+      lookups--;
+    }
+  };
+}
+
+function end(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'Content-Type': 'application/octet-stream',
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(body);
+}

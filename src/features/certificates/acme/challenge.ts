@@ -1,0 +1,130 @@
+/**
+ * Showing that a host is ours: what is put where for a challenge, and whether it can be seen there.
+ *
+ * HTTP-01 (RFC 8555 8.3): the answer goes to the board that every replica answers from. Before the authority is told to look, we look
+ * ourselves: the answer must have come round to this replica, and where the host can be reached from here, it must answer rightly – a
+ * wrong answer would cost one of the authority's few failed validations. A host that cannot be resolved or reached from inside proves
+ * nothing, and does not hinder. DNS-01 (8.4): a webhook publishes the record and answers when it is there.
+ */
+import { type Clock, sleep } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { HttpCall, HttpClient } from './http.ts';
+import { placeOf } from './http.ts';
+
+/** Answers to HTTP-01 challenges, shared by all replicas. */
+export interface ChallengeBoard {
+  put(token: string, keyAuthorization: string): Promise<void>;
+  remove(token: string): Promise<void>;
+  /** The answer, from wherever it can be had; null: there is none. */
+  find(token: string): Promise<string | null>;
+  /** Whether this replica's own picture has it. */
+  has(token: string): boolean;
+}
+
+export interface Presented {
+  /** Takes away what was shown. Never rejects: what is left does no harm. */
+  cleanUp(signal: AbortSignal): Promise<void>;
+}
+
+export interface ChallengeParts {
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly board: ChallengeBoard;
+}
+
+/** How long an answer may take to come round, and a wrong one to become right, ms. */
+const roundPatienceMs = 5_000;
+const wrongPatienceMs = 30_000;
+const lookTimeoutMs = 2_000;
+const lookPauseMs = 500;
+
+/** @throws OrreryError ACME_REFUSED if the host answers wrongly, BUS_… */
+export async function presentHttp(
+  { http, clock, board }: ChallengeParts,
+  {
+    host,
+    token,
+    keyAuthorization,
+  }: { readonly host: string; readonly token: string; readonly keyAuthorization: string },
+  signal: AbortSignal,
+): Promise<Presented> {
+  await board.put(token, keyAuthorization);
+  const started = clock.monotonic();
+  while (!board.has(token)) {
+    if (clock.monotonic() - started > roundPatienceMs) {
+      throw new OrreryError('BUS_UNREACHABLE', 'the answer to the challenge did not come back over NATS');
+    }
+    await sleep(clock, 20, signal);
+  }
+  const url = `http://${host}/.well-known/acme-challenge/${token}`;
+  for (;;) {
+    const seen = await look(http, url, keyAuthorization, signal);
+    if (seen === 'right' || seen === 'unreachable') break;
+    if (clock.monotonic() - started > wrongPatienceMs) {
+      throw new OrreryError(
+        'ACME_REFUSED',
+        `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; the authority was not asked to look`,
+      );
+    }
+    await sleep(clock, lookPauseMs, signal);
+  }
+  return { cleanUp: () => board.remove(token).catch(() => {}) };
+}
+
+async function look(
+  http: HttpClient,
+  url: string,
+  expected: string,
+  signal: AbortSignal,
+): Promise<'right' | 'unreachable' | { readonly wrong: string }> {
+  try {
+    const answer = await http({ method: 'GET', url, caBundle: null, timeoutMs: lookTimeoutMs }, signal);
+    // A redirect leads who knows where; the authority follows it, we need not.
+    if (answer.status >= 300 && answer.status < 400) return 'unreachable';
+    if (answer.status === 200 && answer.body.trim() === expected) return 'right';
+    return { wrong: answer.status === 200 ? 'it answers something else' : `it answers ${answer.status}` };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    void thrown;
+    return 'unreachable';
+  }
+}
+
+/** @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's fault */
+export async function presentDns(
+  { http }: Pick<ChallengeParts, 'http'>,
+  { webhook, host, value }: { readonly webhook: string; readonly host: string; readonly value: string },
+  signal: AbortSignal,
+): Promise<Presented> {
+  const fqdn = `_acme-challenge.${host.replace(/^\*\./, '')}`;
+  await callWebhook(http, webhook, { action: 'present', fqdn, value }, signal);
+  return {
+    cleanUp: (end) => callWebhook(http, webhook, { action: 'cleanup', fqdn, value }, end).catch(() => {}),
+  };
+}
+
+async function callWebhook(http: HttpClient, url: string, body: object, signal: AbortSignal): Promise<void> {
+  const refused = (why: string) => new OrreryError('ACME_REFUSED', `webhook ${placeOf(url)} ${why}`);
+  const call: HttpCall = {
+    method: 'POST',
+    url,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+    caBundle: null,
+    timeoutMs: limits.acmeWebhookMs,
+  };
+  const ask = () => http(call, signal);
+  // A connection that was kept may be closed by the other side at the very moment of its use; both actions can be said twice.
+  const again = () => {
+    signal.throwIfAborted();
+    return ask();
+  };
+  const answer = await ask()
+    .catch(again)
+    .catch((thrown) => {
+      signal.throwIfAborted();
+      throw refused(`cannot be reached: ${String((thrown as Error).message)}`);
+    });
+  if (answer.status < 200 || answer.status > 299) throw refused(`answered ${answer.status}`);
+}

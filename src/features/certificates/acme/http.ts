@@ -1,0 +1,98 @@
+/**
+ * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust where they are given.
+ *
+ * Owns the connections. Promises: a call ends when its signal is aborted, after its time, or past its size; redirects are not
+ * followed; what does not come to an answer is ACME_UNREACHABLE. Absent: retries, and what an answer means (problem.ts).
+ */
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { asError, OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+
+export interface HttpCall {
+  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** PEM; null: the roots that Node trusts. */
+  readonly caBundle: string | null;
+  readonly timeoutMs?: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export type HttpClient = (call: HttpCall, signal: AbortSignal) => Promise<HttpAnswer>;
+
+/** Issuers with roots of their own are few; the pools of the others are made anew. */
+const poolsMax = 32;
+
+export function createHttpClient(): HttpClient {
+  const plain = new HttpAgent({ keepAlive: true, maxSockets: limits.acmeConnections });
+  const pools = new Map<string, HttpsAgent>();
+  const poolOf = (caBundle: string | null) => {
+    const key = caBundle ?? '';
+    const known = pools.get(key);
+    if (known) return known;
+    if (pools.size >= poolsMax) pools.clear();
+    const options = { keepAlive: true, maxSockets: limits.acmeConnections };
+    const made = new HttpsAgent(caBundle === null ? options : { ...options, ca: caBundle });
+    pools.set(key, made);
+    return made;
+  };
+  return async (call, signal) => {
+    const isTls = call.url.startsWith('https:');
+    const agent = isTls ? poolOf(call.caBundle) : plain;
+    const time = AbortSignal.timeout(call.timeoutMs ?? limits.acmeRequestMs);
+    try {
+      return await exchange(call, isTls ? httpsRequest : httpRequest, agent, AbortSignal.any([signal, time]));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const reason = time.aborted ? 'no answer in time' : asError(thrown).message;
+      throw new OrreryError('ACME_UNREACHABLE', `${placeOf(call.url)}: ${reason}`, { cause: thrown });
+    }
+  };
+}
+
+function exchange(
+  { method, url, headers, body }: HttpCall,
+  request: typeof httpRequest | typeof httpsRequest,
+  agent: HttpAgent,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      { method, headers: { 'User-Agent': 'orrery', ...headers }, agent, signal },
+      (answer) => {
+        const pieces: Buffer[] = [];
+        let bytes = 0;
+        answer.on('data', (piece: Buffer) => {
+          bytes += piece.length;
+          if (bytes > limits.acmeAnswerBytes) answer.destroy(new Error('the answer is too long'));
+          else pieces.push(piece);
+        });
+        answer.on('error', reject);
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: answer.headers,
+            body: Buffer.concat(pieces).toString('utf8'),
+          }),
+        );
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Host and path, without a query that might hold something secret (I9). */
+export function placeOf(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? 'an unreadable URL' : `${parsed.host}${parsed.pathname}`;
+}

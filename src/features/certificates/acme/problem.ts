@@ -1,0 +1,93 @@
+/**
+ * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to errors of our own.
+ */
+import { OrreryError } from '../../../base/errors.ts';
+import type { HttpAnswer } from './http.ts';
+
+export interface Problem {
+  /** Without `urn:ietf:params:acme:error:`. */
+  readonly type: string;
+  readonly detail: string;
+}
+
+const prefix = 'urn:ietf:params:acme:error:';
+
+/** Problems that trying again does not solve: the request, the name or the account's rights have to change first. */
+const hopeless = [
+  'malformed',
+  'rejectedIdentifier',
+  'unsupportedIdentifier',
+  'caa',
+  'invalidProfile',
+  'unsupportedContact',
+  'invalidContact',
+];
+
+/** The problem in a body, or one that quotes nothing of it. */
+export function readProblem(value: unknown): Problem | null {
+  const { type, detail, subproblems } = (value ?? {}) as Record<string, unknown>;
+  if (typeof type !== 'string') return null;
+  // The sort of a compound problem is that of its first part (RFC 8555 6.7.1).
+  const first: Problem | null = Array.isArray(subproblems) ? readProblem(subproblems[0]) : null;
+  const own = {
+    type: type.replace(prefix, ''),
+    detail: typeof detail === 'string' ? detail.slice(0, 500) : '',
+  };
+  return first !== null && own.type === 'compound' ? first : own;
+}
+
+/**
+ * The error of an answer with status 400 and above.
+ *
+ * @param now ms since the epoch, for Retry-After as a date
+ */
+export function answerError({ status, headers, body }: HttpAnswer, place: string, now: number): OrreryError {
+  const problem = readProblem(parsed(body));
+  const retryAfterMs = readRetryAfter(headers['retry-after'], now);
+  const said =
+    problem === null ? '' : `: ${problem.type}${problem.detail === '' ? '' : ` (${problem.detail})`}`;
+  const text = `${place} answered ${status}${said}`;
+  const facts = { status, type: problem?.type ?? null, retryAfterMs };
+  if (status === 429 || problem?.type === 'rateLimited' || (status === 503 && retryAfterMs !== null)) {
+    return new OrreryError('ACME_LIMITED', text, { facts });
+  }
+  if (
+    status >= 500 ||
+    problem?.type === 'serverInternal' ||
+    problem?.type === 'badNonce' ||
+    problem === null
+  ) {
+    return new OrreryError('ACME_UNREACHABLE', text, { facts });
+  }
+  return problemError(problem, text, status);
+}
+
+/** The error of a problem that stands in an order or a challenge. */
+export function problemError(problem: Problem, text: string, status = 0): OrreryError {
+  const facts = {
+    status,
+    type: problem.type,
+    retryAfterMs: null,
+    // An order that is not found can be made anew.
+    hopeless: hopeless.includes(problem.type) && status !== 404,
+  };
+  if (problem.type === 'rateLimited') return new OrreryError('ACME_LIMITED', text, { facts });
+  if (problem.type === 'serverInternal') return new OrreryError('ACME_UNREACHABLE', text, { facts });
+  return new OrreryError('ACME_REFUSED', text, { facts });
+}
+
+/** Seconds or a date (RFC 9110 10.2.3), as ms from now; null: there is none that can be read. */
+export function readRetryAfter(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  if (/^[0-9]+$/.test(header.trim())) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * What certificates are asked for by, and what stands in their Secrets, as digests.
+ *
+ * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are canonical; a list of hosts that
+ * cannot be read changes nothing: the last one that could be read stands on.
+ */
+
+import type { Digest, DigestBase, ServeDigest } from '../../base/digests.ts';
+import type {
+  DomainDigest,
+  IngressDigest,
+  IssuerDigest,
+  SecretDigest,
+} from '../../base/digests-certificates.ts';
+import type { KubeObject } from '../../kube/api/port.ts';
+import { isFor, readPair } from './certificates.ts';
+import { readHost, secretNameOf } from './hosts.ts';
+import { readIssuerSpec } from './issuer-spec.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const serveAnnotation = 'orrery.dev/serve';
+const issuerAnnotation = 'orrery.dev/issuer';
+const hostAnnotation = 'orrery.dev/host';
+
+export function issuerDigest(object: KubeObject, base: DigestBase): IssuerDigest {
+  return { kind: 'issuers', ...base, ...generation(object), spec: readIssuerSpec(object.spec) };
+}
+
+export function domainDigest(object: KubeObject, base: DigestBase): DomainDigest {
+  return { kind: 'domains', ...base, ...generation(object), spec: domainSpec(record(object.spec)) };
+}
+
+function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['spec'] {
+  if (typeof given !== 'string') return { invalid: 'spec.host: must be text' };
+  const host = readHost(given);
+  if (typeof host !== 'string') return { invalid: `spec.host: ${host.invalid}` };
+  return {
+    host,
+    secretName: typeof secretName === 'string' && secretName !== '' ? secretName : secretNameOf(host),
+    issuer: typeof issuer === 'string' && issuer !== '' ? issuer : null,
+  };
+}
+
+export function ingressDigest(object: KubeObject, base: DigestBase): IngressDigest {
+  const issuer = object.metadata.annotations?.[issuerAnnotation] ?? null;
+  const digest = { kind: 'ingresses', ...base, labels: {}, ...generation(object), issuer } as const;
+  // Of an Ingress that is none of ours nothing else is told (I10).
+  if (issuer === null) return { ...digest, hosts: [], invalid: null };
+  const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
+  const invalid = entries.flatMap(({ host }) => (typeof host === 'string' ? [] : [host.invalid]));
+  return {
+    ...digest,
+    hosts: entries.flatMap(({ host, secretName }) =>
+      typeof host === 'string' ? [{ host, secretName }] : [],
+    ),
+    invalid: invalid.length === 0 ? null : `spec.tls: ${invalid.slice(0, 5).join('; ')}`,
+  };
+}
+
+/** A Secret holds the certificate of one host: that of an entry with one host bears the entry's own name. */
+function tlsHosts({ hosts: given, secretName }: Fields) {
+  const hosts = list(given).filter((host) => typeof host === 'string');
+  return hosts.map((text) => {
+    const host = readHost(text);
+    const isOwn = hosts.length === 1 && typeof secretName === 'string' && secretName !== '';
+    return { host, secretName: isOwn ? secretName : typeof host === 'string' ? secretNameOf(host) : '' };
+  });
+}
+
+export function secretDigest(object: KubeObject, base: DigestBase): SecretDigest {
+  const { 'tls.crt': chain, 'tls.key': key } = record(object.data);
+  const host = object.metadata.annotations?.[hostAnnotation] ?? '';
+  const pair = readPair(decoded(chain), decoded(key));
+  const isWhole = !('broken' in pair) && isFor(pair, host);
+  return {
+    kind: 'secrets',
+    ...base,
+    labels: {},
+    host,
+    fingerprint: isWhole ? pair.fingerprint : null,
+    hosts: isWhole ? pair.hosts : [],
+    notBefore: isWhole ? pair.notBefore : 0,
+    notAfter: isWhole ? pair.notAfter : 0,
+  };
+}
+
+/** `app.example.com:443,app.example.com:80`: the distinct hosts with port 443; nothing without the annotation. */
+export function serveDigest(object: KubeObject): { readonly serve?: ServeDigest } {
+  const text = object.metadata.annotations?.[serveAnnotation];
+  if (typeof text !== 'string') return {};
+  const hosts = new Set<string>();
+  for (const entry of text.split(',').map((one) => one.trim())) {
+    if (entry === '' && text.trim() === '') continue;
+    const [, name = '', port = ''] = /^(.+):([0-9]{1,5})$/.exec(entry) ?? [];
+    const host = readHost(name);
+    if (typeof host !== 'string' || Number(port) < 1 || Number(port) > 65_535) {
+      return { serve: { hosts: [], invalid: `"${entry.slice(0, 80)}" is no host:port` } };
+    }
+    if (Number(port) === 443) hosts.add(host);
+  }
+  return { serve: { hosts: [...hosts], invalid: null } };
+}
+
+/** A list that cannot be read takes over the hosts of the one before. */
+export function carriedOver<D extends Digest>(before: Digest | undefined, digest: D): D {
+  if (digest.kind !== 'services' || digest.serve?.invalid == null) return digest;
+  const isSame = before?.kind === 'services' && before.uid === digest.uid;
+  const hosts = isSame ? (before.serve?.hosts ?? []) : [];
+  return { ...digest, serve: { ...digest.serve, hosts } };
+}
+
+function generation(object: KubeObject) {
+  const { generation: number } = object.metadata;
+  return { generation: typeof number === 'number' ? number : 0 };
+}
+
+function decoded(value: unknown): string {
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
+}
+
+function record(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}

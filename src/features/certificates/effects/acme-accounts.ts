@@ -1,0 +1,123 @@
+/**
+ * Which account an Issuer uses, and how its keys are found: the one place where account and EAB keys pass through.
+ *
+ * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the account's key is in the
+ * Secret that the Issuer names – made there if it is missing – and nowhere else (I9); an account that the authority does not know any
+ * more (it was set up anew) is opened again.
+ */
+import { createPrivateKey } from 'node:crypto';
+import type { Clock } from '../../../base/clock.ts';
+import type { AcmeSpec, IssuerSpec } from '../../../base/digests-certificates.ts';
+import { hasCode, OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { secrets } from '../../../kube/api/resources.ts';
+import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/client.ts';
+import type { HttpClient } from '../acme/http.ts';
+import { makeKey } from '../acme/x509.ts';
+import { encoded, readSecret } from './certificate-secrets.ts';
+
+/** An Issuer as the world knows it; null: there is none, or it cannot be used. */
+export type IssuerLookup = (name: string) => { readonly version: string; readonly spec: IssuerSpec } | null;
+
+export interface AcmeAccounts {
+  /** The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… | KUBE_… */
+  of(
+    issuer: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly spec: AcmeSpec; readonly account: AcmeAccount }>;
+  /** Forgets the account: what is known of the authority may be old. */
+  forget(issuer: string): void;
+}
+
+export interface AccountParts {
+  readonly kube: KubePort;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly issuerOf: IssuerLookup;
+}
+
+interface Opened {
+  readonly version: string;
+  readonly account: Promise<AcmeAccount>;
+}
+
+/** The data key of the account's private key, as in other issuers' Secrets. */
+const accountKeyName = 'tls.key';
+
+export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
+  const opened = new Map<string, Opened>();
+  const open = async (spec: AcmeSpec, signal: AbortSignal) =>
+    openAccount(await accessOf(parts, spec, signal), parts, signal);
+  return {
+    async of(issuer, signal) {
+      const known = parts.issuerOf(issuer);
+      const spec = known?.spec.acme;
+      if (!known || !spec)
+        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`);
+      const before = opened.get(issuer);
+      if (before?.version === known.version) {
+        const account = await before.account.catch(() => null);
+        if (account !== null) return { spec, account };
+      }
+      const account = open(spec, signal);
+      const entry = { version: known.version, account };
+      opened.set(issuer, entry);
+      account.catch(() => {
+        if (opened.get(issuer) === entry) opened.delete(issuer);
+      });
+      return { spec, account: await account };
+    },
+    forget: (issuer) => void opened.delete(issuer),
+  };
+}
+
+async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal): Promise<AcmeAccess> {
+  const { server, email, caBundle, eab } = spec;
+  const accountKey = await accountKeyOf(parts.kube, spec, signal);
+  if (eab === null) return { server, email, caBundle, eab: null, accountKey };
+  const { namespace, name, key } = eab.secretRef;
+  const hmac = (await readSecret(parts.kube, { namespace, name }, signal))?.[key]?.trim();
+  if (!hmac) {
+    throw new OrreryError(
+      'CERTIFICATE_UNUSABLE',
+      `Secret ${namespace}/${name} with the key ${key} (acme.eab) is missing`,
+    );
+  }
+  return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, accountKey };
+}
+
+/** The key in the Issuer's Secret; a new one if there is no such Secret. Of two replicas that make one, the first wins. */
+async function accountKeyOf(
+  kube: KubePort,
+  { accountSecret }: AcmeSpec,
+  signal: AbortSignal,
+): Promise<string> {
+  const { namespace, name } = accountSecret;
+  const stored = await readSecret(kube, accountSecret, signal);
+  if (stored !== null) return checkedKey(stored[accountKeyName] ?? '', `${namespace}/${name}`);
+  const key = await makeKey();
+  try {
+    const object = {
+      metadata: { name, namespace },
+      type: 'Opaque',
+      data: { [accountKeyName]: encoded(key) },
+    };
+    await kube.create(secrets, object, signal);
+    return key;
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+    return checkedKey(
+      (await readSecret(kube, accountSecret, signal))?.[accountKeyName] ?? '',
+      `${namespace}/${name}`,
+    );
+  }
+}
+
+function checkedKey(pem: string, place: string): string {
+  try {
+    return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
+  } catch {
+    // What the library says may quote what it could not read.
+    throw new OrreryError('CERTIFICATE_UNUSABLE', `Secret ${place} holds no account key (${accountKeyName})`);
+  }
+}

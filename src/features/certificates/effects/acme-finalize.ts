@@ -1,0 +1,94 @@
+/**
+ * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome certificate.received.
+ *
+ * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds the key that belongs to the
+ * order, asks with the same one, or fetches what was issued for it (I5). The authority is looked at at least once a second while it
+ * issues, so that a certificate is stored within a second of being there.
+ */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
+import type { AcmeAccount, AcmeOrder } from '../acme/client.ts';
+import { problemError, readProblem } from '../acme/problem.ts';
+import { makeKey, makeRequest } from '../acme/x509.ts';
+import { isFor, readPair } from '../certificates.ts';
+import type { AcmeAccounts } from './acme-accounts.ts';
+import { acquisitionFailed } from './acquisition-failure.ts';
+import { readPending, writePending } from './certificate-secrets.ts';
+
+const pollFirstMs = 200;
+const pollMaxMs = 800;
+
+export function acmeFinalize(
+  accounts: AcmeAccounts,
+  parts: { readonly kube: KubePort; readonly clock: Clock },
+): EffectRunner<AcmeFinalize> {
+  return async ({ host, issuer, attempt, order, at }, { signal }) => {
+    try {
+      const { account } = await accounts.of(issuer, signal);
+      const found = await account.order(order.url, signal);
+      const pending = await readPending(parts.kube, at, signal);
+      const known = pending?.order === order.url && pending.key !== '' ? pending : null;
+      if (known !== null && known.chain !== '') return { type: 'certificate.received', attempt };
+      // Issued for a key that is gone: nobody can use it.
+      if (known === null && found.status !== 'ready') throw spentOrder(found);
+      const key = known?.key ?? (await makeKey());
+      if (known === null)
+        await writePending(parts.kube, host, at, { order: order.url, key, chain: '' }, signal);
+      const issued = await issuedOrder({ account, clock: parts.clock, host, key }, found, signal);
+      const chain = await account.certificate(issued, signal);
+      checkIssued(chain, key, host);
+      await writePending(parts.kube, host, at, { order: order.url, key, chain }, signal);
+      return { type: 'certificate.received', attempt };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      return acquisitionFailed(attempt, thrown);
+    }
+  };
+}
+
+async function issuedOrder(
+  {
+    account,
+    clock,
+    host,
+    key,
+  }: { readonly account: AcmeAccount; readonly clock: Clock; readonly host: string; readonly key: string },
+  found: AcmeOrder,
+  signal: AbortSignal,
+): Promise<AcmeOrder> {
+  let order = found;
+  if (order.status === 'ready')
+    order = await account.finalize(order.url, await makeRequest(host, key), signal);
+  for (
+    let pauseMs = pollFirstMs;
+    order.status === 'processing';
+    pauseMs = Math.min(pauseMs * 1.3, pollMaxMs)
+  ) {
+    await sleep(clock, pauseMs, signal);
+    order = await account.order(order.url, signal);
+  }
+  if (order.status !== 'valid') throw spentOrder(order);
+  return order;
+}
+
+function spentOrder({ status, error }: AcmeOrder): OrreryError {
+  const problem = readProblem(error);
+  const text = `the order is ${status}${problem === null ? '' : `: ${problem.type} (${problem.detail})`}`;
+  const known = problem === null ? null : problemError(problem, text);
+  return new OrreryError(known?.code ?? 'ACME_REFUSED', text, {
+    facts: { ...known?.facts, orderLost: true },
+  });
+}
+
+function checkIssued(chain: string, key: string, host: string): void {
+  const facts = readPair(chain, key);
+  const why =
+    'broken' in facts ? facts.broken : isFor(facts, host) ? null : `it is for ${facts.hosts.join(', ')}`;
+  if (why === null) return;
+  const text = `what the authority issued cannot be used: ${why}`;
+  throw new OrreryError('ACME_REFUSED', text, { facts: { orderLost: true } });
+}

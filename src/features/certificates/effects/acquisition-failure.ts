@@ -1,0 +1,36 @@
+/**
+ * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS are sorted into the
+ * outcomes that the domain chart knows.
+ */
+import { asError, OrreryError } from '../../../base/errors.ts';
+import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
+
+export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
+  const facts = thrown instanceof OrreryError ? thrown.facts : {};
+  const { retryAfterMs, orderLost } = facts;
+  return {
+    type: 'acquisition.failed',
+    attempt,
+    outcome: outcomeOf(thrown),
+    message: asError(thrown).message.slice(0, 500),
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    orderLost: orderLost === true || (outcomeOf(thrown) === 'refused' && facts.status === 404),
+  };
+}
+
+function outcomeOf(thrown: unknown): FailureOutcome {
+  if (!(thrown instanceof OrreryError)) return 'refused';
+  switch (thrown.code) {
+    case 'ACME_LIMITED':
+      return 'rateLimited';
+    case 'ACME_UNREACHABLE':
+      return 'down';
+    case 'ACME_REFUSED':
+      return thrown.facts.hopeless === true ? 'hopeless' : 'refused';
+    case 'KUBE_REFUSED':
+    case 'KUBE_NOT_FOUND':
+      return 'refused';
+    default:
+      return thrown.kind === 'transient' ? 'cluster' : 'refused';
+  }
+}

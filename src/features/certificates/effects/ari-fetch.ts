@@ -1,0 +1,32 @@
+/** Effect `ari.fetch`: when the authority would like the certificate to be renewed. Outcome ari.fetched | ari.unavailable. */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { AriFetch } from '../../../machines/domain/domain-effects.ts';
+import { fetchWindow } from '../acme/ari.ts';
+import type { HttpClient } from '../acme/http.ts';
+import type { AcmeAccounts } from './acme-accounts.ts';
+
+export function ariFetch(
+  accounts: AcmeAccounts,
+  parts: { readonly http: HttpClient; readonly clock: Clock },
+): EffectRunner<AriFetch> {
+  return async ({ issuer, fingerprint, ariId }, { signal }) => {
+    try {
+      const { account, spec } = await accounts.of(issuer, signal);
+      const { renewalInfo } = account;
+      if (renewalInfo === null) return { type: 'ari.unavailable', fingerprint, retryAfterMs: null };
+      const window = await fetchWindow(parts, { renewalInfo, ariId, caBundle: spec.caBundle }, signal);
+      return { type: 'ari.fetched', fingerprint, ...window };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const retryAfterMs = thrown instanceof OrreryError ? thrown.facts.retryAfterMs : null;
+      return {
+        type: 'ari.unavailable',
+        fingerprint,
+        retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+      };
+    }
+  };
+}

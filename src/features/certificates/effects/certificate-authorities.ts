@@ -1,0 +1,57 @@
+/**
+ * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd of domains reads the CA's
+ * Secret once, and a changed CA is used soon. The CA's key leaves this process on no way (I9).
+ */
+
+import type { Clock } from '../../../base/clock.ts';
+import type { CaSpec } from '../../../base/digests-certificates.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
+import type { IssuerLookup } from './acme-accounts.ts';
+import { readSecret } from './certificate-secrets.ts';
+
+export interface Authorities {
+  /** @throws OrreryError CERTIFICATE_UNUSABLE | KUBE_… */
+  of(
+    issuer: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }>;
+}
+
+/** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
+const keptMs = 5_000;
+
+export function createAuthorities(parts: {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly issuerOf: IssuerLookup;
+}): Authorities {
+  const { kube, clock, issuerOf } = parts;
+  const opened = new Map<
+    string,
+    { version: string; until: number; authority: Promise<CertificateAuthority> }
+  >();
+  const open = async ({ secret }: CaSpec, signal: AbortSignal) => {
+    const data = await readSecret(kube, secret, signal);
+    const place = `${secret.namespace}/${secret.name}`;
+    if (data === null)
+      throw new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: there is no Secret ${place}`);
+    return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
+  };
+  return {
+    async of(issuer, signal) {
+      const known = issuerOf(issuer);
+      const spec = known?.spec.ca;
+      if (!known || !spec)
+        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable CA Issuer ${issuer}`);
+      const before = opened.get(issuer);
+      const isFresh = before?.version === known.version && clock.monotonic() < before.until;
+      const kept = isFresh ? await before.authority.catch(() => null) : null;
+      if (kept !== null) return { spec, authority: kept };
+      const authority = open(spec, signal);
+      opened.set(issuer, { version: known.version, until: clock.monotonic() + keptMs, authority });
+      return { spec, authority: await authority };
+    },
+  };
+}

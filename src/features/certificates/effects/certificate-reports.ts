@@ -1,0 +1,155 @@
+/**
+ * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and Issuers, and Events.
+ * Outcome effect.settled, with an error where something could not be written.
+ *
+ * Of one object the reports are written one after the other, in the order in which they were asked for; of those that wait only the
+ * latest is written, so a slow API server never leaves an old status behind. The chart says everything, so writing twice changes nothing (I5).
+ */
+
+import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import type { KubePort, KubeResource } from '../../../kube/api/port.ts';
+import { domains, issuers } from '../../../kube/api/resources.ts';
+import { kubeEventWrite } from '../../../kube/effects/kube-event.ts';
+import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
+import type { KubeEventWrite } from '../../../machines/effects.ts';
+import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
+
+interface ReportParts {
+  readonly kube: KubePort;
+  readonly replica: string;
+}
+
+type Regarding = KubeEventWrite['regarding'];
+
+const apiVersions = {
+  Domain: 'orrery.dev/v1alpha1',
+  Service: 'v1',
+  Ingress: 'networking.k8s.io/v1',
+} as const;
+
+export function domainReport({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
+  const statuses = createLatest(kube, domains);
+  const notify = notifier(kube, replica);
+  return async ({ sources, status, notice, at }, context) => {
+    const { notBefore, notAfter, renewAt, nextAttempt } = status;
+    const body = {
+      ...status,
+      notBefore: time(notBefore),
+      notAfter: time(notAfter),
+      renewAt: time(renewAt),
+      nextAttempt: time(nextAttempt),
+    };
+    const written = sources.flatMap(({ kind, namespace, name, uid, generation }) =>
+      kind === 'Domain'
+        ? [statuses.write({ namespace, name, uid }, statusBody(body, generation), context.signal)]
+        : [],
+    );
+    const told = sources.map(({ kind, namespace, name, uid }, index) =>
+      notify({ apiVersion: apiVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
+    );
+    return settled('domain.report', await Promise.allSettled([...written, ...told]));
+  };
+}
+
+export function issuerReport({ kube, replica }: ReportParts): EffectRunner<IssuerReport> {
+  const statuses = createLatest(kube, issuers);
+  const notify = notifier(kube, replica);
+  return async ({ issuer, uid, generation, status, notice, at }, context) => {
+    const { rateLimitedUntil, outageSince, conditions } = status;
+    const body = { conditions, rateLimitedUntil: time(rateLimitedUntil), outageSince: time(outageSince) };
+    const written = statuses.write({ name: issuer, uid }, statusBody(body, generation), context.signal);
+    const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', namespace: '', name: issuer, uid };
+    const told = notify(regarding, notice, at, context, 0);
+    return settled('issuer.report', await Promise.allSettled([written, told]));
+  };
+}
+
+function statusBody(
+  status: { readonly conditions: readonly StatusCondition[] } & Readonly<Record<string, unknown>>,
+  observedGeneration: number,
+): object {
+  const conditions = status.conditions.map(({ since, ...condition }) => ({
+    ...condition,
+    lastTransitionTime: time(since),
+    observedGeneration,
+  }));
+  return { ...status, conditions, observedGeneration };
+}
+
+/** metav1.Time: whole seconds. */
+function time(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString().replace(/\.[0-9]+Z$/, 'Z');
+}
+
+function notifier(kube: KubePort, replica: string) {
+  const write = kubeEventWrite(kube, { replica });
+  return async (
+    regarding: Regarding,
+    notice: Notice | null,
+    at: number,
+    context: EffectContext,
+    index: number,
+  ) => {
+    if (notice === null) return;
+    const effect = { type: 'kube-event.write', regarding, ...notice, at } as const;
+    await write(effect, { ...context, key: `${context.key}/${index}` });
+  };
+}
+
+function settled(effect: string, results: ReadonlyArray<PromiseSettledResult<unknown>>) {
+  const failure = results.find((one) => one.status === 'rejected');
+  const error = failure === undefined ? null : asError(failure.reason).message;
+  return { type: 'effect.settled', effect, error } as const;
+}
+
+interface Place {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Writes the statuses of one kind, of each object one at a time and the latest only. */
+function createLatest(kube: KubePort, resource: KubeResource) {
+  const writing = new Map<string, Promise<void>>();
+  const newest = new Map<string, object>();
+  return {
+    async write({ namespace, name, uid }: Place, status: object, signal: AbortSignal): Promise<void> {
+      newest.set(uid, status);
+      const turn = (writing.get(uid) ?? Promise.resolve()).then(async () => {
+        if (newest.get(uid) !== status) return;
+        await patchStatus(
+          kube,
+          resource,
+          { ...(namespace === undefined ? {} : { namespace }), name, uid },
+          status,
+          signal,
+        );
+      });
+      const quiet = turn.catch(() => {});
+      writing.set(uid, quiet);
+      await turn.finally(() => {
+        if (newest.get(uid) === status) newest.delete(uid);
+        if (writing.get(uid) === quiet) writing.delete(uid);
+      });
+    },
+  };
+}
+
+async function patchStatus(
+  kube: KubePort,
+  resource: KubeResource,
+  { namespace, name, uid }: Place,
+  status: object,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const body = { metadata: { uid }, status };
+    const where = namespace === undefined ? { name } : { namespace, name };
+    await kube.patch(resource, { ...where, subresource: 'status', type: 'merge', body }, signal);
+  } catch (thrown) {
+    // It is gone, or another one has its name: there is nothing to be told.
+    const isAnother = hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
+    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+  }
+}

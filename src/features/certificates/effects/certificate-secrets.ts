@@ -1,0 +1,240 @@
+/**
+ * The Secrets of certificates: what stands in them, and how they are written without ever taking what is somebody else's.
+ *
+ * Promises: a Secret without our label is never written – not even one that comes into being between the look and the write: a new
+ * one is applied without force, so that fields of another owner refuse it, and a known one only as the very object that was seen.
+ * Keys go from their maker into a Secret, and from one Secret into another; no error quotes one (I9).
+ * Absent: what is to be stored when (the chart), and what a certificate is (certificates.ts).
+ */
+
+import { hasCode, OrreryError } from '../../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { secrets } from '../../../kube/api/resources.ts';
+import type { Target } from '../../../machines/domain/domain-facts.ts';
+import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
+import { hostLabel } from '../hosts.ts';
+
+export interface Pair {
+  /** PEM, the whole chain. */
+  readonly chain: string;
+  /** PEM; secret. */
+  readonly key: string;
+}
+
+/** What stands at a target. */
+export type Stored =
+  | { readonly is: 'absent' }
+  /** Of ours, without a certificate that can be used for the host. */
+  | { readonly is: 'broken'; readonly object: KubeObject }
+  | { readonly is: 'good'; readonly object: KubeObject; readonly pair: Pair; readonly facts: PublicPart }
+  | { readonly is: 'foreign' };
+
+const domainLabel = 'orrery.dev/domain';
+const pendingLabel = 'orrery.dev/pending-domain';
+const hostAnnotation = 'orrery.dev/host';
+const orderAnnotation = 'orrery.dev/order';
+const fieldManager = 'orrery';
+const secretNameCharsMax = 253;
+
+export async function readTarget(
+  kube: KubePort,
+  host: string,
+  { namespace, secretName }: Target,
+  signal: AbortSignal,
+): Promise<Stored> {
+  const object = await find(kube, namespace, secretName, signal);
+  if (object === null) return { is: 'absent' };
+  if (object.metadata.labels?.[domainLabel] === undefined) return { is: 'foreign' };
+  const pair = pairIn(object);
+  const facts = readPair(pair.chain, pair.key);
+  const isWhole =
+    object.metadata.annotations?.[hostAnnotation] === host && object.type === 'kubernetes.io/tls';
+  if ('broken' in facts || !isFor(facts, host) || !isWhole) return { is: 'broken', object };
+  return { is: 'good', object, pair, facts };
+}
+
+/**
+ * @param before what was seen there just now
+ * @returns false: the Secret is somebody else's, and was left alone
+ */
+export async function writeTarget(
+  kube: KubePort,
+  host: string,
+  { target, before }: { readonly target: Target; readonly before: Stored },
+  pair: Pair & { readonly order: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (before.is === 'foreign') return false;
+  if (before.is === 'good' && before.pair.chain === pair.chain) return true;
+  const seen = before.is === 'absent' ? null : before.object;
+  try {
+    await applyTarget(kube, host, target, pair, seen, signal);
+    return true;
+  } catch (thrown) {
+    // It came into being, or changed, since it was seen.
+    const isAnother = hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
+    if (!isAnother || (await readTarget(kube, host, target, signal)).is !== 'foreign') throw thrown;
+    return false;
+  }
+}
+
+async function applyTarget(
+  kube: KubePort,
+  host: string,
+  { namespace, secretName }: Target,
+  { chain, key, order }: Pair & { readonly order: string },
+  seen: KubeObject | null,
+  signal: AbortSignal,
+): Promise<void> {
+  // A Secret's type cannot be changed: one of ours that somebody made anew with another type makes way.
+  if (seen !== null && seen.type !== 'kubernetes.io/tls') {
+    await kube.delete(secrets, namespace, secretName, preconditions(seen), signal);
+    return applyTarget(kube, host, { namespace, secretName }, { chain, key, order }, null, signal);
+  }
+  const metadata = {
+    name: secretName,
+    namespace,
+    labels: { [domainLabel]: hostLabel(host) },
+    annotations: { [hostAnnotation]: host, [orderAnnotation]: order },
+    ...(seen === null ? {} : preconditions(seen)),
+  };
+  const body = {
+    metadata,
+    type: 'kubernetes.io/tls',
+    data: { 'tls.crt': encoded(chain), 'tls.key': encoded(key) },
+  };
+  const options = {
+    namespace,
+    name: secretName,
+    type: 'apply',
+    body,
+    fieldManager,
+    force: seen !== null,
+  } as const;
+  await kube.patch(secrets, options, signal);
+}
+
+/** Which order, or which run of a CA's signature, the certificate came from; empty if it is not known. */
+export function orderOf({ metadata: { annotations } }: KubeObject): string {
+  return annotations?.[orderAnnotation] ?? '';
+}
+
+function preconditions({ metadata: { uid, resourceVersion } }: KubeObject) {
+  return {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
+
+/** A key that waits for its certificate, and the certificate that waits to be stored. */
+export interface Pending {
+  readonly order: string;
+  readonly key: string;
+  /** Empty until it is issued. */
+  readonly chain: string;
+}
+
+/** `<secretName>-next`; where that is too long, with a hash in place of its end. */
+export function pendingName({ secretName }: Target): string {
+  const name = `${secretName}-next`;
+  if (name.length <= secretNameCharsMax) return name;
+  return `${secretName.slice(0, 220).replace(/[^a-z0-9]+$/, '')}-${sha256Hex(secretName).slice(0, 16)}-next`;
+}
+
+/** @throws OrreryError CERTIFICATE_UNUSABLE if a Secret of that name is somebody else's */
+export async function readPending(kube: KubePort, at: Target, signal: AbortSignal): Promise<Pending | null> {
+  const object = await find(kube, at.namespace, pendingName(at), signal);
+  if (object === null) return null;
+  if (object.metadata.labels?.[pendingLabel] === undefined) {
+    const name = `${at.namespace}/${pendingName(at)}`;
+    throw new OrreryError(
+      'CERTIFICATE_UNUSABLE',
+      `Secret ${name} exists without the label ${pendingLabel} and is not overwritten`,
+    );
+  }
+  const { chain, key } = pairIn(object);
+  return { order: object.metadata.annotations?.[orderAnnotation] ?? '', key, chain };
+}
+
+export async function writePending(
+  kube: KubePort,
+  host: string,
+  at: Target,
+  { order, key, chain }: Pending,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = await readPending(kube, at, signal);
+  const name = pendingName(at);
+  const metadata = {
+    name,
+    namespace: at.namespace,
+    labels: { [pendingLabel]: hostLabel(host) },
+    annotations: { [hostAnnotation]: host, [orderAnnotation]: order },
+  };
+  const data = { 'tls.key': encoded(key), ...(chain === '' ? {} : { 'tls.crt': encoded(chain) }) };
+  const body = { metadata, type: 'Opaque', data };
+  const options = {
+    namespace: at.namespace,
+    name,
+    type: 'apply',
+    body,
+    fieldManager,
+    force: before !== null,
+  } as const;
+  await kube.patch(secrets, options, signal);
+}
+
+/** Removes what waited; nothing that is not ours. */
+export async function removePending(kube: KubePort, at: Target, signal: AbortSignal): Promise<void> {
+  const object = await find(kube, at.namespace, pendingName(at), signal);
+  if (object?.metadata.labels?.[pendingLabel] === undefined) return;
+  try {
+    await kube.delete(secrets, at.namespace, pendingName(at), preconditions(object), signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+  }
+}
+
+/** Values of a Secret, as text; null: it is not there. */
+export async function readSecret(
+  kube: KubePort,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, string>> | null> {
+  const object = await find(kube, namespace, name, signal);
+  return object === null ? null : decodedData(object);
+}
+
+export async function find(
+  kube: KubePort,
+  namespace: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<KubeObject | null> {
+  try {
+    return await kube.get(secrets, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+function pairIn(object: KubeObject): Pair {
+  const data = decodedData(object);
+  return { chain: data['tls.crt'] ?? '', key: data['tls.key'] ?? '' };
+}
+
+function decodedData(object: KubeObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries((object.data ?? {}) as Record<string, unknown>).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '',
+    ]),
+  );
+}
+
+export const encoded = (text: string) => Buffer.from(text).toString('base64');
+
+function isInvalid(thrown: unknown): boolean {
+  return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
+}

@@ -1,0 +1,56 @@
+/**
+ * Effect `issuer.verify`: whether certificates can be had from an Issuer now. Outcome issuer.verified | issuer.failed.
+ *
+ * ACME: the directory answers and knows our account (it is made if there is none). CA: certificate and key can be read, belong together
+ * and may sign.
+ */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import type { IssuerVerify } from '../../../machines/issuer/issuer-effects.ts';
+import type { IssuerFailed } from '../../../machines/issuer/issuer-events.ts';
+import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';
+import type { Authorities } from './certificate-authorities.ts';
+
+export function issuerVerify(parts: {
+  readonly issuerOf: IssuerLookup;
+  readonly accounts: AcmeAccounts;
+  readonly authorities: Authorities;
+}): EffectRunner<IssuerVerify> {
+  const { issuerOf, accounts, authorities } = parts;
+  return async ({ issuer, check }, { signal }) => {
+    try {
+      // Asked anew, not remembered: that the authority answered once says nothing of now.
+      accounts.forget(issuer);
+      if (issuerOf(issuer)?.spec.ca) await authorities.of(issuer, signal);
+      else await accounts.of(issuer, signal);
+      return { type: 'issuer.verified', check };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      return failed(check, thrown);
+    }
+  };
+}
+
+function failed(check: number, thrown: unknown): IssuerFailed {
+  const message = asError(thrown).message.slice(0, 500);
+  if (hasCode(thrown, 'ACME_LIMITED')) {
+    const { retryAfterMs } = thrown.facts;
+    const waitMs = typeof retryAfterMs === 'number' ? retryAfterMs : null;
+    return { type: 'issuer.failed', check, outcome: 'rateLimited', message, retryAfterMs: waitMs };
+  }
+  const isTerminal = hasCode(
+    thrown,
+    'ACME_REFUSED',
+    'CERTIFICATE_UNUSABLE',
+    'KUBE_REFUSED',
+    'KUBE_NOT_FOUND',
+  );
+  return {
+    type: 'issuer.failed',
+    check,
+    outcome: isTerminal ? 'refused' : 'down',
+    message,
+    retryAfterMs: null,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each, and the status of Domains.
+ *
+ * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
+ * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
+ */
+import { type Clock, sleep, timestamp } from '../../base/clock.ts';
+import type { Digest, WorldEntry } from '../../base/digests.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
+import type { KubePort } from '../../kube/api/port.ts';
+import { domains } from '../../kube/api/resources.ts';
+
+export interface SourceWarning {
+  readonly regarding: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+  };
+  readonly reason: string;
+  readonly note: string;
+  readonly key: string;
+}
+
+export interface SourceWarningParts {
+  readonly kube: KubePort;
+  readonly world: {
+    entries(resource: string): Iterable<WorldEntry>;
+    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  };
+  readonly warn: (warning: SourceWarning, signal: AbortSignal) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly log: KubeLog;
+}
+
+const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];
+/** Between two attempts to say what could not be said, ms; then it is left. */
+const retryPauseMs = 5_000;
+const attemptsMax = 5;
+
+interface Complaint {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly reason: string;
+  readonly note: string;
+}
+
+export class SourceWarnings {
+  readonly #parts: SourceWarningParts;
+  #abort: AbortController | null = null;
+
+  constructor(parts: SourceWarningParts) {
+    this.#parts = parts;
+    parts.world.onChange((entry, before) => {
+      if (this.#abort === null || !kinds.includes(entry.resource)) return;
+      const complaint = complaintOf(entry.digest);
+      if (complaint !== null && complaint.note !== complaintOf(before)?.note)
+        void this.#say(entry, complaint);
+    });
+  }
+
+  start(): void {
+    this.#abort = new AbortController();
+    for (const resource of kinds) {
+      for (const entry of this.#parts.world.entries(resource)) {
+        const complaint = complaintOf(entry.digest);
+        if (complaint !== null) void this.#say(entry, complaint);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#abort?.abort(new Error('stopped'));
+    this.#abort = null;
+  }
+
+  async #say(entry: WorldEntry, complaint: Complaint): Promise<void> {
+    const signal = this.#abort?.signal;
+    if (!signal) return;
+    for (let attempt = 1; attempt <= attemptsMax && !signal.aborted; attempt++) {
+      try {
+        await this.#write(entry, complaint, signal);
+        return;
+      } catch (thrown) {
+        if (signal.aborted || hasCode(thrown, 'KUBE_NOT_FOUND')) return;
+        const facts = { object: `${entry.namespace}/${entry.name}`, error: asError(thrown).message };
+        this.#parts.log.warn(facts, 'a complaint about an object was not written');
+        await sleep(this.#parts.clock, retryPauseMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  async #write({ namespace, name }: WorldEntry, complaint: Complaint, signal: AbortSignal): Promise<void> {
+    const { apiVersion, kind, uid, generation, reason, note } = complaint;
+    const regarding = { apiVersion, kind, namespace, name, uid };
+    const { kube, warn, clock } = this.#parts;
+    await warn({ regarding, reason, note, key: `source/${uid}/${note}` }, signal);
+    if (kind !== 'Domain') return;
+    const lastTransitionTime = timestamp(clock.now()).replace(/\.\d+Z$/, 'Z');
+    const ready = { type: 'Ready', status: 'False', reason, message: note, lastTransitionTime };
+    const conditions = [{ ...ready, observedGeneration: generation }];
+    const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions };
+    const body = { metadata: { uid }, status };
+    await kube.patch(domains, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
+  }
+}
+
+function complaintOf(digest: Digest | null): Complaint | null {
+  switch (digest?.kind) {
+    case 'domains': {
+      if (!('invalid' in digest.spec)) return null;
+      const { uid, generation } = digest;
+      const named = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain', uid, generation };
+      return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
+    }
+    case 'services': {
+      if (digest.serve?.invalid == null) return null;
+      const named = { apiVersion: 'v1', kind: 'Service', uid: digest.uid, generation: 0 };
+      const note = `annotation orrery.dev/serve: ${digest.serve.invalid}; it changes nothing`;
+      return { ...named, reason: 'InvalidServe', note };
+    }
+    case 'ingresses': {
+      if (digest.invalid === null) return null;
+      const { uid, generation } = digest;
+      const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
+      return { ...named, reason: 'InvalidHost', note: digest.invalid };
+    }
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * One process campaigns for itself on one Lease: the election chart in memory, with the process as its only candidate.
+ *
+ * How to use it: `startCampaign` with what to do on winning and on losing. `onLeading` is handed a leadership; its `signal` is aborted
+ * when it is over, and `check()` before anything that only a leader may do asks the clock as well, so that a process that slept through
+ * its own end does nothing. After a loss the process campaigns no more until `campaign()` is called: what it did as the leader
+ * has to end first. `stop()` gives the Lease back and ends.
+ * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
+ */
+
+import type { EffectContext } from '../../actors/effect-runner.ts';
+import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { KubeLog } from '../../kube/api/log.ts';
+import type { KubePort } from '../../kube/api/port.ts';
+import { electionMachine } from '../../machines/election/election.ts';
+import { deadlineOf } from '../../machines/election/election-candidates.ts';
+import type { ElectionContext } from '../../machines/election/election-context.ts';
+import {
+  type ElectionEffect,
+  electionEffectTypes,
+  electionFailureOf,
+} from '../../machines/election/election-effects.ts';
+import type { ElectionEvent } from '../../machines/election/election-events.ts';
+import {
+  defaultTiming,
+  type ElectionTiming,
+  type LeasePlace,
+  timingError,
+} from '../../machines/election/lease-record.ts';
+import { watchChart } from '../../machines/watch/watch.ts';
+import { leaseRunners, runEffectWith } from '../../replica/effects.ts';
+import { createLeaseStore } from './lease.ts';
+import { leaseClock } from './lease-clock.ts';
+import { createLeaseFollower } from './lease-follow.ts';
+
+export interface Leadership {
+  /** Fencing token: greater than that of every leader before. */
+  readonly term: number;
+  /** Aborted as soon as the leadership is over. */
+  readonly signal: AbortSignal;
+  /** @throws OrreryError NOT_OWNER if the leadership is over, by what was heard or by the clock */
+  check(): void;
+  /** How long this process leads if nothing more can be written, ms. */
+  leftMs(): number;
+  /** How long the Lease lasts if nothing more is written: when another one may lead, ms. */
+  leaseLeftMs(): number;
+}
+
+export interface CampaignOptions {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: KubeLog;
+  readonly place: LeasePlace;
+  /** Who campaigns; what the Lease shows as its holder. Two processes must not have the same. */
+  readonly id: string;
+  /** Default: 15 s, 10 s, 2 s. */
+  readonly timing?: ElectionTiming;
+  readonly onLeading: (leadership: Leadership) => void;
+  /** The Lease was renewed: what is left of the leadership has grown. */
+  readonly onRenewed?: (leadership: Leadership) => void;
+  /** Something keeps it from campaigning or renewing; it goes on trying. Called once for each new reason. */
+  readonly onTrouble?: (message: string) => void;
+  /** @param reason in words */
+  readonly onLost: (leadership: Leadership, reason: string) => void;
+}
+
+export interface Campaign {
+  /** null: this process does not lead now, also by the clock. */
+  leading(): Leadership | null;
+  /** Campaigns again after a loss or a resignation; does nothing while it does. */
+  campaign(): void;
+  /** Gives the Lease back, if it is held, and campaigns no more. */
+  resign(): void;
+  /** Who leads, and in what state the chart is; for people. */
+  status(): { readonly state: string; readonly holder: string | null; readonly lastError: string | null };
+  /** Resigns and ends; resolves when the Lease is given back or nothing can be done about it. */
+  stop(): Promise<void>;
+}
+
+/** @throws OrreryError USAGE if the id is empty or the times do not fit each other */
+export function startCampaign(options: CampaignOptions): Campaign {
+  const { place, id, timing = defaultTiming } = options;
+  const wrong = id === '' ? 'the identity must not be empty' : timingError(timing);
+  if (wrong !== null) throw new OrreryError('USAGE', wrong);
+  return new RunningCampaign(options, timing, `election/${place.namespace}/${place.name}`);
+}
+
+class RunningCampaign implements Campaign {
+  readonly #options: CampaignOptions;
+  readonly #timing: ElectionTiming;
+  readonly #clock: Clock;
+  readonly #actor: LocalActor;
+  readonly #ended = Promise.withResolvers<void>();
+  #current: { readonly leadership: Leadership; end(reason: Error): void } | null = null;
+  #context: ElectionContext | null = null;
+  #renewedAt = 0;
+
+  constructor(options: CampaignOptions, timing: ElectionTiming, actor: string) {
+    const { kube, random, log, place } = options;
+    const clock = leaseClock(options.clock);
+    this.#options = options;
+    this.#timing = timing;
+    this.#clock = clock;
+    const store = createLeaseStore({ kube, clock });
+    const watching = { startLocal, watchChart, kube, store, clock: options.clock, random, log };
+    const follower = createLeaseFollower({ ...watching, breadth: 'object' });
+    const run = runEffectWith(leaseRunners({ store, follower, clock }));
+    const facts = { uid: null, generation: 0, place, timing, releaseOnCancel: true, invalid: null };
+    this.#actor = startLocal({
+      machine: electionMachine,
+      input: { id: actor, ...place },
+      effectTypes: electionEffectTypes,
+      runEffect: (effect, { signal, emit }) =>
+        run(effect, { key: actor, actor: actor as EffectContext['actor'], signal, emit }),
+      failureOf: (effect, message) => electionFailureOf(effect as unknown as ElectionEffect, message),
+      clock,
+      random,
+      first: { type: 'election.observed', facts } satisfies ElectionEvent,
+      onTransition: ({ snapshot }) => this.#follow(snapshot.context as ElectionContext, snapshot.status),
+    });
+    void this.#ended.promise.then(() => {
+      this.#actor.stop();
+      follower.stop();
+    });
+    this.campaign();
+  }
+
+  leading(): Leadership | null {
+    const leadership = this.#current?.leadership ?? null;
+    return leadership === null || this.#isOver() ? null : leadership;
+  }
+
+  campaign(): void {
+    this.#send({ type: 'election.campaign', candidate: this.#options.id, ttlMs: null });
+  }
+
+  resign(): void {
+    this.#send({ type: 'election.resign', candidate: this.#options.id, term: 0 });
+  }
+
+  status() {
+    const { seen = null, lastError = null } = this.#context ?? {};
+    return { state: this.#actor.state(), holder: seen?.record?.holder || null, lastError };
+  }
+
+  async stop(): Promise<void> {
+    this.#send({ type: 'election.observed', facts: null });
+    const patience = new AbortController();
+    // Two requests, and their answers at the latest.
+    const late = sleep(this.#options.clock, this.#timing.renewDeadlineMs + 1_000, patience.signal);
+    await Promise.race([this.#ended.promise, late]);
+    patience.abort();
+    late.catch(() => {});
+    this.#ended.resolve();
+  }
+
+  #send(event: ElectionEvent): void {
+    this.#actor.send(event);
+  }
+
+  #isOver(): boolean {
+    return this.#context === null || this.#clock.now() >= deadlineOf(this.#context);
+  }
+
+  #follow(context: ElectionContext, status: string): void {
+    const { reign, former, lastError } = context;
+    if (lastError !== null && lastError !== this.#context?.lastError) this.#options.onTrouble?.(lastError);
+    this.#context = context;
+    const current = this.#current;
+    if (current !== null && current.leadership.term !== reign?.term) {
+      this.#current = null;
+      const reason = former?.reason ?? 'the election is over';
+      current.end(new OrreryError('NOT_OWNER', reason));
+      this.#options.onLost(current.leadership, reason);
+    }
+    if (reign !== null && this.#current === null) this.#begin(reign.term);
+    else if (reign !== null && reign.renewedAt !== this.#renewedAt) this.#renewed();
+    this.#renewedAt = reign?.renewedAt ?? 0;
+    if (status === 'done') this.#ended.resolve();
+  }
+
+  #renewed(): void {
+    if (this.#current !== null) this.#options.onRenewed?.(this.#current.leadership);
+  }
+
+  #begin(term: number): void {
+    const ending = new AbortController();
+    const { signal } = ending;
+    let leaseEnd = 0;
+    const leadership: Leadership = {
+      term,
+      signal,
+      check: () => {
+        if (signal.aborted || this.#isOver()) {
+          throw new OrreryError('NOT_OWNER', `the leadership of term ${term} is over`);
+        }
+      },
+      leftMs: () =>
+        signal.aborted || this.#context === null
+          ? 0
+          : Math.max(0, deadlineOf(this.#context) - this.#clock.now()),
+      leaseLeftMs: () => {
+        const reign = this.#context?.reign;
+        if (reign?.term === term) leaseEnd = reign.renewedAt + this.#timing.leaseMs;
+        else if (this.#context?.former?.term === term) leaseEnd = this.#context.former.leaseEnd;
+        return Math.max(0, leaseEnd - this.#clock.now());
+      },
+    };
+    this.#current = { leadership, end: (reason) => ending.abort(reason) };
+    this.#options.onLeading(leadership);
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
+ *
+ * Reads what they must say and what they say from the scene (the world picture and what this replica wrote since), plans
+ * (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan of a pass that was made is empty, and
+ * the names of new slices follow from the effect's key. A slice that is not in the version that was known is read again and the rest
+ * planned anew; only what goes on failing is reported.
+ */
+import { createHash } from 'node:crypto';
+import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
+import { type Clock, sleep } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { endpointSlices } from '../../../kube/api/resources.ts';
+import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
+import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
+import { wantedSlices } from '../packing/desired.ts';
+import type { PlannedWrite } from '../packing/order.ts';
+import { pack } from '../packing/pack.ts';
+import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
+import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
+import { managedBy, managedByLabel } from '../slice-labels.ts';
+import { makeWrites, putInScene, type WriteResult } from './slice-writes.ts';
+
+export interface SlicesParts {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly scene: () => EndpointsScene;
+  readonly endpointsPerSlice: number;
+  /** orrery_endpointslice_writes_total */
+  readonly onWrite: (operation: PlannedWrite['operation']) => void;
+}
+
+/** `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned for. */
+type Round =
+  | { readonly kind: 'settled'; readonly compactable: boolean }
+  | { readonly kind: 'again'; readonly made: string }
+  | Error;
+
+export function endpointSlicesReconcile(parts: SlicesParts): EffectRunner<SlicesReconcile> {
+  return async (effect, context) => {
+    const scene = parts.scene();
+    let writes = 0;
+    const onWrite: SlicesParts['onWrite'] = (operation) => {
+      writes += 1;
+      parts.onWrite(operation);
+    };
+    const end = (made?: string) => endOf(scene, effect, writes, made);
+    await gather(scene, effect, parts.clock, context.signal);
+    if (isBehind(scene, effect)) await readSlices(parts.kube, scene, effect, context.signal);
+    for (let round = 0; round <= limits.sliceRereads; round += 1) {
+      const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
+      if (outcome instanceof Error) return failed(outcome, end());
+      if (outcome.kind === 'settled') return reconciled(outcome.compactable, end());
+      // Something else is wanted by now: another pass, which gathers first, sees to that.
+      if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
+    }
+    const message = `the slices of ${effect.namespace}/${effect.name} are changed by somebody as fast as they are written`;
+    return failed(new OrreryError('KUBE_CONFLICT', message), end());
+  };
+}
+
+/** Waits until nothing has changed for a moment. */
+async function gather(
+  scene: EndpointsScene,
+  { namespace, name, gather: { quietMs, maxMs } }: SlicesReconcile,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (quietMs === 0) return;
+  const until = clock.monotonic() + maxMs;
+  let before = -1;
+  for (let now = scene.generation(namespace, name); now !== before; now = scene.generation(namespace, name)) {
+    if (clock.monotonic() >= until) return;
+    before = now;
+    await sleep(clock, quietMs, signal);
+  }
+}
+
+/** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
+function isBehind(scene: EndpointsScene, { namespace, name, version, reread }: SlicesReconcile): boolean {
+  if (reread || version === '') return reread;
+  return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
+}
+
+async function readSlices(
+  kube: KubePort,
+  scene: EndpointsScene,
+  { namespace, name }: SlicesReconcile,
+  signal: AbortSignal,
+): Promise<void> {
+  const labelSelector = `${managedByLabel}=${managedBy}`;
+  const { items } = await kube.list(endpointSlices, { namespace, labelSelector }, signal);
+  const uids = new Set(items.map((object) => putInScene(scene, namespace, object).uid));
+  for (const slice of scene.read(namespace, name)?.slices ?? []) {
+    if (!uids.has(slice.uid)) scene.remove(namespace, slice.name, slice.uid);
+  }
+}
+
+async function makeRound(
+  parts: SlicesParts,
+  scene: EndpointsScene,
+  effect: SlicesReconcile,
+  { key, signal }: EffectContext,
+  round: number,
+): Promise<Round> {
+  const { namespace, name, since } = effect;
+  const now = scene.read(namespace, name);
+  if (now === null) return { kind: 'settled', compactable: false };
+  const { wanted, plan } = planOf(effect, now, parts.endpointsPerSlice, effect.compact);
+  const trigger = scene.takeTrigger(namespace, name);
+  if (plan.writes.length === 0) {
+    return { kind: 'settled', compactable: plan.compactable && !effect.compact };
+  }
+  const results = await makeWrites(plan.writes, {
+    ...parts,
+    scene,
+    namespace,
+    frame: wanted,
+    triggeredAt: triggerTime(now, trigger, since),
+    suffix: (at) => suffixOf(`${key}/${round}/${at}`),
+    signal,
+  });
+  // Whatever writes the rest tells of the same change.
+  const isWritten = results.every((result) => result === 'written');
+  if (trigger !== null && !isWritten) scene.giveBackTrigger(namespace, name, trigger);
+  return judge(results, now.wanted);
+}
+
+function planOf(effect: SlicesReconcile, now: ServiceScene, max: number, compact: boolean) {
+  const wanted: WantedSlices = wantedSlices(effect.name, now.service, now.workloads);
+  return { wanted, plan: pack(wanted, now.slices, { max, compact }) };
+}
+
+function judge(results: readonly WriteResult[], made: string): Round {
+  const error = results.find((result) => result instanceof Error);
+  if (error !== undefined) return error;
+  // In a namespace that goes nothing is left to do.
+  if (results.includes('closed')) return { kind: 'settled', compactable: false };
+  return { kind: 'again', made };
+}
+
+function reconciled(compactable: boolean, end: PassEnd): SlicesReconciled {
+  return { type: 'slices.reconciled', compactable, ...end };
+}
+
+function failed(error: Error, end: PassEnd): SlicesFailed {
+  const wait = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
+  const retryAfterMs = typeof wait === 'number' ? wait : 0;
+  return { type: 'slices.failed', pass: end.pass, message: error.message, retryAfterMs, end };
+}
+
+/** @param made what the slices say; absent: what is wanted now */
+function endOf(
+  scene: EndpointsScene,
+  { pass, namespace, name }: SlicesReconcile,
+  writes: number,
+  made?: string,
+): PassEnd {
+  const now = scene.read(namespace, name);
+  const wanted = now?.wanted ?? '';
+  return {
+    pass,
+    made: made ?? wanted,
+    wanted,
+    standing: now?.standing ?? '',
+    empty: (now?.slices.length ?? 0) === 0,
+    version: newestOf(now?.slices ?? []),
+    writes,
+  };
+}
+
+/**
+ * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest transition that is not written
+ * yet; for a Service that is new to us its creation.
+ */
+function triggerTime(
+  { service, workloads }: ServiceScene,
+  trigger: number | null,
+  since: number,
+): number | null {
+  if (since === 0) return service.createdAt;
+  if (trigger !== null) return trigger;
+  // Transition times have no fractions of a second.
+  const times = workloads.map(({ digest }) => digest.readyAt).filter((at) => at >= since - (since % 1_000));
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+function newestOf(slices: readonly StandingSlice[]): string {
+  return slices.reduce(
+    (newest, { resourceVersion }) => (isOlder(newest, resourceVersion) ? resourceVersion : newest),
+    '',
+  );
+}
+
+/** Versions of one kind of object are numbers that grow. */
+function isOlder(a: string, b: string): boolean {
+  return a.length === b.length ? a < b : a.length < b.length;
+}
+
+function suffixOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,155 @@
+/**
+ * Makes the writes of one plan: each after those that it waits for, several at a time, deletes last.
+ *
+ * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API server says; what was
+ * written, or has to be read again, is told to the scene.
+ */
+import { type Clock, sleep } from '../../../base/clock.ts';
+import type { EndpointSliceDigest } from '../../../base/digests.ts';
+import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { endpointSlices } from '../../../kube/api/resources.ts';
+import { endpointSliceDigest } from '../../../kube/mirror/digest.ts';
+import { newSlice, slicePatch } from '../packing/objects.ts';
+import type { PlannedWrite } from '../packing/order.ts';
+import type { EndpointsScene } from '../packing/scene.ts';
+import type { SliceFrame } from '../packing/slices.ts';
+
+export interface WriteParts {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly scene: EndpointsScene;
+  readonly namespace: string;
+  readonly frame: SliceFrame;
+  readonly triggeredAt: number | null;
+  /** The name of the new slice for the write at this place. */
+  readonly suffix: (at: number) => string;
+  readonly onWrite: (operation: PlannedWrite['operation']) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or gone, nothing can be made there.
+ * `skipped`: something that it waits for was not written.
+ */
+export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
+
+/** A 429 is waited out so often within one pass; then the Service waits as a whole. */
+const throttledMax = 3;
+const throttledMs = 1_000;
+
+export async function makeWrites(writes: readonly PlannedWrite[], parts: WriteParts): Promise<WriteResult[]> {
+  const slots = createSlots(limits.sliceWritesAtOnce);
+  const results: Array<Promise<WriteResult>> = [];
+  for (const [at, write] of writes.entries()) {
+    const before = write.after.flatMap((place) => results[place] ?? []);
+    // Those that are not needed are waited for as well: what goes, goes last.
+    const all = write.operation === 'delete' ? results.slice(0, firstDelete(writes)) : before;
+    const make = async (): Promise<WriteResult> => {
+      await Promise.all(all);
+      if ((await Promise.all(before)).some((result) => result !== 'written')) return 'skipped';
+      return slots(() => tryOne(write, at, parts));
+    };
+    results.push(make());
+  }
+  return Promise.all(results);
+}
+
+function firstDelete(writes: readonly PlannedWrite[]): number {
+  const at = writes.findIndex(({ operation }) => operation === 'delete');
+  return at < 0 ? writes.length : at;
+}
+
+async function tryOne(write: PlannedWrite, at: number, parts: WriteParts): Promise<WriteResult> {
+  for (let throttled = 0; ; throttled += 1) {
+    try {
+      await makeOne(write, at, parts);
+      parts.onWrite(write.operation);
+      return 'written';
+    } catch (thrown) {
+      if (parts.signal.aborted) return asError(thrown);
+      if (hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) return readAgain(write, at, parts, thrown);
+      if (isClosed(thrown)) return 'closed';
+      if (!hasCode(thrown, 'KUBE_THROTTLED') || throttled >= throttledMax) return asError(thrown);
+      await sleep(parts.clock, Number(thrown.facts.retryAfterMs ?? throttledMs), parts.signal);
+    }
+  }
+}
+
+async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Promise<void> {
+  const { kube, scene, namespace, frame, triggeredAt, signal } = parts;
+  if (write.operation === 'delete') {
+    const { name, uid, resourceVersion } = write.slice;
+    await kube.delete(endpointSlices, namespace, name, { uid, resourceVersion }, signal);
+    scene.remove(namespace, name, uid);
+    return;
+  }
+  const object =
+    write.operation === 'create'
+      ? await kube.create(
+          endpointSlices,
+          newSlice(frame, write, { namespace, suffix: parts.suffix(at), triggeredAt }),
+          signal,
+        )
+      : await kube.patch(
+          endpointSlices,
+          { namespace, name: write.slice.name, type: 'merge', body: slicePatch(frame, write, triggeredAt) },
+          signal,
+        );
+  putInScene(scene, namespace, object);
+}
+
+/** Another version is there than was known, or none: the next plan is made with it. */
+async function readAgain(
+  write: PlannedWrite,
+  at: number,
+  { kube, scene, namespace, frame, suffix, signal }: WriteParts,
+  refusal: OrreryError,
+): Promise<WriteResult> {
+  // Only a namespace that is not there makes a create find nothing.
+  if (write.operation === 'create' && refusal.code === 'KUBE_NOT_FOUND') return 'closed';
+  const name = write.operation === 'create' ? `orrery-${frame.owner.name}-${suffix(at)}` : write.slice.name;
+  try {
+    putInScene(scene, namespace, await kube.get(endpointSlices, namespace, name, signal));
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) return asError(thrown);
+    if (write.operation !== 'create') scene.remove(namespace, name, write.slice.uid);
+  }
+  return 'stale';
+}
+
+export function putInScene(
+  scene: EndpointsScene,
+  namespace: string,
+  object: KubeObject,
+): EndpointSliceDigest {
+  const digest = endpointSliceDigest(object);
+  scene.put(namespace, object.metadata.name, digest);
+  return digest;
+}
+
+/** The namespace is being deleted: nothing new can be made in it, and nothing has to. */
+function isClosed(thrown: unknown): boolean {
+  return (
+    hasCode(thrown, 'KUBE_REFUSED') &&
+    thrown.facts.status === 403 &&
+    thrown.message.includes('because it is being terminated')
+  );
+}
+
+function createSlots(count: number) {
+  const waiting: Array<() => void> = [];
+  let free = count;
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}

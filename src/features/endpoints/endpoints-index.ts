@@ -1,0 +1,300 @@
+/**
+ * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which Services match a workload, and
+ * our slices of each Service.
+ *
+ * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by single labels. For each Service
+ * sums are kept over what its workloads show, so that one workload's news among a thousand is one addition.
+ */
+
+import { hash } from '../../actors/shards/rendezvous.ts';
+import type { Clock } from '../../base/clock.ts';
+import {
+  type EndpointSliceDigest,
+  type Labels,
+  type ServiceDigest,
+  selects,
+  type WorkloadDigest,
+} from '../../base/digests.ts';
+import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
+import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
+import { canonical } from './packing/slices.ts';
+import { zoneLabel } from './slice-labels.ts';
+import { createStandingSlices } from './standing-slices.ts';
+
+interface Member {
+  readonly digest: WorkloadDigest;
+  readonly hashes: readonly [number, number];
+}
+
+interface Entry {
+  readonly digest: ServiceDigest;
+  readonly text: string;
+  readonly members: Map<string, Member>;
+  sums: [number, number];
+}
+
+export class EndpointsIndex implements EndpointsScene {
+  readonly #slices;
+  readonly #services = new Map<string, Entry>();
+  readonly #workloads = new Map<string, WorkloadDigest>();
+  /** `<ns> <key>=<value>` → names of the workloads with the label. */
+  readonly #workloadsByLabel = new Map<string, Set<string>>();
+  /** `<ns> <key>=<value>` → names of the Services whose selector has it as its first requirement. */
+  readonly #servicesByLabel = new Map<string, Set<string>>();
+  readonly #generations = new Map<string, number>();
+  readonly #triggers = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#slices = createStandingSlices(clock);
+  }
+
+  /** @returns actors that it concerns */
+  setService(namespace: string, name: string, digest: ServiceDigest | null): string[] {
+    const key = `${namespace}/${name}`;
+    const before = this.#services.get(key);
+    if (before !== undefined) this.#unlink(namespace, name, before.digest);
+    this.#services.delete(key);
+    if (digest === null) this.#forget(key);
+    else {
+      const entry: Entry = { digest, text: serviceText(digest), members: new Map(), sums: [0, 0] };
+      this.#services.set(key, entry);
+      const first = firstPair(digest);
+      if (first !== null) add(this.#servicesByLabel, `${namespace} ${first}`, name);
+      for (const [workload, found] of this.#matching(namespace, digest))
+        join(entry, workload, memberOf(workload, found));
+    }
+    this.#touch(key);
+    const members = [...(before?.members.keys() ?? []), ...(this.#services.get(key)?.members.keys() ?? [])];
+    // Whether a name can be a hostname depends on the Service.
+    const named = members.filter((workload) => !isDnsLabel(workload));
+    return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
+  }
+
+  /** @param isLive false while the picture is being read: then what was not known before has not just happened */
+  setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
+    const key = `${namespace}/${name}`;
+    const before = this.#workloads.get(key) ?? null;
+    for (const pair of pairsOf(before)) remove(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    for (const pair of pairsOf(digest)) add(this.#workloadsByLabel, `${namespace} ${pair}`, name);
+    if (digest === null) this.#workloads.delete(key);
+    else this.#workloads.set(key, digest);
+    const affected = [`workload/${key}`];
+    const member = digest === null ? null : memberOf(name, digest);
+    for (const service of new Set([
+      ...this.#selecting(namespace, before),
+      ...this.#selecting(namespace, digest),
+    ])) {
+      const entry = this.#services.get(`${namespace}/${service}`);
+      const after =
+        entry !== undefined && member !== null && isSelected(entry.digest, member.digest) ? member : null;
+      if (entry === undefined || !join(entry, name, after)) continue;
+      const at = digest?.readyAt ?? 0;
+      if ((isLive || before !== null) && at > (before?.readyAt ?? 0))
+        this.#trigger(`${namespace}/${service}`, at);
+      this.#touch(`${namespace}/${service}`);
+      affected.push(`service/${namespace}/${service}`);
+    }
+    return affected;
+  }
+
+  setSlice(namespace: string, name: string, digest: EndpointSliceDigest | null): string[] {
+    const services = new Set(this.#slices.setWorld(namespace, name, digest));
+    for (const service of services) this.#touch(`${namespace}/${service}`);
+    return [...services].map((service) => `service/${namespace}/${service}`);
+  }
+
+  /** Ids of the actors that slices, or workloads, call for. */
+  *members(): Iterable<string> {
+    for (const key of this.#services.keys()) {
+      const [namespace = '', name = ''] = key.split('/');
+      if (this.isCalledFor(namespace, name)) yield `service/${key}`;
+    }
+    for (const key of this.#workloads.keys()) yield `workload/${key}`;
+  }
+
+  isCalledFor(namespace: string, name: string): boolean {
+    const entry = this.#services.get(`${namespace}/${name}`);
+    return entry !== undefined && (entry.members.size > 0 || this.#slices.has(namespace, name));
+  }
+
+  workload(namespace: string, name: string): WorkloadDigest | null {
+    return this.#workloads.get(`${namespace}/${name}`) ?? null;
+  }
+
+  /** Headless Services that match the workload, by name. */
+  headlessServices(namespace: string, name: string): string[] {
+    const digest = this.workload(namespace, name);
+    return [...this.#selecting(namespace, digest)]
+      .filter((service) => {
+        const entry = this.#services.get(`${namespace}/${service}`);
+        return entry?.members.has(name) === true && entry.digest.selecting?.headless === true;
+      })
+      .sort();
+  }
+
+  read(namespace: string, name: string): ServiceScene | null {
+    const key = `${namespace}/${name}`;
+    const entry = this.#services.get(key);
+    if (entry === undefined || !this.isCalledFor(namespace, name)) return null;
+    const workloads: NamedWorkload[] = [...entry.members].map(([workload, { digest }]) => ({
+      namespace,
+      name: workload,
+      digest,
+    }));
+    return {
+      service: entry.digest,
+      workloads,
+      slices: this.#slices.of(namespace, name),
+      ...this.tokens(namespace, name),
+    };
+  }
+
+  /** What tells whether a Service's slices have to be looked at. */
+  tokens(namespace: string, name: string): { readonly wanted: string; readonly standing: string } {
+    const entry = this.#services.get(`${namespace}/${name}`);
+    const sums = (entry?.sums ?? []).map((sum) => sum.toString(36)).join('.');
+    const wanted =
+      entry === undefined
+        ? ''
+        : `${hash(entry.text).toString(36)}.${hash(`~${entry.text}`).toString(36)}.${sums}`;
+    return { wanted, standing: this.#slices.token(namespace, name) };
+  }
+
+  /** Whether the Service has no slice of ours that stays. */
+  isEmpty(namespace: string, name: string): boolean {
+    return this.#slices.of(namespace, name).length === 0;
+  }
+
+  generation(namespace: string, name: string): number {
+    return this.#generations.get(`${namespace}/${name}`) ?? 0;
+  }
+
+  put(namespace: string, name: string, digest: EndpointSliceDigest): void {
+    this.#slices.put(namespace, name, digest);
+  }
+
+  remove(namespace: string, name: string, uid: string): void {
+    this.#slices.remove(namespace, name, uid);
+  }
+
+  takeTrigger(namespace: string, name: string): number | null {
+    const key = `${namespace}/${name}`;
+    const at = this.#triggers.get(key) ?? null;
+    this.#triggers.delete(key);
+    return at;
+  }
+
+  giveBackTrigger(namespace: string, name: string, at: number): void {
+    if (this.#services.has(`${namespace}/${name}`)) this.#trigger(`${namespace}/${name}`, at);
+  }
+
+  serviceOf(namespace: string, name: string): ServiceDigest | null {
+    return this.#services.get(`${namespace}/${name}`)?.digest ?? null;
+  }
+
+  #touch(key: string): void {
+    if (this.#services.has(key)) this.#generations.set(key, (this.#generations.get(key) ?? 0) + 1);
+  }
+
+  #trigger(key: string, at: number): void {
+    this.#triggers.set(key, Math.min(at, this.#triggers.get(key) ?? at));
+  }
+
+  #forget(key: string): void {
+    this.#generations.delete(key);
+    this.#triggers.delete(key);
+  }
+
+  #unlink(namespace: string, name: string, digest: ServiceDigest): void {
+    const first = firstPair(digest);
+    if (first !== null) remove(this.#servicesByLabel, `${namespace} ${first}`, name);
+  }
+
+  #matching(namespace: string, digest: ServiceDigest): Array<[string, WorkloadDigest]> {
+    const first = firstPair(digest);
+    if (first === null) return [];
+    return [...(this.#workloadsByLabel.get(`${namespace} ${first}`) ?? [])].flatMap(
+      (name): Array<[string, WorkloadDigest]> => {
+        const workload = this.#workloads.get(`${namespace}/${name}`);
+        return workload !== undefined && isSelected(digest, workload) ? [[name, workload]] : [];
+      },
+    );
+  }
+
+  /** Services that may match the workload. */
+  *#selecting(namespace: string, digest: WorkloadDigest | null): Iterable<string> {
+    for (const pair of pairsOf(digest)) yield* this.#servicesByLabel.get(`${namespace} ${pair}`) ?? [];
+  }
+}
+
+function isSelected({ selecting }: ServiceDigest, { labels }: WorkloadDigest): boolean {
+  return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
+}
+
+/** What of a Service shows in its slices, and whether it has any. */
+function serviceText({ uid, deleting, labels, selecting }: ServiceDigest): string {
+  return canonical({ uid, deleting, labels, selecting: selecting ?? null });
+}
+
+const members = new WeakMap<WorkloadDigest, Member>();
+
+/** What of a workload shows in a slice; worked out once for each digest, of which one name has one. */
+function memberOf(name: string, digest: WorkloadDigest): Member {
+  const known = members.get(digest);
+  if (known !== undefined) return known;
+  const text = shownText(name, digest);
+  const member = { digest, hashes: [hash(text), hash(`~${text}`)] } as const;
+  members.set(digest, member);
+  return member;
+}
+
+/** In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read at the start. */
+function shownText(name: string, digest: WorkloadDigest): string {
+  const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
+  const shownAddresses = addresses.map(({ ip, family }) => [ip, family]);
+  const shownPorts = ports.map((port) => [port.name, port.port, port.protocol]);
+  const isLeft = invalid.length > 0;
+  const isReady = ready === 'True';
+  return JSON.stringify([
+    name,
+    uid,
+    shownAddresses,
+    isLeft,
+    shownPorts,
+    isReady,
+    deleting,
+    labels[zoneLabel],
+  ]);
+}
+
+/** @returns whether anything changed that shows */
+function join(entry: Entry, name: string, member: Member | null): boolean {
+  const before = entry.members.get(name);
+  if (member === null) entry.members.delete(name);
+  else entry.members.set(name, member);
+  const none = [0, 0] as const;
+  const [was, is] = [before?.hashes ?? none, member?.hashes ?? none];
+  entry.sums = [(entry.sums[0] - was[0] + is[0]) >>> 0, (entry.sums[1] - was[1] + is[1]) >>> 0];
+  return (before === undefined) !== (member === null) || was[0] !== is[0] || was[1] !== is[1];
+}
+
+function firstPair({ selecting }: ServiceDigest): string | null {
+  const [first] = Object.entries(selecting?.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return first === undefined ? null : pairOf(first);
+}
+
+function pairsOf(digest: { readonly labels: Labels } | null): string[] {
+  return Object.entries(digest?.labels ?? {}).map(pairOf);
+}
+
+const pairOf = ([key, value]: readonly [string, string]) => `${key}=${value}`;
+
+function add(map: Map<string, Set<string>>, key: string, name: string): void {
+  map.set(key, (map.get(key) ?? new Set()).add(name));
+}
+
+function remove(map: Map<string, Set<string>>, key: string, name: string): void {
+  const names = map.get(key);
+  names?.delete(name);
+  if (names?.size === 0) map.delete(key);
+}

@@ -1,0 +1,107 @@
+/**
+ * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about themselves.
+ *
+ * A Service is told two tokens, one for what its slices must say and one for how they stand: what either consists of is read from the index
+ * when a pass runs, so that records stay small however many endpoints there are. Nothing is said until workloads and slices are
+ * mirrored completely: an endpoint whose workload is merely not listed yet must not be taken out.
+ */
+
+import type { Join, Observation } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Digest, WorkloadDigest, WorldEntry } from '../../base/digests.ts';
+import type { EndpointsFacts, WorkloadFacts } from '../../machines/facts.ts';
+import { EndpointsIndex } from './endpoints-index.ts';
+import { isDnsLabel } from './packing/desired.ts';
+
+export interface EndpointsJoin extends Join {
+  readonly index: EndpointsIndex;
+}
+
+/** Statements that must stand in the world. */
+const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
+
+export function createEndpointsJoin(options: {
+  readonly world: Pick<World, 'get' | 'isWhole'>;
+  readonly clock: Clock;
+}): EndpointsJoin {
+  const { world, clock } = options;
+  const index = new EndpointsIndex(clock);
+  const isComplete = () => neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  return {
+    index,
+    kinds: ['service', 'workload'],
+    fold(entry, before) {
+      if (entry.resource === '_synced') return neededResources.includes(entry.name) ? index.members() : [];
+      return fold(index, entry, before, world.isWhole && isComplete());
+    },
+    *members() {
+      for (const id of index.members())
+        if (!id.startsWith('workload/') || isWorkloadCalledFor(index, id)) yield id;
+    },
+    observe(kind, namespace, name): Observation | null {
+      if (!isComplete()) return null;
+      return kind === 'service'
+        ? { type: 'service.endpoints.observed', facts: endpointsFacts(index, namespace, name) }
+        : { type: 'workload.observed', facts: workloadFacts(index, namespace, name) };
+    },
+  };
+}
+
+function fold(index: EndpointsIndex, entry: WorldEntry, before: Digest | null, isLive: boolean): string[] {
+  const { namespace, name, digest } = entry;
+  switch (digest?.kind ?? before?.kind) {
+    case 'services':
+      return index.setService(namespace, name, digest?.kind === 'services' ? digest : null);
+    case 'externalworkloads':
+      return index.setWorkload(namespace, name, digest?.kind === 'externalworkloads' ? digest : null, isLive);
+    case 'endpointslices':
+      return index.setSlice(namespace, name, digest?.kind === 'endpointslices' ? digest : null);
+    default:
+      return [];
+  }
+}
+
+function endpointsFacts(index: EndpointsIndex, namespace: string, name: string): EndpointsFacts | null {
+  const service = index.serviceOf(namespace, name);
+  if (service === null || !index.isCalledFor(namespace, name)) return null;
+  return {
+    uid: service.uid,
+    selects: service.selecting !== undefined,
+    ...index.tokens(namespace, name),
+    empty: index.isEmpty(namespace, name),
+  };
+}
+
+function isWorkloadCalledFor(index: EndpointsIndex, id: string): boolean {
+  const [, namespace = '', name = ''] = id.split('/');
+  return workloadFacts(index, namespace, name) !== null;
+}
+
+/** A workload has an actor if it is to be probed, or if something is wrong with it that people should hear of. */
+function workloadFacts(index: EndpointsIndex, namespace: string, name: string): WorkloadFacts | null {
+  const digest = index.workload(namespace, name);
+  if (digest === null) return null;
+  const problems = problemsOf(index, namespace, name, digest);
+  if (digest.probe === null && problems.length === 0) return null;
+  const { uid, deleting, addresses, invalid, probe, ready } = digest;
+  return { uid, deleting, addresses: invalid.length > 0 ? [] : addresses, probe, ready, problems };
+}
+
+function problemsOf(
+  index: EndpointsIndex,
+  namespace: string,
+  name: string,
+  digest: WorkloadDigest,
+): string[] {
+  const addresses = digest.invalid.map(
+    (ip) =>
+      `address "${ip}" cannot be published: it is no address, or loopback, link-local, unspecified or multicast`,
+  );
+  const headless = isDnsLabel(name) ? [] : index.headlessServices(namespace, name);
+  const hostnames = headless.map(
+    (service) =>
+      `headless Service ${service} lists the workload without a hostname: its name is no DNS label`,
+  );
+  return [...addresses, ...hostnames];
+}

@@ -1,0 +1,114 @@
+/**
+ * A Service and the workloads that its selector matches → what its EndpointSlices must say. Pure.
+ *
+ * The rules are those of Kubernetes' own EndpointSlice controller for Pods, said of ExternalWorkloads. Workloads with an address that
+ * cannot be published are left out as a whole (whoever published half of them would send clients to the wrong place).
+ * Absent: which slice holds what (pack.ts).
+ */
+import type {
+  IpFamily,
+  Labels,
+  SelectingService,
+  ServiceDigest,
+  SliceEndpoint,
+  SlicePort,
+  WorkloadDigest,
+} from '../../../base/digests.ts';
+import {
+  headlessLabel,
+  managedBy,
+  managedByLabel,
+  reservedLabels,
+  serviceNameLabel,
+  zoneLabel,
+} from '../slice-labels.ts';
+import { portsText, type SliceGroup, type WantedSlices } from './slices.ts';
+
+/** A workload by name, as the world holds it. */
+export interface NamedWorkload {
+  readonly namespace: string;
+  readonly name: string;
+  readonly digest: WorkloadDigest;
+}
+
+/** @param workloads those that the Service's selector matches */
+export function wantedSlices(
+  name: string,
+  service: ServiceDigest,
+  workloads: readonly NamedWorkload[],
+): WantedSlices {
+  const { selecting } = service;
+  return {
+    labels: labelsOf(name, service),
+    owner: { name, uid: service.uid },
+    families: selecting?.families ?? [],
+    groups: selecting === undefined ? [] : groupsOf(selecting, workloads),
+    mayCreate: !service.deleting,
+  };
+}
+
+function groupsOf(service: SelectingService, workloads: readonly NamedWorkload[]): SliceGroup[] {
+  const groups = new Map<string, SliceGroup & { readonly endpoints: SliceEndpoint[] }>();
+  const valid = workloads.filter(({ digest }) => digest.invalid.length === 0);
+  for (const workload of valid.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const ports = portsFor(service, workload.digest);
+    for (const family of service.families) {
+      const endpoint = endpointOf(service, workload, family);
+      if (endpoint === null) continue;
+      const key = `${family}/${portsText(ports)}`;
+      const group = groups.get(key) ?? { family, ports, endpoints: [] };
+      group.endpoints.push(endpoint);
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()];
+}
+
+/** The Service's own labels, without those that say whose a slice is, and with ours. */
+function labelsOf(name: string, { labels, selecting }: ServiceDigest): Labels {
+  const own = Object.entries(labels).filter(([key]) => !reservedLabels.includes(key));
+  return {
+    ...Object.fromEntries(own),
+    [serviceNameLabel]: name,
+    [managedByLabel]: managedBy,
+    ...(selecting?.headless ? { [headlessLabel]: '' } : {}),
+  };
+}
+
+/** A string names a port of the workload, a number is one; what the workload does not have is left out for it. */
+function portsFor({ ports }: SelectingService, workload: WorkloadDigest): SlicePort[] {
+  return ports.flatMap(({ name, protocol, appProtocol, target }) => {
+    const found = workload.ports.find(
+      (port) => port.protocol === protocol && (typeof target === 'string' ? port.name : port.port) === target,
+    );
+    if (found === undefined) return [];
+    return [{ name, protocol, port: found.port, ...(appProtocol === null ? {} : { appProtocol }) }];
+  });
+}
+
+function endpointOf(
+  service: SelectingService,
+  { namespace, name, digest }: NamedWorkload,
+  family: IpFamily,
+): SliceEndpoint | null {
+  const addresses = digest.addresses.filter((one) => one.family === family).map(({ ip }) => ip);
+  if (addresses.length === 0) return null;
+  const serving = digest.ready === 'True';
+  const zone = digest.labels[zoneLabel];
+  return {
+    addresses,
+    conditions: {
+      ready: service.publishNotReady || (serving && !digest.deleting),
+      serving,
+      terminating: digest.deleting,
+    },
+    ...(service.headless && isDnsLabel(name) ? { hostname: name } : {}),
+    targetRef: { kind: 'ExternalWorkload', namespace, name, uid: digest.uid },
+    ...(zone ? { zone } : {}),
+  };
+}
+
+/** RFC 1123: what a hostname in a slice must be. */
+export function isDnsLabel(name: string): boolean {
+  return name.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name);
+}

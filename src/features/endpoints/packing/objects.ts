@@ -1,0 +1,68 @@
+/** Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one. Pure. */
+import type { Labels } from '../../../base/digests.ts';
+import { triggerTimeAnnotation } from '../slice-labels.ts';
+import type { PlannedWrite } from './order.ts';
+import { ownerReferences, type SliceFrame } from './slices.ts';
+
+export type Create = Extract<PlannedWrite, { operation: 'create' }>;
+export type Update = Extract<PlannedWrite, { operation: 'update' }>;
+
+/**
+ * A new slice. It has the name that the API server would make from `generateName`, but one that follows from `suffix`: who makes it
+ * again after a crash finds it there.
+ *
+ * @param triggeredAt ms since the epoch; null: not known
+ */
+export function newSlice(
+  frame: SliceFrame,
+  { addressType, ports, endpoints }: Create,
+  { namespace, suffix, triggeredAt }: { namespace: string; suffix: string; triggeredAt: number | null },
+) {
+  const generateName = `orrery-${frame.owner.name}-`;
+  return {
+    metadata: {
+      name: `${generateName}${suffix}`,
+      generateName,
+      namespace,
+      labels: frame.labels,
+      ownerReferences: ownerReferences(frame),
+      ...(triggeredAt === null ? {} : { annotations: { [triggerTimeAnnotation]: nanoTime(triggeredAt) } }),
+    },
+    addressType,
+    ports,
+    endpoints,
+  };
+}
+
+/**
+ * What makes the standing slice, in exactly that version, say what it must: a JSON merge patch. Annotations and finalizers of others
+ * stay.
+ */
+export function slicePatch(
+  frame: SliceFrame,
+  { slice, ports, endpoints }: Update,
+  triggeredAt: number | null,
+) {
+  return {
+    metadata: {
+      uid: slice.uid,
+      resourceVersion: slice.resourceVersion,
+      labels: { ...absentLabels(slice.labels, frame.labels), ...frame.labels },
+      ownerReferences: ownerReferences(frame),
+      annotations: { [triggerTimeAnnotation]: triggeredAt === null ? null : nanoTime(triggeredAt) },
+    },
+    ports,
+    endpoints,
+  };
+}
+
+/** In a merge patch null takes away. */
+function absentLabels(before: Labels, after: Labels): Record<string, null> {
+  const gone = Object.keys(before).filter((key) => !(key in after));
+  return Object.fromEntries(gone.map((key) => [key, null]));
+}
+
+/** Go's RFC3339Nano: no more digits of a second than are needed. */
+function nanoTime(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.?0*Z$/, 'Z');
+}

@@ -1,0 +1,148 @@
+/**
+ * The order of the writes of one plan: an endpoint that moves stands in its new slice before it leaves the old one.
+ *
+ * Each write names those that must have succeeded before it. Creates wait for nothing; deletes come last. Where two slices would
+ * exchange endpoints, each waiting for the other, what one of them gains goes to a new slice instead.
+ */
+import type { SliceEndpoint, SlicePort } from '../../../base/digests.ts';
+import type { Bin } from './pack.ts';
+import { type StandingSlice, workloadOf } from './slices.ts';
+
+interface Contents {
+  readonly addressType: string;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly SliceEndpoint[];
+}
+
+/** `after`: places in the list of those writes that must have succeeded before this one. They all stand before it. */
+export type PlannedWrite = { readonly after: readonly number[] } & (
+  | ({ readonly operation: 'create' } & Contents)
+  | ({ readonly operation: 'update'; readonly slice: StandingSlice } & Contents)
+  | { readonly operation: 'delete'; readonly slice: StandingSlice }
+);
+
+/** What a slice loses waits for those that gain it. */
+interface Node {
+  readonly bin: Bin | null;
+  readonly slice: StandingSlice | null;
+  readonly loses: ReadonlySet<string>;
+  gains: ReadonlySet<string>;
+}
+
+/** @param surplus slices that must go whatever they hold */
+export function inOrder(
+  bins: readonly Bin[],
+  surplus: readonly StandingSlice[],
+  isChanged: (bin: Bin) => boolean,
+  max: number,
+): PlannedWrite[] {
+  const nodes = bins.filter(isChanged).map((bin) => nodeOf(bin, bin.slice));
+  nodes.push(...surplus.map((slice) => nodeOf(null, slice)));
+  for (let cycle = findCycle(nodes); cycle !== null; cycle = findCycle(nodes)) untie(nodes, cycle, max);
+  return written(nodes);
+}
+
+function nodeOf(bin: Bin | null, slice: StandingSlice | null): Node {
+  const before = idsOf(slice?.content.addressType ?? bin?.family ?? '', slice?.content.endpoints ?? []);
+  const after = idsOf(bin?.family ?? '', bin?.endpoints ?? []);
+  return { bin, slice, loses: minus(before, after), gains: minus(after, before) };
+}
+
+function minus(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
+  return new Set([...a].filter((one) => !b.has(one)));
+}
+
+/** A workload has an endpoint in each family. */
+function idsOf(family: string, endpoints: readonly SliceEndpoint[]): Set<string> {
+  return new Set(endpoints.map((one) => `${family}/${workloadOf(one)}`));
+}
+
+/** Those that must be written before a node. */
+type Prerequisites = (node: Node) => readonly Node[];
+
+function prerequisitesIn(nodes: readonly Node[]): Prerequisites {
+  // An endpoint stands in one slice of its family, so one gains it.
+  const gaining = new Map<string, Node>();
+  for (const node of nodes) for (const id of node.gains) gaining.set(id, node);
+  return ({ loses }) => [...new Set([...loses].flatMap((id) => gaining.get(id) ?? []))];
+}
+
+function findCycle(nodes: readonly Node[]): Node | null {
+  const prerequisites = prerequisitesIn(nodes);
+  const done = new Set<Node>();
+  const open = new Set<Node>();
+  const visit = (node: Node): Node | null => {
+    if (open.has(node)) return node;
+    if (done.has(node)) return null;
+    open.add(node);
+    for (const before of prerequisites(node)) {
+      const found = visit(before);
+      if (found !== null) return found;
+    }
+    open.delete(node);
+    done.add(node);
+    return null;
+  };
+  for (const node of nodes) {
+    const found = visit(node);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** What the slice gains from slices of this plan goes to a new one. */
+function untie(nodes: Node[], tied: Node, max: number): void {
+  const { bin } = tied;
+  if (bin === null || bin.group === null) return;
+  const isMoving = (endpoint: SliceEndpoint) => {
+    const id = `${bin.family}/${workloadOf(endpoint)}`;
+    return tied.gains.has(id) && nodes.some(({ loses }) => loses.has(id));
+  };
+  const moving = bin.endpoints.filter(isMoving);
+  bin.endpoints = bin.endpoints.filter((one) => !moving.includes(one));
+  const left = nodeOf(bin, bin.slice);
+  tied.gains = left.gains;
+  for (let at = 0; at < moving.length; at += max) {
+    const endpoints = moving.slice(at, at + max);
+    nodes.push(nodeOf({ slice: null, family: bin.family, group: bin.group, endpoints }, null));
+  }
+}
+
+const ranks = { create: 0, update: 1, delete: 2 } as const;
+
+function operationOf({ bin, slice }: Node): keyof typeof ranks {
+  if (slice === null) return 'create';
+  return bin === null || bin.endpoints.length === 0 ? 'delete' : 'update';
+}
+
+function written(nodes: readonly Node[]): PlannedWrite[] {
+  const prerequisites = prerequisitesIn(nodes);
+  const sorted: Node[] = [];
+  const add = (node: Node) => {
+    if (sorted.includes(node)) return;
+    for (const before of prerequisites(node)) add(before);
+    sorted.push(node);
+  };
+  const byRank = [...nodes].sort((a, b) => ranks[operationOf(a)] - ranks[operationOf(b)]);
+  for (const node of byRank) add(node);
+  return sorted.map((node) =>
+    writeOf(
+      node,
+      prerequisites(node).map((before) => sorted.indexOf(before)),
+    ),
+  );
+}
+
+function writeOf(node: Node, after: readonly number[]): PlannedWrite {
+  const { bin, slice } = node;
+  if (slice !== null && (bin === null || bin.endpoints.length === 0))
+    return { operation: 'delete', slice, after };
+  const contents = {
+    addressType: bin?.family ?? '',
+    ports: bin?.group?.ports ?? [],
+    endpoints: bin?.endpoints ?? [],
+  };
+  return slice === null
+    ? { operation: 'create', ...contents, after }
+    : { operation: 'update', slice, ...contents, after };
+}

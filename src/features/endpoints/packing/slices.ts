@@ -1,0 +1,85 @@
+/**
+ * The words in which EndpointSlices are planned: what a slice holds, and how two of them are compared.
+ *
+ * Everything here is plain JSON in the form of discovery.k8s.io/v1; fields that others added to a slice are kept as they are read,
+ * so that they show as a difference.
+ */
+import type { IpFamily, Labels, SliceContent, SliceEndpoint, SlicePort } from '../../../base/digests.ts';
+
+/** What stays the same for all slices of a Service. */
+export interface SliceFrame {
+  readonly labels: Labels;
+  readonly owner: { readonly name: string; readonly uid: string };
+}
+
+/** Endpoints with the same ports in one family: what may share a slice. */
+export interface SliceGroup {
+  readonly family: IpFamily;
+  readonly ports: readonly SlicePort[];
+  /** In the order of the workloads' names; each of another workload. */
+  readonly endpoints: readonly SliceEndpoint[];
+}
+
+/** What the slices of a Service must say. */
+export interface WantedSlices extends SliceFrame {
+  readonly families: readonly IpFamily[];
+  readonly groups: readonly SliceGroup[];
+  /** false: the Service is being deleted, its slices go with it and no new ones are made. */
+  readonly mayCreate: boolean;
+}
+
+/** A slice of ours as it stands. */
+export interface StandingSlice {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly labels: Labels;
+  readonly content: SliceContent;
+}
+
+/** The workload that an endpoint stands for; '' if it stands for none. */
+export function workloadOf({ targetRef }: SliceEndpoint): string {
+  const uid = targetRef?.uid;
+  return typeof uid === 'string' ? uid : '';
+}
+
+/** JSON whose keys are in order: equal values have equal texts. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  fields.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`).join(',')}}`;
+}
+
+const texts = new WeakMap<object, string>();
+
+/** The canonical text of a value that does not change; worked out once for each. */
+export function textOf(value: object): string {
+  const known = texts.get(value);
+  if (known !== undefined) return known;
+  const text = canonical(value);
+  texts.set(value, text);
+  return text;
+}
+
+/** Ports in one order, so that a set of ports has one text. */
+export function portsText(ports: readonly SlicePort[]): string {
+  return ports
+    .map((port) => textOf(port))
+    .sort()
+    .join();
+}
+
+export function ownerReferences({ owner }: SliceFrame): SliceContent['ownerReferences'] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      name: owner.name,
+      uid: owner.uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+  ];
+}

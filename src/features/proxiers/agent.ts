@@ -1,0 +1,89 @@
+/**
+ * A node agent: answers `/healthz` and `/livez` for the service proxy of one node from a chart of its own, so also while NATS is away.
+ *
+ * Promises: it listens before anything is connected; it never ends because NATS does not answer. Absent: Kubernetes (the Node comes
+ * by the world stream), and whatever would make it heavy: it runs on every node.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { asError } from '../../base/errors.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { Random } from '../../base/random.ts';
+import type { ControlPort } from '../../base/views.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import { followProxier } from './agent-feed.ts';
+import { createProxierHealth, type ProxierHealth } from './proxier-health.ts';
+import { type SmallAnswer, startSmallHttp } from './small-http.ts';
+
+export interface AgentOptions {
+  readonly node: string;
+  readonly http: HostPort;
+  readonly timeoutMs: number;
+  readonly subjects: Subjects;
+  /** Tries until it is connected; ends with the signal. */
+  readonly connect: (signal: AbortSignal) => Promise<Bus>;
+  readonly control: (bus: Bus) => Pick<ControlPort, 'get'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+export interface Agent {
+  readonly address: HostPort;
+  /** Resolves when the messages that were sent before are known. */
+  readonly caughtUp: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @throws Error of the system if the address cannot be listened on */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const { node, http, log } = options;
+  const health = createProxierHealth(options);
+  const server = await startSmallHttp({
+    listen: http,
+    clock: options.clock,
+    answer: (method, path) => (path === '/metrics' ? metrics(health) : health.respond(method, path)),
+  });
+  const { address } = server;
+  log.info({ node, http: `${address.host}:${address.port}` }, 'agent answers');
+  const stopping = new AbortController();
+  let bus: Bus | undefined;
+  const caughtUp = options.connect(stopping.signal).then((connected) => {
+    bus = connected;
+    return followProxier({
+      ...options,
+      bus,
+      health,
+      control: options.control(bus),
+      signal: stopping.signal,
+    });
+  });
+  caughtUp.catch((error) => {
+    if (!stopping.signal.aborted)
+      log.warn({ error: asError(error).message }, 'nothing is heard of the proxier');
+  });
+  return {
+    address,
+    caughtUp,
+    async stop() {
+      stopping.abort(new Error('the agent ends'));
+      health.stop();
+      await Promise.all([server.close(), bus?.close()]);
+    },
+  };
+}
+
+/** The one metric, in the text form of Prometheus; the library that counts a replica's would double the agent's size. */
+function metrics(health: ProxierHealth): SmallAnswer {
+  const name = 'orrery_health_answers_total';
+  const lines = health
+    .counts()
+    .map(
+      ({ endpoint, code, count }) =>
+        `${name}{subject="proxier",endpoint="${endpoint}",code="${code}"} ${count}\n`,
+    );
+  const body = `# HELP ${name} Answers of /livez and /healthz.\n# TYPE ${name} counter\n${lines.join('')}`;
+  return { status: 200, headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }, body };
+}

@@ -1,0 +1,83 @@
+/**
+ * The answers of kube-proxy's health server, byte for byte: status, headers and body from what is known of a proxier. Pure.
+ *
+ * The body is what Go's encoding/json makes of the reference's `ProxyHealth` (kubernetes/kubernetes, pkg/proxy/healthcheck): the order of
+ * the fields, `nodeEligible` in /healthz alone, no `status` at all while no family has been updated, and times in RFC 3339 with as many
+ * digits of nanoseconds as are not zero at the end.
+ */
+import { timestamp } from '../../base/clock.ts';
+import type { IpFamily } from '../../base/digests.ts';
+import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.ts';
+
+export type HealthEndpoint = 'healthz' | 'livez';
+
+/** What an answer is made of; times in milliseconds since the epoch. */
+export interface HealthPicture {
+  /** By family (`IPv4`, `IPv6`; a replica's own: `shard/7`, `watch/pods`); written in the order of the names, as Go does. */
+  readonly families: Readonly<Record<string, FamilyHealth>>;
+  readonly nodeEligible: boolean;
+  readonly timeoutMs: number;
+}
+
+export interface HealthAnswer {
+  readonly status: 200 | 503;
+  readonly headers: typeof healthHeaders;
+  readonly body: string;
+}
+
+export const healthHeaders = {
+  'Content-Type': 'application/json',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+/**
+ * The picture of a proxier, from what its owner or a local chart tells.
+ *
+ * @param proxier its state as text (`IPv4.synced,IPv6.starting,node.eligible`) and its context
+ */
+export function proxierPicture(
+  { state, context }: { readonly state: string; readonly context: unknown },
+  timeoutMs: number,
+): HealthPicture {
+  const { families = {} } = (context ?? {}) as { families?: Readonly<Record<IpFamily, FamilyHealth>> };
+  return { families, nodeEligible: !state.split(',').some((part) => part.startsWith(ineligible)), timeoutMs };
+}
+
+const ineligible = 'node.ineligible';
+
+/** Families that have been worked off at least once and have a change waiting for the timeout or longer. */
+export function lateFamilies({ families, timeoutMs }: HealthPicture, now: number): string[] {
+  return Object.keys(families).filter((name) => isLate(families[name] as FamilyHealth, now, timeoutMs));
+}
+
+export function healthAnswer(endpoint: HealthEndpoint, picture: HealthPicture, now: number): HealthAnswer {
+  const late = new Set(lateFamilies(picture, now));
+  const healthy = late.size === 0;
+  const isGood = healthy && (endpoint === 'livez' || picture.nodeEligible);
+  const updated = Object.entries(picture.families)
+    .flatMap(([name, { lastUpdated }]) => (lastUpdated === null ? [] : [{ name, lastUpdated }]))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const latest = updated.reduce<number | null>(
+    (most, { lastUpdated }) => (most === null || lastUpdated > most ? lastUpdated : most),
+    null,
+  );
+  const status = updated.map(({ name, lastUpdated }) => [
+    name,
+    { lastUpdated: goTime(lastUpdated), healthy: !late.has(name) },
+  ]);
+  const body = {
+    // A recent time while all is well: load balancers of older releases look at nothing else.
+    lastUpdated: goTime(isGood ? now : latest),
+    currentTime: goTime(now),
+    ...(endpoint === 'healthz' ? { nodeEligible: picture.nodeEligible } : {}),
+    healthy,
+    ...(status.length === 0 ? {} : { status: Object.fromEntries(status) }),
+  };
+  return { status: isGood ? 200 : 503, headers: healthHeaders, body: JSON.stringify(body) };
+}
+
+/** A time as Go writes it (RFC3339Nano, UTC); null is Go's zero time. */
+export function goTime(ms: number | null): string {
+  if (ms === null) return '0001-01-01T00:00:00Z';
+  return timestamp(ms).replace(/\.?0+Z$/, 'Z');
+}

@@ -1,0 +1,152 @@
+/**
+ * The health of one node's service proxy in one object, without NATS and without Kubernetes: the chart of machines/proxier.ts, fed by
+ * calls, and answers in the form of kube-proxy's health server.
+ *
+ * For programs that are the proxy, or that run beside it: tell it `queued` when a change arrives and `updated` when all are applied, and
+ * give `handle` to an HTTP server. Promises: an answer never waits for anything; times that are handed in count (the caller is trusted).
+ * Absent: the listening socket, and where Node objects come from.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import type { IpFamily } from '../../base/digests.ts';
+import { type Random, systemRandom } from '../../base/random.ts';
+import { proxierMachine } from '../../machines/proxier/proxier.ts';
+import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import type { ProxierEvent, ProxierFacts } from '../../machines/proxier/proxier-events.ts';
+import {
+  type HealthAnswer,
+  type HealthEndpoint,
+  healthAnswer,
+  healthHeaders,
+  proxierPicture,
+} from './health-body.ts';
+
+export type { HealthAnswer, HealthEndpoint, IpFamily };
+
+export interface ProxierHealthOptions {
+  /** How long a change may wait, milliseconds; default 60,000 (kube-proxy's). */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** What matters of a Kubernetes Node object. */
+export interface NodeObject {
+  readonly metadata?: { readonly deletionTimestamp?: unknown };
+  readonly spec?: { readonly taints?: ReadonlyArray<{ readonly key: string }> | undefined };
+}
+
+export interface HealthResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ProxierHealth {
+  /** A change arrived that is not applied yet. @param at milliseconds since the epoch; default: now */
+  queued(family: IpFamily, at?: number): void;
+  /** Every change is applied. @param at milliseconds since the epoch; default: now */
+  updated(family: IpFamily, at?: number): void;
+  /** The Node as it is now; null: it was deleted. Until the first call the node counts as eligible. */
+  syncNode(node: NodeObject | null): void;
+  /** The same for whoever has judged the Node already. */
+  nodeIs(node: Exclude<ProxierFacts['node'], 'unknown'>): void;
+  /** Whether no family is late; the Node does not matter. */
+  isHealthy(): boolean;
+  /** What is known of the families, for those who compare it with another source. */
+  families(): ProxierContext['families'];
+  answer(endpoint: HealthEndpoint): HealthAnswer;
+  /** What a request gets. @param path without its query */
+  respond(method: string, path: string): HealthResponse;
+  /** Listener of a node:http server: `/healthz` and `/livez` for GET and HEAD, 405 for other methods, 404 elsewhere. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Answers given so far, by endpoint and code. */
+  counts(): ReadonlyArray<{
+    readonly endpoint: HealthEndpoint;
+    readonly code: number;
+    readonly count: number;
+  }>;
+  /** Ends its deadline timers, which would hold the process. */
+  stop(): void;
+}
+
+/** The cluster autoscaler's mark on a Node that it is about to delete. */
+const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
+
+export function createProxierHealth(options: ProxierHealthOptions = {}): ProxierHealth {
+  const { timeoutMs = defaultTimeoutMs, clock = systemClock, random = systemRandom } = options;
+  const counts = new Map<string, { endpoint: HealthEndpoint; code: number; count: number }>();
+  const begin = (): LocalActor =>
+    startLocal({
+      machine: proxierMachine,
+      input: { id: 'proxier/_/local', namespace: '_', name: 'local', timeoutMs },
+      effectTypes: [],
+      runEffect: () => Promise.reject(new Error('the chart asks for no effects')),
+      failureOf: (_, message) => ({ type: 'effect.failed', message }),
+      clock,
+      random,
+    });
+  let actor = begin();
+  const tell = (event: ProxierEvent) => {
+    // A chart that heard nothing for a day has ended; here it begins anew.
+    if (actor.snapshot().status !== 'active') actor = begin();
+    actor.send({ ...event });
+  };
+  const families = () => (actor.snapshot().context as ProxierContext).families;
+  const answer = (endpoint: HealthEndpoint) => {
+    const picture = proxierPicture({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
+    const given = healthAnswer(endpoint, picture, clock.now());
+    const key = `${endpoint} ${given.status}`;
+    const known = counts.get(key);
+    if (known) known.count++;
+    else counts.set(key, { endpoint, code: given.status, count: 1 });
+    return given;
+  };
+  const nodeIs = (node: ProxierFacts['node']) =>
+    tell({ type: 'proxier.observed', facts: { timeoutMs, node } });
+  return {
+    queued: (family, at = clock.now()) => tell({ type: 'proxier.queued', family, happenedAt: at }),
+    updated: (family, at = clock.now()) => tell({ type: 'proxier.updated', family, happenedAt: at }),
+    syncNode: (node) => nodeIs(judged(node)),
+    nodeIs,
+    isHealthy: () => isHealthy({ ...(actor.snapshot().context as ProxierContext), timeoutMs }, clock.now()),
+    families,
+    answer,
+    respond: (method, path) => respond(method, path, answer),
+    handle: ({ method = '', url = '/' }, response) =>
+      write(response, respond(method, url.split('?', 1)[0] ?? '', answer)),
+    counts: () => [...counts.values()],
+    stop: () => actor.stop(),
+  };
+}
+
+function judged(node: NodeObject | null): ProxierFacts['node'] {
+  if (node === null) return 'absent';
+  const isMarked = node.spec?.taints?.some(({ key }) => key === deletionTaint) ?? false;
+  return node.metadata?.deletionTimestamp || isMarked ? 'ineligible' : 'eligible';
+}
+
+/** What a request gets, whichever server took it. */
+function respond(
+  method: string,
+  path: string,
+  answer: (endpoint: HealthEndpoint) => HealthAnswer,
+): HealthResponse {
+  if (path !== '/healthz' && path !== '/livez') return refusal(404, 'NOT_FOUND', 'only /healthz and /livez');
+  if (method !== 'GET' && method !== 'HEAD') {
+    const refused = refusal(405, 'METHOD_NOT_ALLOWED', 'only GET and HEAD are answered here');
+    return { ...refused, headers: { ...refused.headers, Allow: 'GET, HEAD' } };
+  }
+  return answer(path === '/healthz' ? 'healthz' : 'livez');
+}
+
+function refusal(status: number, code: string, message: string): HealthResponse {
+  return { status, headers: healthHeaders, body: JSON.stringify({ error: { code, message } }) };
+}
+
+function write(response: ServerResponse, { status, headers, body }: HealthResponse): void {
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  // To HEAD the server sends the headers alone.
+  response.end(body);
+}

@@ -1,0 +1,110 @@
+/**
+ * Just enough of HTTP/1.1 to answer health checks: one request without a body for each connection.
+ *
+ * For the node agent, which runs on every node: Node's own HTTP server costs 5 MB of memory there. Promises: a connection is bounded in
+ * time and bytes, and their number is bounded; whatever is no request gets 400. Absent: bodies, keep-alive (every answer says
+ * `Connection: close`), pipelining, TLS.
+ */
+import { createServer, type Socket } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { limits } from '../../base/limits.ts';
+
+export interface SmallAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface SmallServer {
+  /** The port is the real one. */
+  readonly address: HostPort;
+  close(): Promise<void>;
+}
+
+/**
+ * @param answer is asked once for each request; HEAD gets the same without the body
+ * @throws Error of the system if the address cannot be listened on
+ */
+export async function startSmallHttp(options: {
+  readonly listen: HostPort;
+  readonly clock: Clock;
+  readonly answer: (method: string, path: string) => SmallAnswer;
+}): Promise<SmallServer> {
+  const { listen, clock } = options;
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    const patience = clock.after(limits.httpRequestMs, () => socket.destroy());
+    socket.on('close', () => {
+      patience.cancel();
+      open.delete(socket);
+    });
+    // A caller that breaks off is no news.
+    socket.on('error', () => socket.destroy());
+    read(socket, options);
+  });
+  server.maxConnections = limits.httpConnections;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(listen.port, listen.host, resolve);
+  });
+  const listening = server.address();
+  const port = typeof listening === 'object' && listening !== null ? listening.port : listen.port;
+  return {
+    address: { host: listen.host, port },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of open) socket.destroy();
+      }),
+  };
+}
+
+function read(socket: Socket, { clock, answer }: Parameters<typeof startSmallHttp>[0]): void {
+  let head = '';
+  const onData = (chunk: Buffer) => {
+    head += chunk.toString('latin1');
+    const end = head.indexOf('\r\n\r\n');
+    if (end < 0 && head.length <= limits.httpHeadBytes) return;
+    // What comes after the head is thrown away, so that the answer is not lost in a reset connection.
+    socket.off('data', onData).resume();
+    const [method = '', path = ''] = requestOf(end < 0 ? '' : head.slice(0, end)) ?? [];
+    const given = path === '' ? badRequest : answer(method, path);
+    socket.end(text(given, method === 'HEAD', clock));
+  };
+  socket.on('data', onData);
+}
+
+/** Method and path of a request; undefined if it is none. */
+function requestOf(head: string): readonly [string, string] | undefined {
+  const [line = '', ...headers] = head.split('\r\n');
+  const match = /^([A-Z]{1,20}) (?:https?:\/\/[^/ ]*)?(\/[^ ]*) HTTP\/1\.[01]$/.exec(line);
+  const isWellFormed = headers.every((header) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:/.test(header));
+  return match && isWellFormed ? [match[1] ?? '', (match[2] ?? '').split('?', 1)[0] ?? ''] : undefined;
+}
+
+const badRequest: SmallAnswer = {
+  status: 400,
+  headers: { 'Content-Type': 'text/plain' },
+  body: 'bad request\n',
+};
+
+const reasons: Readonly<Record<number, string>> = {
+  200: 'OK',
+  400: 'Bad Request',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  503: 'Service Unavailable',
+};
+
+function text({ status, headers, body }: SmallAnswer, isHead: boolean, clock: Clock): string {
+  const all = {
+    ...headers,
+    Date: new Date(clock.now()).toUTCString(),
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${reasons[status] ?? ''}\r\n${lines.join('')}\r\n${isHead ? '' : body}`;
+}

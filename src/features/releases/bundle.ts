@@ -1,0 +1,199 @@
+/**
+ * A bundle: the directory of `--bundle`, with `bundle.yaml` and the manifests that it names, read once at the start.
+ *
+ * Promises: whatever is wrong with it ends in one USAGE error that names the file, the object and what is expected. What it holds is
+ * never logged or sent anywhere but to the API server (I9): a manifest may be a Secret.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute, join, normalize } from 'node:path';
+import * as v from 'valibot';
+import { parseAllDocuments } from 'yaml';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { compareReleases, isRelease } from '../../base/semantic-version.ts';
+import type { KindName } from '../../machines/release/release-table.ts';
+
+/** An object as its manifest has it. */
+export interface BundleObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+export interface Bundle {
+  /** Of the release's actor: `release/_/<name>`. */
+  readonly name: string;
+  readonly release: string;
+  readonly minReconciler: string;
+  readonly minServing: string;
+  readonly objects: readonly BundleObject[];
+  readonly kinds: readonly KindName[];
+}
+
+/** Marks what Orrery made from a bundle, and may delete again. */
+export const builtinLabel = 'orrery.dev/builtin';
+/** On a manifest: an object of that name that is not ours is taken over. */
+export const adoptMark = 'orrery.dev/adopt';
+/** The releases of one service form a row whatever its bundles' directories are called. */
+const defaultName = 'platform';
+
+const versionText = 'must be a semantic version such as 1.2.3';
+const release = v.pipe(v.string(versionText), v.check(isRelease, versionText));
+const dnsName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const relativeFile = v.pipe(
+  v.string('must be text'),
+  v.minLength(1, 'must name a file'),
+  v.check((file) => !isAbsolute(file) && !normalize(file).startsWith('..'), 'must lie within the bundle'),
+);
+
+const description = v.strictObject({
+  name: v.optional(v.pipe(v.string(), v.regex(dnsName, 'must be a DNS label')), defaultName),
+  release,
+  minReconcilerRelease: release,
+  minServingRelease: release,
+  manifests: v.array(relativeFile, 'must be a list of files'),
+});
+
+const words = v.record(v.string(), v.string());
+const manifestObject = v.looseObject({
+  apiVersion: v.pipe(v.string(), v.minLength(1)),
+  kind: v.pipe(v.string(), v.minLength(1)),
+  metadata: v.looseObject({
+    name: v.pipe(v.string(), v.minLength(1)),
+    namespace: v.optional(v.pipe(v.string(), v.minLength(1))),
+    labels: v.optional(words, {}),
+    annotations: v.optional(words),
+  }),
+});
+
+/** @throws OrreryError USAGE */
+export function loadBundle(dir: string): Bundle {
+  const file = join(dir, 'bundle.yaml');
+  const [value, ...others] = readDocuments(dir, 'bundle.yaml');
+  if (others.length > 0) throw wrong(file, 'has more than one document');
+  const { name, release, minReconcilerRelease, minServingRelease, manifests } = checked(
+    description,
+    value,
+    file,
+  );
+  const bound = (field: string, value: string) => {
+    if (compareReleases(value, release) > 0)
+      throw wrong(file, `${field} ${value} is newer than release ${release}`);
+  };
+  bound('minReconcilerRelease', minReconcilerRelease);
+  bound('minServingRelease', minServingRelease);
+  const objects = manifests.flatMap((manifest) => readManifest(dir, manifest));
+  checkTogether(objects, file);
+  return {
+    name,
+    release,
+    minReconciler: minReconcilerRelease,
+    minServing: minServingRelease,
+    objects: objects.map(({ object }) => object),
+    kinds: kindsOf(objects.map(({ object }) => object)),
+  };
+}
+
+/** Whether the object's manifest lets one of that name be taken over. */
+export function isAdopting({ metadata }: BundleObject): boolean {
+  return metadata.annotations?.[adoptMark] === 'true' || metadata.labels[adoptMark] === 'true';
+}
+
+/** The name under which errors speak of an object. */
+export function objectName({ kind, metadata }: BundleObject): string {
+  return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+}
+
+interface Found {
+  readonly file: string;
+  readonly object: BundleObject;
+}
+
+function readManifest(dir: string, manifest: string): Found[] {
+  const file = join(dir, manifest);
+  return readDocuments(dir, manifest)
+    .flatMap((value) => itemsOf(value))
+    .map((value) => ({ file, object: readObject(value, file) }));
+}
+
+/** `kind: List` is no object of its own. */
+function itemsOf(value: unknown): readonly unknown[] {
+  const { kind, items } = (value ?? {}) as { kind?: unknown; items?: unknown };
+  return kind === 'List' && Array.isArray(items) ? items : [value];
+}
+
+function readObject(value: unknown, file: string): BundleObject {
+  const object = checked(manifestObject, value, file) as BundleObject;
+  const name = objectName(object);
+  if (object.metadata.labels[builtinLabel] !== 'true') {
+    throw wrong(file, `${name} does not carry the label ${builtinLabel}: "true"`);
+  }
+  return object;
+}
+
+function checkTogether(objects: readonly Found[], file: string): void {
+  if (objects.length > limits.bundleObjects)
+    throw wrong(file, `names ${objects.length} objects; at most ${limits.bundleObjects} are allowed`);
+  const seen = new Set<string>();
+  for (const { object, file: from } of objects) {
+    const key = objectKey(object);
+    if (seen.has(key)) throw wrong(from, `${objectName(object)} is there twice`);
+    seen.add(key);
+  }
+}
+
+/** Tells objects apart whatever version of their group they are written in. */
+export function objectKey({ apiVersion, kind, metadata }: BundleObject): string {
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  return `${group}/${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+function kindsOf(objects: readonly BundleObject[]): readonly KindName[] {
+  const kinds = new Map(
+    objects.map(({ apiVersion, kind }) => [`${apiVersion} ${kind}`, { apiVersion, kind }] as const),
+  );
+  return [...kinds.values()];
+}
+
+function readDocuments(dir: string, name: string): unknown[] {
+  const file = join(dir, name);
+  try {
+    const { size } = statSync(file);
+    if (size > limits.bundleFileBytes)
+      throw wrong(file, `has ${size} bytes; at most ${limits.bundleFileBytes} are allowed`);
+    return parseAllDocuments(readFileSync(file, 'utf8')).flatMap((document) => {
+      const [error] = document.errors ?? [];
+      if (error !== undefined) throw wrong(file, firstLine(error.message));
+      const value: unknown = document.toJS({ maxAliasCount: 100 });
+      return value === null || value === undefined ? [] : [value];
+    });
+  } catch (thrown) {
+    if (thrown instanceof OrreryError) throw thrown;
+    throw wrong(file, firstLine(asError(thrown).message));
+  }
+}
+
+function checked<S extends v.GenericSchema>(schema: S, value: unknown, file: string): v.InferOutput<S> {
+  const result = v.safeParse(schema, value);
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
+  throw wrong(file, path === '' ? 'must be a mapping' : `${path}: ${saidOf(issue)}`);
+}
+
+function saidOf({ type, expected, received, message }: v.BaseIssue<unknown>): string {
+  if (type === 'strict_object' && expected === 'never') return 'is no field here';
+  return received === 'undefined' ? 'is missing' : message;
+}
+
+const firstLine = (text: string) => text.split('\n', 1)[0] ?? '';
+
+function wrong(file: string, what: string): OrreryError {
+  return new OrreryError('USAGE', `--bundle: ${file}: ${what}`);
+}

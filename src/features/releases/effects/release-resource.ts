@@ -1,0 +1,88 @@
+/**
+ * Effect `release-resource.write`: what the Release resource of a bundle says, and Events about it.
+ *
+ * The resource is for people; its specification is empty, and Orrery makes it where it is missing. Writes follow one another, so that
+ * an older status never replaces a newer one. Where its definition is not installed nothing is written, and nothing else depends on it.
+ */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { timestamp } from '../../../base/clock.ts';
+import { hasCode } from '../../../base/errors.ts';
+import type { KubeObject, KubePort } from '../../../kube/api/port.ts';
+import { releases } from '../../../kube/api/resources.ts';
+import type { KubeEventWrite } from '../../../machines/effects.ts';
+import type { ReleaseCondition, ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
+
+/** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
+export function releaseResourceWrite(
+  kube: KubePort,
+  writeEvent: EffectRunner<KubeEventWrite>,
+): EffectRunner<ReleaseResourceWrite> {
+  let before: Promise<unknown> = Promise.resolve();
+  return async (effect, context) => {
+    const turn = before.then(() => context.signal.throwIfAborted());
+    const written = turn.then(() => write(kube, effect, context.signal));
+    before = written.catch(() => {});
+    try {
+      const object = await written;
+      const { note, bundle, at } = effect;
+      if (note !== null) {
+        const regarding = { ...kindOfRelease, namespace: '', name: bundle, uid: object.metadata.uid ?? '' };
+        const { eventType, reason, text } = note;
+        await writeEvent({ type: 'kube-event.write', regarding, eventType, reason, note: text, at }, context);
+      }
+      return settled(null);
+    } catch (thrown) {
+      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return settled(thrown.message);
+      throw thrown;
+    }
+  };
+}
+
+const kindOfRelease = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Release' } as const;
+const settled = (error: string | null) =>
+  ({ type: 'effect.settled', effect: 'release-resource.write', error }) as const;
+
+async function write(kube: KubePort, effect: ReleaseResourceWrite, signal: AbortSignal): Promise<KubeObject> {
+  const { bundle: name, status, conditions, at } = effect;
+  const current = await ensure(kube, name, signal);
+  const body = {
+    metadata: { uid: current.metadata.uid },
+    status: {
+      ...status,
+      lastApplied: status.lastApplied === null ? null : seconds(status.lastApplied),
+      observedGeneration: current.metadata.generation ?? 0,
+      conditions: conditions.map((one) => conditionOf(current, one, at)),
+    },
+  };
+  return kube.patch(releases, { name, subresource: 'status', type: 'merge', body }, signal);
+}
+
+async function ensure(kube: KubePort, name: string, signal: AbortSignal): Promise<KubeObject> {
+  try {
+    return await kube.get(releases, undefined, name, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+  }
+  try {
+    return await kube.create(releases, { metadata: { name } }, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+    return kube.get(releases, undefined, name, signal);
+  }
+}
+
+/** The condition in the Kubernetes form; its transition time changes only with its status. */
+function conditionOf(current: KubeObject, condition: ReleaseCondition, at: number) {
+  const { conditions = [] } = (current.status ?? {}) as { conditions?: Array<Record<string, unknown>> };
+  const before = conditions.find(({ type }) => type === condition.type);
+  const isSame = before?.status === condition.status && typeof before.lastTransitionTime === 'string';
+  return {
+    ...condition,
+    observedGeneration: current.metadata.generation ?? 0,
+    lastTransitionTime: isSame ? before.lastTransitionTime : seconds(at),
+  };
+}
+
+/** metav1.Time has no fractions of a second. */
+const seconds = (ms: number) => timestamp(ms).replace(/\.\d+Z$/, 'Z');

@@ -1,0 +1,58 @@
+/**
+ * Effect `release-status.write`: writes what the objects of a bundle suit, as the leader alone may.
+ *
+ * Conditional on the fence of the leadership, and where nodes matter on their epoch too, in one atomic batch that moves the epoch: who
+ * looked at the nodes before looks again. Running it twice under one leadership writes the same (I5); under a later one it is refused.
+ */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
+import { releaseShard } from '../../../base/limits.ts';
+import type { Bus } from '../../../bus/bus.ts';
+import type { Subjects } from '../../../bus/subjects.ts';
+import type { ReleaseStatusWrite } from '../../../machines/release/release-effects.ts';
+import type { StatusRefused } from '../../../machines/release/release-events.ts';
+
+const utf8 = new TextEncoder();
+const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));
+
+/** Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written. */
+export function releaseStatusWrite(parts: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+}): EffectRunner<ReleaseStatusWrite> {
+  const { bus, subjects, clock } = parts;
+  const leadership = (fence: number) => ({ subject: subjects.fence(releaseShard), sequence: fence });
+
+  const write = async (effect: ReleaseStatusWrite): Promise<number> => {
+    const { bundle, fence, epoch, status } = effect;
+    const subject = subjects.releaseStatus(bundle);
+    const data = bytesOf({ ...status, at: clock.now() });
+    const guard = leadership(fence);
+    if (epoch === null) return (await bus.append(subject, data, { guard })).sequence;
+    const nodes = {
+      subject: subjects.nodesEpoch,
+      data: bytesOf({ at: clock.now(), because: `status of ${bundle}` }),
+      guard: { subject: subjects.nodesEpoch, sequence: epoch },
+    };
+    // The messages of a batch stand one right after the other, and the answer names the last.
+    return (await bus.appendAll([{ subject, data, guard }, nodes])).sequence - 1;
+  };
+  /** The store says that a condition did not hold, not which. */
+  const refused = async ({ fence }: ReleaseStatusWrite): Promise<StatusRefused> => {
+    const last = await bus.last('state', subjects.fence(releaseShard));
+    return { type: 'status.refused', fence, by: last?.sequence === fence ? 'nodes' : 'leadership' };
+  };
+
+  return async (effect) => {
+    const { fence, status } = effect;
+    try {
+      return { type: 'status.written', fence, status, sequence: await write(effect) };
+    } catch (thrown) {
+      if (hasCode(thrown, 'BUS_CONFLICT')) return refused(effect);
+      return { type: 'status.unknown', fence, message: asError(thrown).message };
+    }
+  };
+}

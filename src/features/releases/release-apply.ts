@@ -1,0 +1,111 @@
+/**
+ * Brings one object of a bundle to what its manifest says, by server-side apply.
+ *
+ * Promises: an object of that name that is not ours is touched only where the manifest adopts it; where the API server refuses because
+ * a field cannot be changed, the object is deleted – that very one, as it was seen – and made anew.
+ */
+
+import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../kube/api/port.ts';
+import { type BundleObject, builtinLabel, isAdopting } from './bundle.ts';
+
+/** In managedFields; who else applies the same fields under this name is us. */
+export const fieldManager = 'orrery-release';
+
+export interface AppliedObject {
+  readonly object: KubeObject;
+  readonly isReplaced: boolean;
+}
+
+/** @throws OrreryError KUBE_… as the API server says it, KUBE_CONFLICT while the object is being deleted, KUBE_REFUSED for a foreign one */
+export async function applyObject(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  signal: AbortSignal,
+): Promise<AppliedObject> {
+  const place = placeOf(resource, manifest);
+  const live = await find(kube, resource, place, signal);
+  if (live !== null) checkMayTouch(manifest, live);
+  try {
+    return { object: await apply(kube, resource, manifest, live, signal), isReplaced: false };
+  } catch (thrown) {
+    if (live === null || !isImmutable(thrown)) throw thrown;
+  }
+  const { uid, resourceVersion } = live.metadata;
+  await kube.delete(resource, place.namespace, place.name, preconditions({ uid, resourceVersion }), signal);
+  const rest = await find(kube, resource, place, signal);
+  if (rest !== null) throw beingDeleted();
+  return { object: await apply(kube, resource, manifest, null, signal), isReplaced: true };
+}
+
+/** A namespaced object whose manifest names no namespace stands in `default`, as with kubectl. */
+export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
+  const { name, namespace = 'default' } = metadata;
+  return { name, namespace: resource.namespaced ? namespace : undefined };
+}
+
+/** What may be absent is absent, not undefined. */
+export function preconditions(of: {
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}) {
+  const { uid, resourceVersion } = of;
+  return {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}
+
+function apply(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  live: KubeObject | null,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const { name, namespace } = placeOf(resource, manifest);
+  // Another object under the name since we looked is refused: its owner was not asked.
+  const uid = live?.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
+  const { namespace: _, ...metadata } = manifest.metadata;
+  const scope = namespace === undefined ? {} : { namespace };
+  const body = { ...manifest, metadata: { ...metadata, ...scope, ...uid } };
+  return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
+}
+
+async function find(
+  kube: KubePort,
+  resource: KubeResource,
+  { name, namespace }: ReturnType<typeof placeOf>,
+  signal: AbortSignal,
+): Promise<KubeObject | null> {
+  try {
+    return await kube.get(resource, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
+  if (metadata.deletionTimestamp !== undefined) throw beingDeleted();
+  if (metadata.labels?.[builtinLabel] === 'true' || isAdopting(manifest)) return;
+  throw new OrreryError(
+    'KUBE_REFUSED',
+    `it exists without the label ${builtinLabel}: "true" and is left alone; the annotation orrery.dev/adopt: "true" on the manifest takes it over`,
+  );
+}
+
+function beingDeleted(): OrreryError {
+  return new OrreryError('KUBE_CONFLICT', 'the object of that name is still being deleted');
+}
+
+/** The API server has no reason of its own for it; these are the words of its validations and of the custom resources'. */
+const immutableWords =
+  /immutable|cannot (be )?(change|updated)|may not (be )?change|can(no|')t be changed|updates to .* (is|are) forbidden|field is not mutable/i;
+
+function isImmutable(thrown: unknown): boolean {
+  return (
+    hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422 && immutableWords.test(thrown.message)
+  );
+}

@@ -1,0 +1,204 @@
+/**
+ * A replica's part in release-gated reconciliation: a node among the others, a candidate for the leadership, the leader's hand on the
+ * release's actor, and the judgement on whether this replica may serve (docs/decisions/0002-release-leadership.md).
+ *
+ * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before it led.
+ */
+
+import type { Engine } from '../../actors/engine.ts';
+import type { HostLog } from '../../actors/host/host-parts.ts';
+import type { HoldingSpec } from '../../actors/shards/ownership.ts';
+import { releaseHolding } from '../../actors/shards/shard-run.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type ActorId, actorId } from '../../base/ids.ts';
+import { releaseShard } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ReleaseOwnEvent } from '../../machines/release/release-events.ts';
+import { type BundleFacts, type NodeFacts, unsuitedFor } from '../../machines/release/release-table.ts';
+import { type Candidacy, createCandidacy } from './release-candidacy.ts';
+import { ReleaseNode } from './release-node.ts';
+import { createReleasePicture, type ReleasePictureKeeper } from './release-picture.ts';
+
+export interface ReleaseDeskOptions {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+  readonly replica: string;
+  /** As in its heartbeats. */
+  readonly incarnation: string;
+  /** Of the program; a replica with a bundle is of the bundle's release. */
+  readonly release: string;
+  readonly bundle: BundleFacts | null;
+  readonly engine: () => Engine;
+  /** This replica leads under that fence, or (0) no longer does. */
+  readonly onReign: (fence: number) => void;
+}
+
+/** A replica of which nothing was read may not serve. */
+const unread = 'what is written of the releases has not been read yet';
+
+export class ReleaseDesk {
+  readonly #options: ReleaseDeskOptions;
+  readonly #picture: ReleasePictureKeeper;
+  readonly #candidacy: Candidacy;
+  readonly #node: ReleaseNode;
+  readonly #self: NodeFacts;
+  #fence = 0;
+  #blocked: string | null;
+  #isStarted = false;
+
+  constructor(options: ReleaseDeskOptions) {
+    this.#options = options;
+    const { bundle, replica } = options;
+    this.#self = {
+      replica,
+      release: bundle?.release ?? options.release,
+      bundle: bundle === null ? null : { name: bundle.name, minReconciler: bundle.minReconciler },
+    };
+    this.#blocked = bundle === null ? null : unread;
+    this.#picture = createReleasePicture({
+      ...options,
+      bundle: bundle?.name ?? null,
+      onChange: () => this.#onPicture(),
+    });
+    this.#node = new ReleaseNode({
+      ...options,
+      node: this.#self,
+      nodes: () => this.#picture.nodes(),
+      forget: (replica) => this.#picture.forget(replica),
+      directory: () => (this.#isStarted ? options.engine().directory : null),
+    });
+    this.#candidacy = createCandidacy({
+      ...options,
+      release: bundle?.release ?? null,
+      nodes: () => this.#picture.nodes(),
+      isEntered: () => this.#node.isEntered,
+      onChange: () => options.engine().ownership.plan(),
+    });
+  }
+
+  /** Reads what is written and enters this replica; before the engine begins to claim. */
+  async start(): Promise<void> {
+    await this.#picture.start();
+    await this.#node.start();
+  }
+
+  /** The engine has met the others: who is silent can be judged. */
+  started(): void {
+    this.#isStarted = true;
+  }
+
+  /** Why this replica must not serve, in words; null: it may. */
+  get blocked(): string | null {
+    return this.#blocked;
+  }
+
+  /** The fence of this replica's leadership; 0: it does not lead. */
+  get fence(): number {
+    return this.#fence;
+  }
+
+  get id(): ActorId | null {
+    const { bundle } = this.#options;
+    return bundle === null ? null : actorId('release', '', bundle.name);
+  }
+
+  /** The holding of the shard in which releases live; every replica has it, those that may lead claim it. */
+  holding(): HoldingSpec {
+    const work = this.#options.engine().shards.releaseWork();
+    const end = (fence: number) => {
+      if (fence !== this.#fence) return;
+      this.#fence = 0;
+      this.#options.onReign(0);
+    };
+    return {
+      name: releaseHolding,
+      stream: 'state',
+      fenceSubject: this.#options.subjects.fence(releaseShard),
+      mayHold: () => this.#candidacy.mayLead,
+      work: {
+        load: async (fence, signal) => {
+          await work.load(fence, signal);
+          await this.#picture.reached(fence, signal);
+        },
+        open: (fence) => {
+          this.#fence = fence;
+          this.#options.onReign(fence);
+          work.open(fence);
+          this.#begin(fence);
+        },
+        drain: (fence) => {
+          end(fence);
+          return work.drain(fence);
+        },
+        drop: (fence) => {
+          end(fence);
+          work.drop(fence);
+        },
+      },
+    };
+  }
+
+  /** Tells the release's actor something that the leader saw. */
+  tell(event: ReleaseOwnEvent, replaces?: string): void {
+    const { id } = this;
+    if (id !== null) this.#deliver(id, event, replaces);
+  }
+
+  /** In good order: nothing is led any more, and the others need not wait for a dead node. */
+  async stop(): Promise<void> {
+    this.#candidacy.stop();
+    await this.#node.stop();
+    this.#picture.stop();
+  }
+
+  /** As if the process had died. */
+  kill(): void {
+    this.#candidacy.stop();
+    this.#node.kill();
+    this.#picture.stop();
+  }
+
+  #begin(fence: number): void {
+    const { bundle, replica, engine } = this.#options;
+    const { id } = this;
+    if (bundle === null || id === null) return;
+    const run = engine().shards.runOf(id);
+    // Releases of bundles that no replica of the newest release has any more.
+    for (const other of run?.cells.keys() ?? []) {
+      if (other !== id) this.#deliver(other, { type: 'release.retired' });
+    }
+    this.#deliver(id, { type: 'release.led', fence, replica, bundle, ...this.#picture.picture() });
+  }
+
+  #onPicture(): void {
+    this.#node.check();
+    this.#candidacy.update();
+    this.#judge();
+    const fence = this.#fence;
+    if (fence === 0) return;
+    this.tell({ type: 'release.observed', fence, ...this.#picture.picture() }, 'release.observed');
+  }
+
+  #judge(): void {
+    const { bundle, log, engine } = this.#options;
+    if (bundle === null) return;
+    const was = this.#blocked;
+    this.#blocked = this.#picture.isRead ? unsuitedFor(this.#picture.picture().seen, this.#self) : unread;
+    if (this.#blocked === was) return;
+    if (this.#blocked !== null) log.warn({ reason: this.#blocked }, 'this replica must not serve');
+    else log.info({ release: this.#self.release }, 'what is written suits this replica: it may serve');
+    if ((was === null) !== (this.#blocked === null)) engine().servingChanged();
+  }
+
+  #deliver(id: ActorId, event: ReleaseOwnEvent, replaces?: string): void {
+    const { shards, host } = this.#options.engine();
+    const run = shards.runOf(id);
+    if (run === null) return;
+    host.deliver(run, id, { event, cause: null, ...(replaces === undefined ? {} : { replaces }) });
+  }
+}

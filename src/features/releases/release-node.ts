@@ -1,0 +1,163 @@
+/**
+ * This replica as a node, and the end of nodes that have died.
+ *
+ * Promises: while the replica lives its node is stored, and was stored in one batch with a new epoch, so a leader that looked before
+ * cannot write as if the node were not there. A replica that is not heard any more has its node taken away by whoever notices; should
+ * it have been silent only, it enters itself anew, and the epoch moves again. Taking a node away does not move it: what may be written
+ * with a node may be written without.
+ */
+
+import type { HostLog } from '../../actors/host/host-parts.ts';
+import type { Directory } from '../../actors/shards/directory.ts';
+import { type Clock, sleep, type Timer } from '../../base/clock.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { Bus } from '../../bus/bus.ts';
+import { encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { NodeFacts } from '../../machines/release/release-table.ts';
+import type { StoredNode } from './release-picture.ts';
+
+export interface ReleaseNodeOptions {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: HostLog;
+  readonly node: NodeFacts;
+  readonly incarnation: string;
+  /** The nodes as they are known. */
+  readonly nodes: () => readonly StoredNode[];
+  /** A node that is known is not stored any more. */
+  readonly forget: (replica: string) => void;
+  /** null: the engine is not started. */
+  readonly directory: () => Directory | null;
+}
+
+/** A node is looked for this often; what is stored of it is followed, so this only notices the dead. */
+const lookMs = 1_000;
+/** Twice what it takes to miss a replica: its shards are taken over first, its node has time. */
+const silentMs = 3_000;
+const retryMs = 250;
+const retryMaxMs = 5_000;
+/** The mark of a node that has gone removes itself after a time in which every replica has heard of it. */
+const goneSeconds = 3_600;
+
+export class ReleaseNode {
+  readonly #options: ReleaseNodeOptions;
+  readonly #ended = new AbortController();
+  #entering: Promise<void> | null = null;
+  #timer: Timer | null = null;
+  /** Monotonic ms; null: not yet. */
+  #startedAt: number | null = null;
+  /** When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has not beaten yet. */
+  readonly #knownSince = new Map<number, number>();
+
+  constructor(options: ReleaseNodeOptions) {
+    this.#options = options;
+  }
+
+  /** Enters this replica; resolves when it is stored. */
+  async start(): Promise<void> {
+    this.#startedAt = this.#options.clock.monotonic();
+    this.#look();
+    await this.#enter();
+  }
+
+  /** Whether this very process is among the nodes. */
+  get isEntered(): boolean {
+    const { node, incarnation } = this.#options;
+    return this.#options
+      .nodes()
+      .some((one) => one.replica === node.replica && one.incarnation === incarnation);
+  }
+
+  /** The picture changed: this replica may have been taken away. */
+  check(): void {
+    if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
+  }
+
+  /** Takes this replica away, in good order. */
+  async stop(): Promise<void> {
+    this.kill();
+    const { node, incarnation } = this.#options;
+    const own = this.#options
+      .nodes()
+      .find((one) => one.replica === node.replica && one.incarnation === incarnation);
+    if (own) await this.#takeAway(own);
+  }
+
+  /** Ends without a word. */
+  kill(): void {
+    this.#timer?.cancel();
+    this.#ended.abort(new Error('the replica ends'));
+  }
+
+  #enter(): Promise<void> {
+    this.#entering ??= this.#store().finally(() => {
+      this.#entering = null;
+    });
+    return this.#entering;
+  }
+
+  async #store(): Promise<void> {
+    const { bus, subjects, clock, random, node, incarnation, log } = this.#options;
+    const { signal } = this.#ended;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        const at = clock.now();
+        await bus.appendAll([
+          { subject: subjects.node(node.replica), data: encodeJson({ ...node, incarnation, at }) },
+          { subject: subjects.nodesEpoch, data: encodeJson({ at, because: `node ${node.replica}` }) },
+        ]);
+        return;
+      } catch (error) {
+        log.info({ error: asError(error).message }, 'this replica is not entered as a node yet');
+        const pause = Math.min(retryMs * 2 ** attempt, retryMaxMs);
+        await sleep(clock, jittered(pause, 0.3, random), signal).catch(() => {});
+      }
+    }
+  }
+
+  #look(): void {
+    this.#timer = this.#options.clock.after(lookMs, () => {
+      for (const node of this.#options.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
+      const there = new Set(this.#options.nodes().map(({ sequence }) => sequence));
+      for (const sequence of this.#knownSince.keys())
+        if (!there.has(sequence)) this.#knownSince.delete(sequence);
+      this.#look();
+    });
+  }
+
+  #isDead({ replica, incarnation, sequence }: StoredNode): boolean {
+    const { clock, directory, node } = this.#options;
+    const known = directory();
+    const now = clock.monotonic();
+    // Nobody is judged before all had time to be heard, nor while we hear nobody.
+    if (known === null || known.live() === null || now - (this.#startedAt ?? now) < silentMs) return false;
+    if (replica === node.replica) return false;
+    const knownSince = this.#knownSince.get(sequence) ?? now;
+    this.#knownSince.set(sequence, knownSince);
+    const heard = known.all().find((one) => one.replica === replica && one.incarnation === incarnation);
+    return now - Math.max(knownSince, heard?.lastHeard ?? 0) > silentMs;
+  }
+
+  async #takeAway({ replica, sequence }: StoredNode): Promise<void> {
+    const { bus, subjects, log, forget } = this.#options;
+    const subject = subjects.node(replica);
+    try {
+      const guard = { subject, sequence };
+      await bus
+        .append(subject, encodeJson({ gone: true }), { guard, ttlSeconds: goneSeconds })
+        .catch(async (error) => {
+          if (!hasCode(error, 'BUS_CONFLICT')) throw error;
+          // Another replica was first, or the node has come back: that is still to be heard. Or this replica was away for longer than
+          // the mark of its end is kept.
+          if ((await bus.last('state', subject)) === undefined) forget(replica);
+        });
+    } catch (error) {
+      // It is tried again at the next look.
+      log.debug({ node: replica, error: asError(error).message }, 'a node could not be taken away');
+    }
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * What a leader does to the cluster during one leadership: rounds, and watching what they made.
+ *
+ * Owns the watches of the bundle's kinds (labelled objects alone) and the memory of how each object stood when it was applied. A change
+ * to anything else is told once as drift; repairing it is the next round's business. Everything ends with `stop`.
+ */
+
+import { asError } from '../../base/errors.ts';
+import type { KubeObject, KubeResource } from '../../kube/api/port.ts';
+import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
+import type { RoundSummary } from '../../machines/release/release-events.ts';
+import type { KindName } from '../../machines/release/release-table.ts';
+import { type Bundle, type BundleObject, objectName } from './bundle.ts';
+import { shapeOf } from './object-shape.ts';
+import { builtinSelector } from './release-prune.ts';
+import { releaseRound, wantedIn } from './release-round.ts';
+
+export interface ReleaseWork {
+  readonly release: string;
+  round(kinds: readonly KindName[], signal: AbortSignal): Promise<RoundSummary>;
+  stop(): void;
+}
+
+export interface ReleaseWorkParts<M> extends WatchParts<M> {
+  readonly bundle: Bundle;
+  /** Told of an object that does not stand as the bundle has it: `ConfigMap shop/a`. */
+  readonly onDrift: (object: string) => void;
+}
+
+/** How an object stood after it was applied. */
+interface Applied {
+  readonly manifest: BundleObject;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly shape: string;
+}
+
+export function startReleaseWork<M>(parts: ReleaseWorkParts<M>): ReleaseWork {
+  const { kube, bundle } = parts;
+  const kinds = new Map<string, WatchedKind<M>>();
+  const ended = new AbortController();
+  let roundsUnderWay = 0;
+  const kindOf = (resource: KubeResource) => {
+    const key = `${resource.group}/${resource.kind}`;
+    const known = kinds.get(key) ?? new WatchedKind(parts, resource, () => roundsUnderWay > 0);
+    kinds.set(key, known);
+    return known;
+  };
+  return {
+    release: bundle.release,
+    async round(more, signal) {
+      roundsUnderWay++;
+      return await releaseRound(
+        {
+          kube,
+          bundle,
+          onApplied: (manifest, resource, object) => {
+            if (!ended.signal.aborted) kindOf(resource).remember(manifest, object);
+          },
+        },
+        more,
+        AbortSignal.any([signal, ended.signal]),
+      ).finally(() => {
+        roundsUnderWay--;
+      });
+    },
+    stop() {
+      ended.abort(new Error('the leadership is over'));
+      for (const kind of kinds.values()) kind.stop();
+    },
+  };
+}
+
+/** The objects of one kind: followed from the first that was applied. */
+class WatchedKind<M> {
+  readonly #parts: ReleaseWorkParts<M>;
+  readonly #resource: KubeResource;
+  readonly #isWanted: (object: KubeObject) => boolean;
+  readonly #isRoundUnderWay: () => boolean;
+  readonly #applied = new Map<string, Applied>();
+  readonly #watch: { stop(): void };
+
+  constructor(parts: ReleaseWorkParts<M>, resource: KubeResource, isRoundUnderWay: () => boolean) {
+    this.#parts = parts;
+    this.#resource = resource;
+    this.#isRoundUnderWay = isRoundUnderWay;
+    this.#isWanted = wantedIn(parts.bundle, resource);
+    this.#watch = this.#startWatch();
+  }
+
+  remember(manifest: BundleObject, object: KubeObject): void {
+    const { uid, resourceVersion } = object.metadata;
+    const shape = shapeOf(manifest, object);
+    this.#applied.set(keyOf(object), { manifest, uid, resourceVersion, shape });
+  }
+
+  stop(): void {
+    this.#watch.stop();
+  }
+
+  #startWatch(): { stop(): void } {
+    return startWatch(this.#parts, {
+      name: `${this.#resource.plural} of the bundle`,
+      resource: this.#resource,
+      namespace: null,
+      labelSelector: builtinSelector,
+      onRestart: () => {},
+      feed: {
+        read: (object: KubeObject) => object,
+        onReplace: (objects) => this.#onList(objects),
+        onEvent: (type, object) => (type === 'DELETED' ? this.#onDeleted(object) : this.#onChange(object)),
+      },
+    });
+  }
+
+  #onList(objects: readonly KubeObject[]): void {
+    const there = new Set(objects.map(keyOf));
+    for (const [key, { manifest }] of this.#applied) if (!there.has(key)) this.#tell(objectName(manifest));
+    for (const object of objects) this.#onChange(object);
+  }
+
+  #onChange(object: KubeObject): void {
+    const { resourceVersion, uid, deletionTimestamp } = object.metadata;
+    const known = this.#applied.get(keyOf(object));
+    if (known === undefined) {
+      // One of ours that is applied for the first time just now is no news; one that the bundle does not have is to be deleted, and is, if
+      // a round is under way.
+      if (!this.#isWanted(object) && deletionTimestamp === undefined && !this.#isRoundUnderWay())
+        this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
+      return;
+    }
+    if (resourceVersion === known.resourceVersion || isOlder(resourceVersion, known.resourceVersion)) return;
+    if (uid === known.uid && shapeOf(known.manifest, object) === known.shape) return;
+    this.#tell(objectName(known.manifest));
+  }
+
+  /** It was deleted, or lost its label. */
+  #onDeleted(object: KubeObject): void {
+    const known = this.#applied.get(keyOf(object));
+    if (known !== undefined && known.uid === object.metadata.uid) this.#tell(objectName(known.manifest));
+  }
+
+  #tell(object: string): void {
+    try {
+      this.#parts.onDrift(object);
+    } catch (thrown) {
+      this.#parts.log.warn({ object, error: asError(thrown).message }, 'drift could not be told');
+    }
+  }
+}
+
+const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/** Versions of one resource are comparable numbers (KEP-5504); what is not a number is never older. */
+function isOlder(version: string | undefined, other: string | undefined): boolean {
+  const [a, b] = [Number(version), Number(other)];
+  return Number.isInteger(a) && Number.isInteger(b) && a < b;
+}

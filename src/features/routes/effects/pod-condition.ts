@@ -1,0 +1,67 @@
+/**
+ * Effect `pod-condition.patch`: sets one condition in the status of one Pod.
+ *
+ * The conditions of a Pod are merged by their type (strategic merge patch), so nobody else's condition is touched; the uid is
+ * part of the patch, so another Pod under the old name is refused by the API server. Running it twice leaves the same (I5).
+ */
+
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { hasCode, type OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../kube/api/port.ts';
+import { pods } from '../../../kube/api/resources.ts';
+import type { PodConditionPatch } from '../../../machines/effects.ts';
+import type { ConditionRefused } from '../../../machines/events.ts';
+
+/** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
+export function podConditionPatch(kube: KubePort): EffectRunner<PodConditionPatch> {
+  return async (effect, { signal }) => {
+    const { namespace, name } = effect;
+    try {
+      await kube.patch(
+        pods,
+        { namespace, name, subresource: 'status', type: 'strategic', body: patchOf(effect) },
+        signal,
+      );
+      return { type: 'condition.patched', status: effect.status };
+    } catch (thrown) {
+      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return refused('gone', thrown);
+      // A foreign uid is a conflict to some versions of the API server and an invalid field (422) to others.
+      if (!hasCode(thrown, 'KUBE_CONFLICT') && !isInvalid(thrown)) throw thrown;
+      const isSame = await isStillThere(kube, effect, signal);
+      if (!isSame) return refused('gone', thrown);
+      if (hasCode(thrown, 'KUBE_CONFLICT')) return refused('conflict', thrown);
+      throw thrown;
+    }
+  };
+}
+
+function patchOf({ uid, conditionType, status, reason, message, at }: PodConditionPatch) {
+  // metav1.Time has no fractions of a second.
+  const lastTransitionTime = new Date(at).toISOString().replace(/\.[0-9]+Z$/, 'Z');
+  return {
+    metadata: { uid },
+    status: { conditions: [{ type: conditionType, status, reason, message, lastTransitionTime }] },
+  };
+}
+
+function isInvalid(thrown: unknown): thrown is OrreryError {
+  return hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
+}
+
+async function isStillThere(
+  kube: KubePort,
+  { namespace, name, uid }: PodConditionPatch,
+  signal: AbortSignal,
+) {
+  try {
+    const pod = await kube.get(pods, namespace, name, signal);
+    return pod.metadata.uid === uid;
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return false;
+    throw thrown;
+  }
+}
+
+function refused(reason: 'gone' | 'conflict', { message }: OrreryError): ConditionRefused {
+  return { type: 'condition.refused', reason, message };
+}

@@ -1,0 +1,124 @@
+/**
+ * One call through a Service: who answers?
+ *
+ * A GET over a new connection, so that whatever balances the Service chooses anew. Promises: the whole call, name resolution
+ * and answer included, ends within the time limit; redirects are not followed; at most `limits.probeAnswerBytes` of head and as
+ * much of body are read; no other address is asked than the one of the URL. The answer counts from its head on.
+ */
+import { get, type IncomingMessage } from 'node:http';
+import type { LookupFunction } from 'node:net';
+import type { Clock } from '../../../base/clock.ts';
+import type { Address, IpFamily } from '../../../base/digests.ts';
+import { asError } from '../../../base/errors.ts';
+import { limits } from '../../../base/limits.ts';
+
+export interface ProbeTarget {
+  readonly url: string;
+  /** Response header that holds the answering Pod's address, for each family. */
+  readonly podIPHeaders: Readonly<Record<IpFamily, string>>;
+  readonly timeoutMs: number;
+}
+
+export type ProbeAnswer =
+  /** The header was there. `unreadable`: values that are no address of their header's family. */
+  | {
+      readonly kind: 'named';
+      readonly status: number;
+      readonly addresses: readonly Address[];
+      readonly unreadable: readonly string[];
+    }
+  /** An answer without the header. */
+  | { readonly kind: 'anonymous'; readonly status: number }
+  | { readonly kind: 'unreachable'; readonly error: string };
+
+export interface ProbeParts {
+  readonly clock: Clock;
+  /** kube/address.ts */
+  readonly parseAddress: (text: string) => Address | undefined;
+  /** Resolves the names of Services; by default the system's resolver does. */
+  readonly lookup?: LookupFunction;
+}
+
+/** Enough of a strange header value to recognize it. */
+const valueCharsMax = 64;
+
+/**
+ * @param onAnswer called once, as soon as the answer is known; not called if the call is aborted before
+ * @returns when the connection is closed
+ */
+export function probeCall(
+  target: ProbeTarget,
+  { clock, parseAddress, lookup }: ProbeParts,
+  signal: AbortSignal,
+  onAnswer: (answer: ProbeAnswer) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let isAnswered = signal.aborted;
+    const answer = (known: ProbeAnswer) => {
+      if (isAnswered) return;
+      isAnswered = true;
+      onAnswer(known);
+    };
+    const request = get(target.url, {
+      agent: false,
+      maxHeaderSize: limits.probeAnswerBytes,
+      headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
+      ...(lookup === undefined ? {} : { lookup }),
+    });
+    const timer = clock.after(target.timeoutMs, () => {
+      answer({ kind: 'unreachable', error: `no answer within ${target.timeoutMs} ms` });
+      request.destroy();
+    });
+    const onAbort = () => {
+      isAnswered = true;
+      request.destroy();
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    request.on('response', (response) => {
+      answer(classify(response, target, parseAddress));
+      drain(response);
+    });
+    request.on('error', (thrown) => answer({ kind: 'unreachable', error: textOf(thrown) }));
+    request.on('close', () => {
+      timer.cancel();
+      signal.removeEventListener('abort', onAbort);
+      answer({ kind: 'unreachable', error: 'the connection was closed' });
+      resolve();
+    });
+    if (signal.aborted) onAbort();
+  });
+}
+
+function classify(
+  { headers, statusCode: status = 0 }: IncomingMessage,
+  { podIPHeaders }: ProbeTarget,
+  parseAddress: ProbeParts['parseAddress'],
+): ProbeAnswer {
+  const addresses: Address[] = [];
+  const unreadable: string[] = [];
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    const value = headers[podIPHeaders[family].toLowerCase()]?.toString();
+    if (value === undefined) continue;
+    const address = parseAddress(value.trim());
+    if (address?.family === family) addresses.push(address);
+    else unreadable.push(value.slice(0, valueCharsMax));
+  }
+  const isAnonymous = addresses.length === 0 && unreadable.length === 0;
+  return isAnonymous ? { kind: 'anonymous', status } : { kind: 'named', status, addresses, unreadable };
+}
+
+/** Reads a little of the body, so that an ordinary answer ends as its sender expects. */
+function drain(response: IncomingMessage): void {
+  let bytes = 0;
+  response.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > limits.probeAnswerBytes) response.destroy();
+  });
+  response.on('error', () => {});
+}
+
+function textOf(thrown: unknown): string {
+  const error: NodeJS.ErrnoException & { errors?: readonly Error[] } = asError(thrown);
+  // Of several addresses of one name, each has its own error and the whole has no message.
+  return error.message || error.errors?.[0]?.message || error.code || error.name;
+}

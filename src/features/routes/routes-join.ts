@@ -1,0 +1,259 @@
+/**
+ * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is asked.
+ *
+ * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
+ * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
+ * look like one that does not exist (never Ready early).
+ */
+
+import type { Affected, Join } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import type {
+  Digest,
+  GroupResourceDigest,
+  PodDigest,
+  ServiceDigest,
+  WorldEntry,
+} from '../../base/digests.ts';
+import type { PodFacts, RouteProbe, ServiceFacts } from '../../machines/facts.ts';
+import { type Gate, type Group, Groups, gateOf } from './groups.ts';
+
+export interface RoutesJoin extends Join {
+  /** The index over the world; for those who count. */
+  readonly groups: Groups;
+}
+
+/** Resources that every RouteGate needs. */
+const neededResources = ['pods', 'services', 'endpointslices'] as const;
+
+export function createRoutesJoin(options: {
+  readonly world: Pick<World, 'get'>;
+  /** `<svc>.<ns>.svc.<cluster domain>` */
+  readonly clusterDomain: () => string;
+}): RoutesJoin {
+  const { world, clusterDomain } = options;
+  const groups = new Groups();
+
+  const isComplete = (gate: Gate) => {
+    const { groupResource } = gate.spec;
+    const needed: string[] = [...neededResources];
+    if (groupResource !== null) needed.push(`${groupResource.apiVersion}/${groupResource.kind}`);
+    return needed.every((resource) => syncedGates(world, resource).includes(gate.version));
+  };
+
+  return {
+    groups,
+    kinds: ['pod', 'service'],
+    fold: (entry, before) => fold(groups, entry, before),
+    members: () => groups.members(),
+    observe(kind, namespace, name) {
+      if (kind !== 'pod' && kind !== 'service') return null;
+      const group =
+        kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
+      if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
+      if (!isComplete(group.gate)) return null;
+      if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
+      const sum = groups.slicesSum(namespace, name);
+      return {
+        type: 'service.observed',
+        facts: serviceFacts(
+          world,
+          group,
+          name,
+          { sum, ready: groups.readyAddresses(namespace, name) },
+          clusterDomain(),
+        ),
+      };
+    },
+  };
+}
+
+function fold(groups: Groups, entry: WorldEntry, before: Digest | null): Affected {
+  const { namespace, name, digest } = entry;
+  switch (digest?.kind ?? before?.kind) {
+    case 'routegates':
+      return groups.setGate(
+        namespace,
+        name,
+        digest?.kind === 'routegates' ? gateOf(namespace, name, digest) : null,
+      );
+    case 'pods':
+      return groups.setPod(namespace, name, digest?.kind === 'pods' ? digest : null);
+    case 'services':
+      return groups.setService(namespace, name, digest?.kind === 'services' ? digest : null);
+    case 'endpointslices': {
+      const was = before?.kind === 'endpointslices' ? before.service : null;
+      const is = digest?.kind === 'endpointslices' ? digest : null;
+      const affected =
+        was !== null && was !== is?.service ? groups.setSlice(namespace, name, was, null) : new Set<string>();
+      return is === null ? affected : union(affected, groups.setSlice(namespace, name, is.service, is));
+    }
+    case 'groupresource':
+      return affectedByGates(
+        groups,
+        (gate) => gate.spec.groupResource !== null && (namespace === '' || namespace === gate.namespace),
+        name,
+      );
+    case 'synced':
+      return affectedByGates(groups, isSpokenOf(statementOf(digest), statementOf(before), name));
+    default:
+      return new Set();
+  }
+}
+
+/** @param value of the group's label; undefined: every group of the RouteGates */
+function affectedByGates(groups: Groups, isMeant: (gate: Gate) => boolean, value?: string): Affected {
+  const affected: Affected = new Set();
+  for (const gate of groups.gates()) if (isMeant(gate)) union(affected, groups.affectedBy(gate, value));
+  return affected;
+}
+
+interface Statement {
+  readonly gates: readonly string[];
+  readonly resource: string | null;
+}
+
+const statementOf = (digest: Digest | null): Statement =>
+  digest?.kind === 'synced' ? digest : { gates: [], resource: null };
+
+/**
+ * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each RouteGate that comes or goes is
+ * stated anew, and the actors of all others have heard everything already.
+ */
+function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
+  const [is, was] = [new Set(now.gates), new Set(before.gates)];
+  return ({ version, spec: { groupResource } }) => {
+    if (is.has(version) !== was.has(version)) return true;
+    const isOwner = groupResource !== null && `${groupResource.apiVersion}/${groupResource.kind}` === about;
+    return isOwner && now.resource !== before.resource;
+  };
+}
+
+function union(into: Affected, other: Affected): Affected {
+  for (const id of other) into.add(id);
+  return into;
+}
+
+/** Versions of the RouteGates with which the resource was mirrored completely. */
+function syncedGates(world: Pick<World, 'get'>, resource: string): readonly string[] {
+  const digest = world.get('_synced', '', resource);
+  return digest?.kind === 'synced' ? digest.gates : [];
+}
+
+function isAnySynced(world: Pick<World, 'get'>, kind: 'pod' | 'service'): boolean {
+  return world.get('_synced', '', `${kind}s`) !== null && world.get('_synced', '', 'routegates') !== null;
+}
+
+function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFacts | null {
+  const digest: PodDigest | undefined = group.pods.get(name);
+  if (!digest) return null;
+  const { gate } = group;
+  const { spec } = gate;
+  const { onlyIfEnv } = spec.probe;
+  return {
+    uid: digest.uid,
+    address: digest.address,
+    deleting: digest.deleting,
+    gated: digest.readinessGates.includes(spec.conditionType),
+    condition: digest.conditions[spec.conditionType] ?? null,
+    verifiable: onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`),
+    gate: { name: gate.name, conditionType: spec.conditionType, whenRouteIsLost: spec.whenRouteIsLost },
+    groupResource: groupResourceOf(world, group).state,
+    services: Object.fromEntries(
+      [...group.services]
+        .sort(byName)
+        .map(([service, one]) => [service, portOf(gate, one) === null ? null : one.uid.slice(0, 8)]),
+    ),
+  };
+}
+
+const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
+
+function groupResourceOf(
+  world: Pick<World, 'get'>,
+  { gate, value }: Group,
+): { state: PodFacts['groupResource']; digest?: GroupResourceDigest } {
+  const { groupResource } = gate.spec;
+  if (groupResource === null) return { state: 'none' };
+  const digest = findGroupResource(world, gate, value);
+  if (!digest) return { state: 'missing' };
+  const matches = Object.entries(groupResource.require).every(
+    ([path, wanted]) => String(digest.fields[path] ?? '') === wanted,
+  );
+  return { state: matches ? 'found' : 'mismatch', digest };
+}
+
+/** The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none. */
+function findGroupResource(world: Pick<World, 'get'>, gate: Gate, value: string): GroupResourceDigest | null {
+  const { groupResource } = gate.spec;
+  if (groupResource === null) return null;
+  const synced = world.get('_synced', '', `${groupResource.apiVersion}/${groupResource.kind}`);
+  if (synced?.kind !== 'synced' || synced.resource === null) return null;
+  const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
+  return digest?.kind === 'groupresource' ? digest : null;
+}
+
+function portOf({ spec }: Gate, service: ServiceDigest): number | null {
+  return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
+}
+
+function serviceFacts(
+  world: Pick<World, 'get'>,
+  group: Group,
+  name: string,
+  slices: { readonly sum: number; readonly ready: readonly string[] },
+  clusterDomain: string,
+): ServiceFacts | null {
+  const digest = group.services.get(name);
+  if (!digest) return null;
+  const { gate } = group;
+  return {
+    uid: digest.uid,
+    deleting: digest.deleting,
+    probes: {
+      IPv4: probeOf(gate, name, digest, 'IPv4', clusterDomain),
+      IPv6: probeOf(gate, name, digest, 'IPv6', clusterDomain),
+    },
+    replicas: replicasOf(world, group),
+    routesToken: `${group.podsSum.toString(36)}.${slices.sum.toString(36)}`,
+    peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
+    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? slices.ready : null,
+  };
+}
+
+function probeOf(
+  gate: Gate,
+  name: string,
+  service: ServiceDigest,
+  family: 'IPv4' | 'IPv6',
+  clusterDomain: string,
+): RouteProbe | null {
+  const { probe } = gate.spec;
+  const port = portOf(gate, service);
+  const address =
+    probe.address === 'dns'
+      ? `${name}.${gate.namespace}.svc.${clusterDomain}`
+      : clusterAddress(service, family);
+  // One that waits for its deletion still routes, and its Pods still owe it a proof.
+  if (port === null || address === null) return null;
+  return {
+    url: `http://${address}:${port}${probe.path}`,
+    podIPHeaders: probe.podIPHeaders,
+    timeoutMs: Math.round(probe.timeoutSeconds * 1000),
+    attemptsPerReplica: probe.attemptsPerReplica,
+  };
+}
+
+function clusterAddress({ clusterIPs }: ServiceDigest, family: 'IPv4' | 'IPv6'): string | null {
+  const ip = clusterIPs.find((one) => one.family === family)?.ip;
+  if (ip === undefined) return null;
+  return family === 'IPv6' ? `[${ip}]` : ip;
+}
+
+/** What the group's owner says, else the Pods that there are; at least one. */
+function replicasOf(world: Pick<World, 'get'>, group: Group): number {
+  const replicas = group.gate.spec.groupResource?.replicas;
+  if (!replicas) return Math.max(1, group.pods.size);
+  const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
+  return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, group.pods.size);
+}

@@ -1,0 +1,48 @@
+/**
+ * A deadline for work that talks to the Kubernetes API: it ends by itself, by the clock, or by the caller, whichever is first.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+
+/**
+ * Runs `work` with a signal that is aborted after `ms` or with the caller's; rejects then even if the work does not listen.
+ *
+ * @throws OrreryError KUBE_UNREACHABLE when time is over or the caller gave up (fact `aborted`)
+ */
+export async function within<T>(
+  deadline: {
+    readonly clock: Clock;
+    readonly ms: number;
+    readonly what: string;
+    readonly signal: AbortSignal;
+  },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, ms, what, signal } = deadline;
+  const ending = new AbortController();
+  const onAbort = () => ending.abort(abortedError(what, signal));
+  if (signal.aborted) throw abortedError(what, signal);
+  signal.addEventListener('abort', onAbort, { once: true });
+  const timer = clock.after(ms, () =>
+    ending.abort(new OrreryError('KUBE_UNREACHABLE', `${what} had no answer within ${ms} ms`)),
+  );
+  try {
+    return await Promise.race([work(ending.signal), rejection(ending.signal)]);
+  } finally {
+    timer.cancel();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+export function abortedError(what: string, signal: AbortSignal): OrreryError {
+  return new OrreryError('KUBE_UNREACHABLE', `${what} was given up`, {
+    cause: signal.reason,
+    facts: { aborted: true },
+  });
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * Bytes to lines: newline-delimited text that arrives in pieces, characters split across them included.
+ *
+ * Promises: a line is at most `bytesMax` long, a longer one is an error as soon as it is seen, so that memory is bounded (I6).
+ */
+import { OrreryError } from '../../base/errors.ts';
+
+export interface LineReader {
+  /** The lines that are complete with this piece, without their ends; empty lines are left out. @throws OrreryError MESSAGE_TOO_LARGE */
+  read(piece: Uint8Array): string[];
+  /** Bytes of a line that has begun and has no end yet. */
+  readonly pendingBytes: number;
+}
+
+const newline = 0x0a;
+
+export function createLineReader(bytesMax: number): LineReader {
+  let pieces: Uint8Array[] = [];
+  let pendingBytes = 0;
+
+  const keep = (piece: Uint8Array) => {
+    if (piece.length === 0) return;
+    pendingBytes += piece.length;
+    if (pendingBytes > bytesMax) {
+      throw new OrreryError('MESSAGE_TOO_LARGE', `a line of a watch is longer than ${bytesMax} bytes`);
+    }
+    pieces.push(piece);
+  };
+  // Decoded only as a whole line: no character is ever cut.
+  const take = () => {
+    const line = Buffer.concat(pieces, pendingBytes).toString('utf8').trim();
+    pieces = [];
+    pendingBytes = 0;
+    return line;
+  };
+
+  return {
+    read(piece) {
+      const lines: string[] = [];
+      let start = 0;
+      for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, start)) {
+        keep(piece.subarray(start, end));
+        start = end + 1;
+        const line = take();
+        if (line !== '') lines.push(line);
+      }
+      keep(piece.subarray(start));
+      return lines;
+    },
+    get pendingBytes() {
+      return pendingBytes;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * What the API server says when it says no: HTTP status and metav1.Status to error codes.
+ *
+ * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names objects and fields, never a value of
+ * a Secret (I9).
+ */
+import { type ErrorCode, OrreryError } from '../../base/errors.ts';
+
+export interface Refusal {
+  /** `GET /api/v1/pods`: what was asked. */
+  readonly request: string;
+  readonly status: number;
+  /** The answer's body, a metav1.Status if all is well. */
+  readonly body: unknown;
+  /** The answer's Retry-After header. */
+  readonly retryAfter?: string | undefined;
+}
+
+/** Enough for every message of the API server that a person would read. */
+const messageCharsMax = 500;
+
+/** @param now wall time, ms: Retry-After may be a date */
+export function refusalError(refusal: Refusal, now: number): OrreryError {
+  const { reason, message, seconds } = readStatus(refusal.body);
+  const retryAfterMs =
+    readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
+  const code = codeOf(refusal.status, reason, retryAfterMs !== undefined);
+  const said = message === '' ? '' : `: ${cut(message)}`;
+  return new OrreryError(code, `${refusal.request} was answered with ${refusal.status} ${reason}${said}`, {
+    facts: { status: refusal.status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
+  });
+}
+
+/** A long message repeats the value that was refused; why it was, stands at its end. */
+function cut(message: string): string {
+  if (message.length <= messageCharsMax) return message;
+  const half = messageCharsMax / 2;
+  return `${message.slice(0, half)} … ${message.slice(-half)}`;
+}
+
+/** The error of an ERROR event within a watch, whose object is a metav1.Status. */
+export function watchEventError(request: string, object: unknown, now: number): OrreryError {
+  const code = (object as { code?: unknown } | null)?.code;
+  return refusalError({ request, status: typeof code === 'number' ? code : 500, body: object }, now);
+}
+
+function codeOf(status: number, reason: string, isToldToWait: boolean): ErrorCode {
+  if (status === 404) return 'KUBE_NOT_FOUND';
+  if (status === 409) return 'KUBE_CONFLICT';
+  // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or Expired.
+  if (status === 410 || reason === 'Expired') return 'KUBE_EXPIRED';
+  if (status === 429 || (isToldToWait && status >= 500)) return 'KUBE_THROTTLED';
+  return status >= 500 || status === 408 ? 'KUBE_SERVER' : 'KUBE_REFUSED';
+}
+
+/** Retry-After in milliseconds: seconds or a date (RFC 9110 section 10.2.3); undefined if it is neither. */
+export function readRetryAfter(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\s*[0-9]+\s*$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function readStatus(body: unknown): { reason: string; message: string; seconds: number | undefined } {
+  if (typeof body === 'string') return { reason: '', message: body, seconds: undefined };
+  const { reason, message, details } = (body ?? {}) as {
+    reason?: unknown;
+    message?: unknown;
+    details?: { retryAfterSeconds?: unknown } | null;
+  };
+  const seconds = details?.retryAfterSeconds;
+  return {
+    reason: typeof reason === 'string' ? reason : '',
+    message: typeof message === 'string' ? message : '',
+    seconds: typeof seconds === 'number' && seconds > 0 ? seconds : undefined,
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Answers who may look at the inspector by asking Kubernetes: whose token is it (TokenReview), and may its owner `get` or
+ * `update` `inspector.orrery.dev` (SubjectAccessReview).
+ *
+ * Promises: answers are remembered for `limits.accessCacheMs` and for at most `limits.accessCacheEntries` callers, under a hash
+ * of the token (the token itself is kept nowhere, I9); a question that Kubernetes did not answer is an error and grants nothing.
+ */
+import { createHash } from 'node:crypto';
+import type { Access, AccessVerb, Authorize } from '../../base/access.ts';
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { KubeObject, KubePort } from './port.ts';
+import { subjectAccessReviews, tokenReviews } from './resources.ts';
+
+interface Remembered {
+  readonly access: Access;
+  readonly until: number;
+}
+
+/** What Kubernetes says of a token's owner. */
+interface Owner {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, unknown>>;
+}
+
+export function createKubeAuthorizer(kube: Pick<KubePort, 'create'>, clock: Clock): Authorize {
+  const remembered = new Map<string, Remembered>();
+  return async (token, verb, signal) => {
+    if (token === null) return { granted: false, status: 401, reason: 'a bearer token is needed' };
+    const key = `${verb} ${createHash('sha256').update(token).digest('base64url')}`;
+    const known = remembered.get(key);
+    if (known && known.until > clock.monotonic()) return known.access;
+    const access = await review(kube, token, verb, signal);
+    remembered.delete(key);
+    const oldest = remembered.keys().next();
+    if (remembered.size >= limits.accessCacheEntries && !oldest.done) remembered.delete(oldest.value);
+    remembered.set(key, { access, until: clock.monotonic() + limits.accessCacheMs });
+    return access;
+  };
+}
+
+async function review(
+  kube: Pick<KubePort, 'create'>,
+  token: string,
+  verb: AccessVerb,
+  signal: AbortSignal,
+): Promise<Access> {
+  const owner = ownerOf(
+    await kube.create(tokenReviews, reviewOf('authentication', 'TokenReview', { token }), signal),
+  );
+  if (owner === undefined)
+    return { granted: false, status: 401, reason: 'Kubernetes does not accept the token' };
+  const spec = {
+    user: owner.username,
+    uid: owner.uid,
+    groups: owner.groups,
+    extra: owner.extra,
+    resourceAttributes: { group: 'orrery.dev', resource: 'inspector', verb },
+  };
+  const answer = await kube.create(
+    subjectAccessReviews,
+    reviewOf('authorization', 'SubjectAccessReview', spec),
+    signal,
+  );
+  if (fields(answer.status).allowed === true) return { granted: true, user: owner.username };
+  return { granted: false, status: 403, reason: `${owner.username} may not ${verb} inspector.orrery.dev` };
+}
+
+/** Reviews have no name: nothing is stored. */
+function reviewOf(group: string, kind: string, spec: unknown): KubeObject {
+  return { apiVersion: `${group}.k8s.io/v1`, kind, metadata: { name: '' }, spec };
+}
+
+function ownerOf(answer: KubeObject): Owner | undefined {
+  const { authenticated, user } = fields(answer.status);
+  const { username, uid, groups, extra } = fields(user);
+  if (authenticated !== true || typeof username !== 'string') return undefined;
+  return {
+    username,
+    uid: typeof uid === 'string' ? uid : '',
+    groups: Array.isArray(groups) ? groups.map(String) : [],
+    extra: fields(extra),
+  };
+}
+
+function fields(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

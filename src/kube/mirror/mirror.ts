@@ -1,0 +1,262 @@
+/**
+ * Mirrors one resource into the world stream: what it sees of Kubernetes becomes digests, and of those only the differences from
+ * what the world already holds are published.
+ *
+ * Runs in one replica at a time: the one that has won the fence of the resource. Promises:
+ * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is told.
+ * - The world holds what RouteGates ask for (interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
+ *   name is a new digest, and the version of an object never goes back.
+ * - After each change of the RouteGates it states at `world._synced._.<name>` with which of them in mind it has mirrored
+ *   everything; the statement follows everything that it speaks of.
+ * Absent: the election of the one replica, and joins (both in actors/).
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { SyncedDigest, WorldEntry } from '../../base/digests.ts';
+import { asError, invariant, OrreryError } from '../../base/errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { KubeLog } from '../api/log.ts';
+import type { KubePort, KubeResource } from '../api/port.ts';
+import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
+import { createPicture } from './picture.ts';
+import { createPublisher, type StoreBus } from './publisher.ts';
+import { type Scope, startScope } from './scope.ts';
+import type { StartLocal, WatchChart } from './start-watch.ts';
+
+/** What the mirror reads of this replica's picture of the world (actors/world.ts). */
+export interface WorldReader {
+  /** Entries that exist. */
+  entries(resource: string): Iterable<WorldEntry>;
+  onChange(callback: (entry: WorldEntry) => void): void;
+  /** Resolves once the picture has folded the world stream up to this sequence. */
+  ready(resource: string, sequence: number): Promise<void>;
+}
+
+/** Metrics of interfaces section 5. */
+export interface MirrorMetrics {
+  /** orrery_watch_restarts_total{resource} */
+  watchRestarts(resource: string): void;
+  /** orrery_world_lag_seconds{resource} */
+  worldLag(resource: string, seconds: number): void;
+}
+
+export interface MirrorSubjects {
+  world(resource: string, namespace: string, name: string): string;
+  worldFence(resource: string): string;
+}
+
+export interface MirrorOptions<M> {
+  /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
+  readonly resource: KubeResource;
+  readonly kube: KubePort;
+  readonly bus: StoreBus;
+  readonly subjects: MirrorSubjects;
+  /** bus/codec.ts */
+  readonly encode: (value: unknown) => Uint8Array;
+  readonly world: WorldReader;
+  /** actors/local.ts and machines/watch.ts: a chart is run by those who know how. */
+  readonly startLocal: StartLocal<M>;
+  readonly watchChart: WatchChart<M>;
+  /** Only these namespaces; absent or null: all. */
+  readonly namespaces?: readonly string[] | null;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: KubeLog;
+  readonly metrics: MirrorMetrics;
+  /** The fence was refused: another replica mirrors the resource now. */
+  readonly onLost: (error: OrreryError) => void;
+}
+
+export interface MirrorStatus {
+  /** 0: it does not run. */
+  readonly fence: number;
+  /** Everything has been listed at least once. */
+  readonly synced: boolean;
+  /** Objects that are followed, wanted by the world or not. */
+  readonly objects: number;
+  /** Digests that are not in the world yet. */
+  readonly pending: number;
+  /** Since when the oldest of them waits, ms since the epoch; null: none does. */
+  readonly oldestSince: number | null;
+  readonly watches: ReadonlyArray<{
+    readonly namespace: string | null;
+    readonly state: string;
+    readonly context: unknown;
+  }>;
+}
+
+export interface Mirror {
+  /** The name of its fence and of its statement: `pods`, or `<apiVersion>/<kind>` of a group resource. */
+  readonly name: string;
+  /**
+   * Begins to mirror as the holder of the fence. Resolves when everything was listed and the differences stand in the world.
+   *
+   * @param fence sequence of the fence that was won
+   * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped
+   */
+  start(fence: number): Promise<void>;
+  /** Follows and publishes nothing more. It can be started again with another fence. */
+  stop(): void;
+  status(): MirrorStatus;
+}
+
+export function createMirror<M>(options: MirrorOptions<M>): Mirror {
+  const name = mirrorName(options.resource);
+  let run: Run | undefined;
+  options.world.onChange((entry) => run?.onWorldChange(entry));
+  return {
+    name,
+    async start(fence) {
+      invariant(run === undefined, 'a mirror is started once at a time', { name });
+      const current = createRun(options, name, fence, () => {
+        if (run === current) run = undefined;
+      });
+      run = current;
+      await current.begun;
+    },
+    stop: () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`)),
+    status: () =>
+      run?.status() ?? { fence: 0, synced: false, objects: 0, pending: 0, oldestSince: null, watches: [] },
+  };
+}
+
+interface Run {
+  readonly begun: Promise<void>;
+  onWorldChange(entry: WorldEntry): void;
+  end(reason: OrreryError): void;
+  status(): MirrorStatus;
+}
+
+/** One reign: from a won fence until it is lost or given back. */
+function createRun<M>(options: MirrorOptions<M>, name: string, fence: number, onEnd: () => void): Run {
+  const { resource, subjects, encode, world, metrics } = options;
+  const kind = resourceName(resource);
+  const measured = resource.plural === '' ? name : kind;
+  const interest = createInterest(resource);
+  const begun = Promise.withResolvers<void>();
+  // Whoever does not wait for it learns of a loss by onLost.
+  begun.promise.catch(() => {});
+  let scopes: readonly Scope[] = [];
+  let phase: 'beginning' | 'running' | 'ended' = 'beginning';
+
+  const picture = createPicture({
+    resource: kind,
+    name,
+    subjectOf: subjects.world,
+    encode,
+    interest,
+    isListed: (namespace) => isListed(scopes, namespace),
+    onDirty: (key) => publisher.offer(key),
+  });
+  const publisher = createPublisher({
+    ...options,
+    guard: { subject: subjects.worldFence(name), sequence: fence },
+    take: picture.take,
+    onLag: (seconds) => metrics.worldLag(measured, seconds),
+    onLost(error) {
+      end(error);
+      options.onLost(error);
+    },
+  });
+  const end = (reason: OrreryError) => {
+    if (phase === 'ended') return;
+    phase = 'ended';
+    publisher.stop();
+    for (const scope of scopes) scope.stop();
+    onEnd();
+    begun.reject(reason);
+  };
+  const begin = async () => {
+    await world.ready(kind, fence);
+    if (phase === 'ended') return;
+    phase = 'running';
+    for (const telling of tellingResources) for (const entry of world.entries(telling)) interest.fold(entry);
+    picture.adopt(world.entries(kind), statementIn(world, name));
+    const parts = {
+      ...options,
+      interest,
+      picture,
+      onListed: () => state.again(),
+      onRestart: () => metrics.watchRestarts(measured),
+    };
+    scopes = namespacesOf(options).map((namespace) => startScope({ ...parts, namespace }));
+    // What stands in the world and is not followed any more must go.
+    picture.offerKnown();
+  };
+  /** Says with which RouteGates in mind everything stands in the world, after it does. */
+  const state = createRepeated(async () => {
+    if (scopes.length === 0 || !scopes.every((scope) => scope.isCurrent)) return;
+    const gates = kind === 'routegates' ? [] : interest.versions();
+    await publisher.settled();
+    picture.state({ kind: 'synced', gates, resource: resource.plural === '' ? null : kind });
+    await publisher.settled();
+    begun.resolve();
+  });
+
+  void begin().catch((thrown) =>
+    end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
+  );
+  return {
+    begun: begun.promise,
+    end,
+    onWorldChange(entry) {
+      // Before it begins, it will read the world as a whole.
+      if (phase !== 'running') return;
+      const change = interest.fold(entry);
+      if (change === 'nothing') return;
+      const namespace = resource.namespaced ? entry.namespace : null;
+      if (typeof change === 'object') return picture.reconsider(namespace, change);
+      if (change === 'digests') for (const scope of scopes) if (covers(scope, namespace)) scope.relist();
+      picture.reconsider(namespace);
+      state.again();
+    },
+    status: () => ({
+      fence,
+      synced: scopes.length > 0 && scopes.every((scope) => scope.isListed),
+      objects: picture.size,
+      pending: publisher.pending,
+      oldestSince: publisher.oldestSince,
+      watches: scopes.map((scope) => scope.status()),
+    }),
+  };
+}
+
+function namespacesOf({ resource, namespaces }: Pick<MirrorOptions<unknown>, 'resource' | 'namespaces'>) {
+  return resource.namespaced && namespaces ? [...new Set(namespaces)] : [null];
+}
+
+/** @param namespace null: any */
+function covers(scope: Scope, namespace: string | null): boolean {
+  return scope.namespace === null || namespace === null || scope.namespace === namespace;
+}
+
+/** A namespace that is not followed has nothing that the world may hold. */
+function isListed(scopes: readonly Scope[], namespace: string): boolean {
+  return scopes.length > 0 && scopes.every((scope) => scope.isListed || !covers(scope, namespace));
+}
+
+function statementIn(world: WorldReader, name: string): SyncedDigest | null {
+  for (const entry of world.entries('_synced')) {
+    if (entry.name === name && entry.digest?.kind === 'synced') return entry.digest;
+  }
+  return null;
+}
+
+/** Work that is done once more if it was asked for meanwhile, and never twice at a time. */
+function createRepeated(work: () => Promise<void>) {
+  let isWorking = false;
+  let isWanted = false;
+  return {
+    again() {
+      isWanted = true;
+      if (isWorking) return;
+      isWorking = true;
+      void (async () => {
+        while (isWanted) {
+          isWanted = false;
+          await work();
+        }
+        isWorking = false;
+      })();
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Mirrors a kind that may not exist (yet) in the cluster: one that RouteGates name as the owner of their groups, or a custom
+ * resource whose definition is not installed.
+ *
+ * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects", so that those who
+ * need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
+ * Known limit: two RouteGates that name one kind by two versions have two mirrors, which write the same digests in turn.
+ */
+import { type Clock, sleep } from '../../base/clock.ts';
+import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
+import { jittered } from '../../base/random.ts';
+import type { KubePort, KubeResource } from '../api/port.ts';
+import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
+
+export interface OptionalMirrorOptions<M> extends Omit<MirrorOptions<M>, 'resource'> {
+  /** `tailscale.com/v1alpha1` */
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for what comes of it. */
+const lookAgainMs = 10_000;
+/** Whether it is there could not be told: that is asked again soon, for everything that is made of the kind waits. */
+const askAgainMs = 1_000;
+
+export function createOptionalMirror<M>(options: OptionalMirrorOptions<M>): Mirror {
+  const { apiVersion, kind, kube, clock, random, log } = options;
+  const name = `${apiVersion}/${kind}`;
+  // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.
+  const mirrors = new Map<string, Mirror>();
+  let current: Mirror | undefined;
+  let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
+
+  const mirrorOf = (resource: KubeResource): Mirror => {
+    const form = `${resource.plural}/${resource.namespaced}`;
+    const known = mirrors.get(form);
+    if (known !== undefined) return known;
+    const made = createMirror({
+      ...options,
+      resource,
+      kube: resource.plural === '' ? withoutObjects(kube, clock) : kube,
+      onLost(error) {
+        stop();
+        options.onLost(error);
+      },
+    });
+    mirrors.set(form, made);
+    return made;
+  };
+  const lookUp = async (signal: AbortSignal): Promise<KubeResource | undefined> => {
+    try {
+      return await kube.resolve(apiVersion, kind, signal);
+    } catch (thrown) {
+      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(apiVersion, kind);
+      log.info({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
+      return undefined;
+    }
+  };
+  /** Goes on until the kind is found; calls back for each form in which it is mirrored. */
+  const follow = async (fence: number, signal: AbortSignal, onBegun: () => void): Promise<void> => {
+    for (;;) {
+      const resource = await lookUp(signal);
+      signal.throwIfAborted();
+      const next = resource === undefined ? current : mirrorOf(resource);
+      if (next !== current) {
+        current?.stop();
+        current = next;
+        await next?.start(fence);
+        onBegun();
+      }
+      if (resource !== undefined && resource.plural !== '') return;
+      await sleep(clock, jittered(resource === undefined ? askAgainMs : lookAgainMs, 0.2, random), signal);
+    }
+  };
+  const stop = () => {
+    reign?.stopping.abort(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`));
+    reign = undefined;
+    current?.stop();
+    current = undefined;
+  };
+
+  return {
+    name,
+    start(fence) {
+      invariant(reign === undefined, 'a mirror is started once at a time', { name });
+      const stopping = new AbortController();
+      reign = { fence, stopping };
+      return new Promise((resolve, reject) => {
+        // Once it has begun, the end is told by onLost or known to the one who called stop.
+        follow(fence, stopping.signal, resolve).catch(reject);
+      });
+    },
+    stop,
+    status: () =>
+      current?.status() ?? {
+        fence: reign?.fence ?? 0,
+        synced: false,
+        objects: 0,
+        pending: 0,
+        oldestSince: null,
+        watches: [],
+      },
+  };
+}
+
+function absent(apiVersion: string, kind: string): KubeResource {
+  const slash = apiVersion.lastIndexOf('/');
+  return {
+    group: apiVersion.slice(0, Math.max(slash, 0)),
+    version: apiVersion.slice(slash + 1),
+    plural: '',
+    kind,
+    namespaced: false,
+  };
+}
+
+/** A kind that does not exist has no objects and no news. */
+function withoutObjects(kube: KubePort, clock: Clock): KubePort {
+  return {
+    ...kube,
+    list: async () => ({ resourceVersion: '0', continue: '', items: [] }),
+    watch: (_resource, { timeoutSeconds }, _onEvent, signal) => sleep(clock, timeoutSeconds * 1000, signal),
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and feeds what was seen to a store.
+ *
+ * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets only lists that
+ * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a store that throws,
+ * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
+ * Absent: when to ask again, and for what; that is the chart.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type {
+  WatchEffect,
+  WatchEvent,
+  WatchFailed,
+  WatchList,
+  WatchOpen,
+} from '../../machines/watch/watch.ts';
+import type { KubeLog } from '../api/log.ts';
+import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../api/port.ts';
+
+/** Where objects go; `T` is what is kept of one. */
+export interface ObjectFeed<T> {
+  /** What is kept of the object. What it throws is logged, and the object counts as not there. */
+  read(object: KubeObject): T;
+  /** The full list, as it was at one version. */
+  onReplace(objects: readonly T[]): void;
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
+}
+
+export interface WatchRunnerOptions<T> {
+  readonly kube: KubePort;
+  readonly resource: KubeResource;
+  /** Absent: the whole cluster. */
+  readonly namespace?: string;
+  /** Absent: all objects. */
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+  readonly feed: ObjectFeed<T>;
+  readonly clock: Clock;
+  readonly log: KubeLog;
+  /** Called for each failed page or stream. */
+  readonly onRestart: (code: ErrorCode) => void;
+}
+
+export type RunWatchEffect = (
+  effect: WatchEffect,
+  run: { readonly signal: AbortSignal; readonly emit: (event: WatchEvent) => void },
+) => Promise<WatchEvent>;
+
+/** How often the chart is told how far the stream is, at most; the outcome tells it exactly. */
+const reportEveryMs = 1_000;
+
+export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEffect {
+  let current = new AbortController();
+  let pages: { items: T[]; resourceVersion: string } | undefined;
+
+  const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
+    const { kube, resource, namespace, fieldSelector, labelSelector } = options;
+    const answer = await kube.list(
+      resource,
+      {
+        limit: limits.kubePageObjects,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(page === '' ? {} : { continue: page }),
+      },
+      signal,
+    );
+    // Given up while the answer was on its way: nobody may see it.
+    signal.throwIfAborted();
+    // The first page's version: whatever happened while the others were read is replayed by the watch.
+    if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
+    if (pages === undefined)
+      throw new OrreryError('KUBE_EXPIRED', 'the pages before this one are not held any more');
+    const { items, resourceVersion } = pages;
+    for (const object of answer.items) items.push(...readOne(object, options));
+    if (answer.continue === '') {
+      pages = undefined;
+      options.feed.onReplace(items);
+    }
+    return {
+      type: 'watch.page.listed',
+      attempt,
+      page: answer.continue,
+      resourceVersion,
+      objects: answer.items.length,
+    };
+  };
+
+  const open = async (
+    effect: WatchOpen,
+    signal: AbortSignal,
+    emit: (event: WatchEvent) => void,
+  ): Promise<WatchEvent> => {
+    const { attempt } = effect;
+    const stream = follow(effect, signal, options, emit);
+    try {
+      await options.kube.watch(options.resource, stream.options, stream.onEvent, signal);
+      return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
+    } catch (thrown) {
+      return failed(attempt, thrown, stream.resourceVersion, options);
+    }
+  };
+
+  return async (effect, { signal, emit }) => {
+    current.abort(new OrreryError('KUBE_UNREACHABLE', 'another request follows'));
+    current = new AbortController();
+    const both = AbortSignal.any([signal, current.signal]);
+    if (effect.type === 'watch.open') return open(effect, both, emit);
+    try {
+      return await list(effect, both);
+    } catch (thrown) {
+      return failed(effect.attempt, thrown, null, options);
+    }
+  };
+}
+
+/** One stream: hands objects to the feed and tells the chart now and then how far it is. */
+function follow<T>(
+  { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
+  signal: AbortSignal,
+  options: WatchRunnerOptions<T>,
+  emit: (event: WatchEvent) => void,
+) {
+  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
+  let resourceVersion = from;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return {
+    options: {
+      resourceVersion: from,
+      timeoutSeconds,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      onOpen: () => {
+        if (!signal.aborted) emit({ type: 'watch.opened', attempt });
+      },
+    },
+    get resourceVersion() {
+      return resourceVersion;
+    },
+    onEvent(event: KubeWatchEvent) {
+      if (signal.aborted) return;
+      if (event.type !== 'BOOKMARK') {
+        for (const object of readOne(event.object, options))
+          guarded(options, () => feed.onEvent(event.type, object));
+      }
+      resourceVersion = versionOf(event) ?? resourceVersion;
+      const now = clock.monotonic();
+      if (now - reportedAt < reportEveryMs) return;
+      reportedAt = now;
+      emit({ type: 'watch.advanced', attempt, resourceVersion });
+    },
+  };
+}
+
+function versionOf(event: KubeWatchEvent): string | undefined {
+  return event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+}
+
+function readOne<T>(object: KubeObject, { feed, log, resource }: WatchRunnerOptions<T>): T[] {
+  try {
+    return [feed.read(object)];
+  } catch (thrown) {
+    const { namespace, name } = object.metadata;
+    log.warn(
+      { resource: resource.plural, namespace, name, error: asError(thrown).message },
+      'an object is left out',
+    );
+    return [];
+  }
+}
+
+function guarded<T>({ log, resource }: WatchRunnerOptions<T>, feed: () => void): void {
+  try {
+    feed();
+  } catch (thrown) {
+    log.warn(
+      { resource: resource.plural, error: asError(thrown).message },
+      'what was seen could not be taken',
+    );
+  }
+}
+
+function failed<T>(
+  attempt: number,
+  thrown: unknown,
+  resourceVersion: string | null,
+  { onRestart, log, resource, namespace }: WatchRunnerOptions<T>,
+): WatchFailed {
+  const error = asError(thrown);
+  const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+  const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
+  if (!(error instanceof OrreryError && error.facts.aborted === true)) {
+    onRestart(code);
+    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'a watch is begun again');
+  }
+  return {
+    type: 'watch.failed',
+    attempt,
+    code,
+    message: error.message,
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    resourceVersion,
+  };
+}

@@ -1,0 +1,48 @@
+/** What an election asks of the API server, from what it remembers. Pure. */
+
+import type { Stamp } from '../events.ts';
+import { type ElectionContext, placeOf, requestMs, timingOf } from './election-context.ts';
+import type { LeaseFollow, LeaseLook, LeaseRelease, LeaseWrite } from './election-effects.ts';
+import { microTime } from './election-lease.ts';
+
+type Args = { readonly context: ElectionContext; readonly event: unknown };
+
+/** A Lease is followed for so long at a time: each round costs one step. */
+const followSeconds = 300;
+
+export function lookOf({ context }: Args): Omit<LeaseLook, 'type'> {
+  return { attempt: context.attempt, place: placeOf(context), timeoutMs: requestMs(context) };
+}
+
+export function followOf({ context }: Args): Omit<LeaseFollow, 'type'> {
+  return { place: placeOf(context), seconds: followSeconds };
+}
+
+/** What was asked last, as a request. A claim that lands after its deadline would be of no use, a renewal comes too late. */
+export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
+  const { attempt, seen, asked, reign } = context;
+  if (asked === null) throw new Error('a write was not asked for');
+  const from = reign?.renewedAt ?? (event as Stamp).at;
+  return {
+    attempt,
+    place: placeOf(context),
+    resourceVersion: seen?.record == null ? null : seen.resourceVersion,
+    record: asked.record,
+    term: asked.record.transitions + 1,
+    notAfter: from + timingOf(context).renewDeadlineMs,
+    timeoutMs: requestMs(context),
+  };
+}
+
+export function releaseOf({ context, event }: Args): Omit<LeaseRelease, 'type'> {
+  const { attempt, former } = context;
+  return {
+    attempt,
+    place: former?.place ?? placeOf(context),
+    holder: former?.holder ?? '',
+    transitions: former?.transitions ?? 0,
+    time: microTime((event as Stamp).at),
+    notAfter: former?.leaseEnd ?? 0,
+    timeoutMs: requestMs(context),
+  };
+}

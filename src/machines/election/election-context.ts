@@ -1,0 +1,119 @@
+/**
+ * What an election remembers, and the pure questions about it: who may lead, until when, what the Lease is to say.
+ *
+ * Times are those of whoever runs the chart, milliseconds since the epoch, and are compared with nothing else: a Lease is judged by
+ * when it was *seen* to change, never by the times that stand in it.
+ */
+
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import type { Stamp } from '../events.ts';
+import type { ElectionStatus } from './election-effects.ts';
+import type { ElectionEvent, ElectionFacts } from './election-events.ts';
+import type { ElectionTiming, LeasePlace, LeaseRecord } from './lease-record.ts';
+
+export type ElectionInput = ElectionEvent & Stamp;
+
+export interface Candidate {
+  readonly ttlMs: number | null;
+  /** It is one until then; null: until it resigns. */
+  readonly until: number | null;
+  /** Who came first is next. */
+  readonly since: number;
+}
+
+/** The Lease as it was last seen. */
+export interface Seen {
+  readonly record: LeaseRecord | null;
+  readonly resourceVersion: string | null;
+  /** When the record was last seen to change. */
+  readonly at: number;
+}
+
+/** Somebody leads by us. */
+export interface Reign {
+  readonly holder: string;
+  readonly term: number;
+  readonly place: LeasePlace;
+  /** Before the request that succeeded last was sent. */
+  readonly renewedAt: number;
+  /** With this the Lease is ours and nobody else's. */
+  readonly transitions: number;
+}
+
+/** What the Lease was last asked to say. */
+export interface Asked {
+  readonly record: LeaseRecord;
+  readonly at: number;
+}
+
+/** The last reign that ended. */
+export interface Former {
+  readonly holder: string;
+  readonly term: number;
+  readonly place: LeasePlace;
+  readonly transitions: number;
+  /** When others may take the Lease if nothing more is written. */
+  readonly leaseEnd: number;
+  readonly reason: string;
+}
+
+export interface ElectionContext {
+  readonly namespace: string;
+  readonly name: string;
+  readonly facts: ElectionFacts | null;
+  readonly ending: boolean;
+  readonly candidates: Readonly<Record<string, Candidate>>;
+  readonly seen: Seen | null;
+  /** The highest that is known; it never goes back. */
+  readonly term: number;
+  readonly reign: Reign | null;
+  readonly asked: Asked | null;
+  readonly former: Former | null;
+  /** Number of the request in work; outcomes of older ones are ignored. */
+  readonly attempt: number;
+  /** Attempts in a row that came to nothing. */
+  readonly failures: number;
+  readonly lastError: string | null;
+  /** The status that the Election resource was given last, and the one on its way to it. */
+  readonly told: ElectionStatus | null;
+  readonly telling: ElectionStatus | null;
+}
+
+export function newborn({ namespace, name }: ActorInput): ElectionContext {
+  return {
+    namespace,
+    name,
+    facts: null,
+    ending: false,
+    candidates: {},
+    seen: null,
+    term: 0,
+    reign: null,
+    asked: null,
+    former: null,
+    attempt: 0,
+    failures: 0,
+    lastError: null,
+    told: null,
+    telling: null,
+  };
+}
+
+export function remembered(context: ElectionContext, facts: ElectionFacts | null): Partial<ElectionContext> {
+  if (facts === null) return { ending: true };
+  const isElsewhere = !equal(facts.place, context.facts?.place);
+  return { facts, ending: false, ...(isElsewhere ? { seen: null, asked: null } : {}) };
+}
+
+export function isElsewhere(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.observed' || event.facts === null) return false;
+  return !equal(event.facts.place, context.facts?.place);
+}
+
+const noTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
+export const timingOf = ({ facts }: ElectionContext): ElectionTiming => facts?.timing ?? noTiming;
+export const placeOf = ({ facts, namespace, name }: ElectionContext): LeasePlace =>
+  facts?.place ?? { namespace, name };
+/** One request may take half of what a leader may be without a renewal: then there is time for another. */
+export const requestMs = (context: ElectionContext): number => timingOf(context).renewDeadlineMs / 2;

@@ -1,0 +1,103 @@
+/** The events that an election takes: of the world, of its candidates, and the outcomes of its effects. */
+import type { ElectionSpec } from '../../base/digests.ts';
+import type { LeasePlace, LeaseRecord } from './lease-record.ts';
+
+/** What the election is told to be: from an Election resource, or from the command line. */
+export interface ElectionFacts extends ElectionSpec {
+  /** Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a status. */
+  readonly uid: string | null;
+  readonly generation: number;
+}
+
+/** How the election is to be held; null: it is not wanted any more. */
+export type ElectionObserved = { readonly type: 'election.observed'; readonly facts: ElectionFacts | null };
+
+/** Somebody wants to lead. */
+export type ElectionCampaign = {
+  readonly type: 'election.campaign';
+  readonly candidate: string;
+  /** The candidate is heard of again within this time; null: within the lease, or, for a process that campaigns for itself, never. */
+  readonly ttlMs: number | null;
+};
+/** The leader of this term is still there. */
+export type ElectionRenew = {
+  readonly type: 'election.renew';
+  readonly candidate: string;
+  readonly term: number;
+};
+/** The candidate leads no more, or does not want to. */
+export type ElectionResign = {
+  readonly type: 'election.resign';
+  readonly candidate: string;
+  /** 0: of whatever term. */
+  readonly term: number;
+};
+
+/** The Lease as it was seen; null: there is none. Outcome of lease.look, and said by lease.follow. */
+export type LeaseSeen = {
+  readonly type: 'lease.seen';
+  readonly place: LeasePlace;
+  readonly record: LeaseRecord | null;
+  /** null: of a Lease that does not exist and whose deletion was not seen. */
+  readonly resourceVersion: string | null;
+  /** Of the lease.look that asked; null: it was followed, and may be older than what was read meanwhile. */
+  readonly attempt: number | null;
+};
+export type LeaseUnseen = {
+  readonly type: 'lease.unseen';
+  readonly attempt: number;
+  readonly message: string;
+};
+/** The Lease says what was asked for. Holder and term are for those who follow the election's transitions. */
+export type LeaseWritten = {
+  readonly type: 'lease.written';
+  readonly attempt: number;
+  readonly resourceVersion: string;
+  readonly holder: string;
+  readonly term: number;
+};
+export type LeaseRefused = {
+  readonly type: 'lease.refused';
+  readonly attempt: number;
+  /** conflict: the Lease is another than was thought; late: it was too late to write; error: anything else, also an unknown outcome. */
+  readonly reason: 'conflict' | 'late' | 'error';
+  readonly message: string;
+};
+/** An attempt to give the Lease back is over; `record` is what it says now, null if that is not known. */
+export type LeaseReleased = {
+  readonly type: 'lease.released';
+  readonly attempt: number;
+  readonly record: LeaseRecord | null;
+  readonly resourceVersion: string | null;
+  /** Why it was not given back; null: it was. */
+  readonly error: string | null;
+};
+/** The time for which the Lease was to be followed is over. */
+export type LeaseFollowed = {
+  readonly type: 'lease.followed';
+  readonly place: LeasePlace;
+  readonly error: string | null;
+};
+
+export type StatusPatched = { readonly type: 'election-status.patched' };
+export type StatusRefused = { readonly type: 'election-status.refused'; readonly message: string };
+
+/** Deadlines that events move; set and cancelled by the chart itself. */
+export type ElectionDue = {
+  readonly type: 'election.deadline.due' | 'election.holder.due' | 'election.follow.due';
+};
+
+export type ElectionEvent =
+  | ElectionObserved
+  | ElectionCampaign
+  | ElectionRenew
+  | ElectionResign
+  | LeaseSeen
+  | LeaseUnseen
+  | LeaseWritten
+  | LeaseRefused
+  | LeaseReleased
+  | LeaseFollowed
+  | StatusPatched
+  | StatusRefused
+  | ElectionDue;

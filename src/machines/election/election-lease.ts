@@ -1,0 +1,210 @@
+/**
+ * What an election sees of its Lease, whom it may claim it for, and what the Lease is to say. Pure.
+ *
+ * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the Lease anew.
+ */
+
+import { equal } from '../../base/equal.ts';
+import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
+import {
+  type ElectionContext,
+  type ElectionInput,
+  type Former,
+  placeOf,
+  timingOf,
+} from './election-context.ts';
+import type { LeaseSeen } from './election-events.ts';
+import type { LeaseRecord } from './lease-record.ts';
+
+/** Without news the chart looks around so often, ms: it only mends what was never said. */
+const lookAroundMs = 60_000;
+
+/** Versions of one object are numbers in every API server that there is; what is none is compared for equality alone. */
+function isOlder(version: string | null, than: string | null): boolean {
+  if (version === null || than === null || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false;
+  return BigInt(version) < BigInt(than);
+}
+
+/** Whether it tells something; followed Leases may lag behind what was read or written since. */
+export function isSeenNews(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'lease.seen' || !equal(event.place, placeOf(context))) return false;
+  if (event.attempt !== null) return event.attempt === context.attempt;
+  const { seen } = context;
+  if (seen === null) return true;
+  if (isOlder(event.resourceVersion, seen.resourceVersion) || isEcho(context, event)) return false;
+  return event.resourceVersion !== seen.resourceVersion || !equal(event.record, seen.record);
+}
+
+/** Our own write, on its way back to us. */
+export function isEcho({ asked }: ElectionContext, { record }: LeaseSeen): boolean {
+  return asked !== null && equal(record, asked.record);
+}
+
+export function withSeen(
+  context: ElectionContext,
+  { record, resourceVersion }: Pick<LeaseSeen, 'record' | 'resourceVersion'>,
+  at: number,
+): Partial<ElectionContext> {
+  const { seen } = context;
+  const isChanged = seen === null || !equal(record, seen.record);
+  return {
+    seen: { record, resourceVersion, at: isChanged ? at : seen.at },
+    term: termSeen(context, record),
+  };
+}
+
+/** The Lease counts its changes of holder from 0. One that was made anew by somebody who knew nothing counts from 0 again; we do not. */
+function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): number {
+  if (record === null) return term;
+  const counted = record.transitions + 1;
+  if (counted > term || record.holder === '') return Math.max(term, counted);
+  const before = seen?.record;
+  const isNewLeader =
+    before !== undefined && (before?.holder !== record.holder || before.transitions !== record.transitions);
+  return isNewLeader ? term + 1 : term;
+}
+
+/** The Lease says what was asked for, though no answer came: the claim was won. */
+export function isOwnClaim(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'lease.seen' || !equal(event.place, placeOf(context))) return false;
+  if (event.attempt !== null && event.attempt !== context.attempt) return false;
+  const { asked } = context;
+  if (asked === null || !isEcho(context, event)) return false;
+  const candidate = candidateOf(context, asked.record.holder);
+  const isInTime = event.at < asked.at + timingOf(context).renewDeadlineMs;
+  return isInTime && candidate !== undefined && isLiving(candidate, event.at);
+}
+
+const isOurs = ({ reign }: ElectionContext, record: LeaseRecord | null) =>
+  record !== null && record.holder === reign?.holder && record.transitions === reign.transitions;
+
+/** Another one holds what we thought is ours. */
+export function isStolen(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'lease.seen' || !isSeenNews(context, event)) return false;
+  return event.record !== null && event.record.holder !== '' && !isOurs(context, event.record);
+}
+
+/** It was deleted, or its holder was taken out. */
+export function isWiped(context: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'lease.seen' || !isSeenNews(context, event)) return false;
+  return event.record === null || event.record.holder === '';
+}
+
+/** When the holder that was seen need not be respected any more. */
+export function foreignEnd({ seen }: ElectionContext): number {
+  const record = seen?.record;
+  if (seen === null || !record || record.holder === '') return 0;
+  return seen.at + record.durationSeconds * 1_000;
+}
+
+/** Nobody holds the Lease; or its holder led by us, and its time with us is over. */
+function isFree(context: ElectionContext, at: number): boolean {
+  const { seen, former, asked } = context;
+  if (seen === null) return false;
+  if (at >= foreignEnd(context)) return true;
+  const { record } = seen;
+  const wasOurs =
+    former !== null &&
+    equal(former.place, placeOf(context)) &&
+    record?.holder === former.holder &&
+    record.transitions === former.transitions;
+  return wasOurs || (asked !== null && equal(record, asked.record));
+}
+
+/** A coordinated election wants somebody else. */
+export function isAnotherPreferred({ seen }: ElectionContext, candidate: string | undefined): boolean {
+  const record = seen?.record;
+  if (!record || record.strategy === '' || record.preferredHolder === '') return false;
+  return record.preferredHolder !== candidate;
+}
+
+/** The candidate for whom the Lease is to be claimed now; undefined: none. */
+export function nextLeader(context: ElectionContext, at: number): string | undefined {
+  if (context.ending || context.facts === null || context.facts.invalid !== null) return undefined;
+  if (!isFree(context, at)) return undefined;
+  return waiting(context, at).find((candidate) => !isAnotherPreferred(context, candidate));
+}
+
+/** MicroTime: exactly six digits. */
+export const microTime = (ms: number): string => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
+
+/** What the Lease is to say when `holder` takes it. */
+function claim(context: ElectionContext, holder: string, at: number): LeaseRecord {
+  const before = context.seen?.record ?? null;
+  const { leaseMs } = timingOf(context);
+  return {
+    holder,
+    durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
+    acquireTime: microTime(at),
+    renewTime: microTime(at),
+    transitions: Math.max(before === null ? 0 : before.transitions + 1, context.term),
+    strategy: before?.strategy ?? '',
+    preferredHolder: before?.preferredHolder === holder ? '' : (before?.preferredHolder ?? ''),
+  };
+}
+
+export function withClaim(context: ElectionContext, at: number): Partial<ElectionContext> {
+  const holder = nextLeader(context, at);
+  if (holder === undefined) return {};
+  return { asked: { record: claim(context, holder, at), at }, attempt: context.attempt + 1 };
+}
+
+/** What the Lease says when its holder is still there. */
+export function withRenewalAsked(context: ElectionContext, at: number): Partial<ElectionContext> {
+  const before = context.seen?.record;
+  if (!before) return {};
+  const { leaseMs } = timingOf(context);
+  const record = {
+    ...before,
+    durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
+    renewTime: laterSecond(before.renewTime, at),
+  };
+  return { asked: { record, at }, attempt: context.attempt + 1 };
+}
+
+/** Other candidates compare whole seconds: the time that is written is of another second than the one before. */
+function laterSecond(before: string, at: number): string {
+  const last = Date.parse(before);
+  return microTime(Math.floor(at / 1_000) === Math.floor(last / 1_000) ? last + 1_000 : at);
+}
+
+/** The request that was asked for has succeeded: the leader leads, from before it was sent. */
+export function withReign(
+  context: ElectionContext,
+  resourceVersion: string | null,
+): Partial<ElectionContext> {
+  const { asked } = context;
+  if (asked === null) return {};
+  const { holder, transitions } = asked.record;
+  const reign = { holder, transitions, term: transitions + 1, place: placeOf(context), renewedAt: asked.at };
+  return {
+    reign,
+    term: Math.max(context.term, reign.term),
+    seen: { record: asked.record, resourceVersion, at: asked.at },
+    asked: null,
+    former: null,
+    failures: 0,
+    lastError: null,
+  };
+}
+
+/** @param isHeard whether the one that led stays a candidate; who loses or gives up campaigns anew */
+export function withoutReign(context: ElectionContext, reason: string, isHeard = false) {
+  const { reign } = context;
+  if (reign === null) return {};
+  const { holder, term, place, transitions, renewedAt } = reign;
+  const leaseEnd = renewedAt + timingOf(context).leaseMs;
+  const former: Former = { holder, term, place, transitions, leaseEnd, reason };
+  return { reign: null, asked: null, former, ...(isHeard ? {} : withoutCandidate(context, holder)) };
+}
+
+export function isToBeReleased({ facts, former }: ElectionContext, at: number): boolean {
+  return facts?.releaseOnCancel === true && former !== null && at < former.leaseEnd;
+}
+
+/** How long nothing can change by itself. */
+export function quietMs(context: ElectionContext, at: number): number {
+  const ends = Object.values(context.candidates).flatMap(({ until }) => (until === null ? [] : [until]));
+  const dues = [foreignEnd(context), ...ends].filter((due) => due > at);
+  return Math.max(1, Math.min(lookAroundMs, ...dues.map((due) => due - at)));
+}

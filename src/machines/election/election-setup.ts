@@ -1,0 +1,208 @@
+/**
+ * The guards, delays and actions of the election chart, by the names that the chart uses.
+ *
+ * Each is a line over a pure function: what is decided stands in election-candidates.ts and election-lease.ts.
+ */
+import { assign, cancel, enqueueActions, raise, setup } from 'xstate';
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import type { KubeEventWrite } from '../effects.ts';
+import type { Stamp } from '../events.ts';
+import {
+  deadlineOf,
+  holderLeftMs,
+  isCandidate,
+  isDeadlineOver,
+  isHolder,
+  isHolderOver,
+  isOfReign,
+  isShortOfTime,
+  renewalAt,
+  withCandidate,
+  withGrace,
+  withoutCandidate,
+  withRenewal,
+} from './election-candidates.ts';
+import {
+  type ElectionContext,
+  type ElectionInput,
+  isElsewhere,
+  placeOf,
+  remembered,
+  requestMs,
+  timingOf,
+} from './election-context.ts';
+import type {
+  ElectionStatusPatch,
+  LeaseFollow,
+  LeaseLook,
+  LeaseRelease,
+  LeaseWrite,
+} from './election-effects.ts';
+import {
+  isAnotherPreferred,
+  isOwnClaim,
+  isSeenNews,
+  isStolen,
+  isToBeReleased,
+  isWiped,
+  nextLeader,
+  quietMs,
+  withClaim,
+  withoutReign,
+  withReign,
+  withRenewalAsked,
+  withSeen,
+} from './election-lease.ts';
+import { isStatusNews, leaderNote, statusOf } from './election-words.ts';
+
+type Args = { readonly context: ElectionContext; readonly event: ElectionInput };
+
+const at = ({ event }: { readonly event: unknown }) => (event as Stamp).at;
+const isCurrent = ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt;
+/** Conflicts in a row after which a pause is made: somebody else writes each time. */
+const conflictsMax = 3;
+
+/** The words of the chart, for election.ts to put together. */
+export const electionSetup = setup({
+  types: {
+    context: {} as ElectionContext,
+    events: {} as ElectionInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isNews: ({ context, event }) =>
+      event.type === 'election.observed' && !(equal(event.facts, context.facts) && !context.ending),
+    isGone: ({ event }) => event.type === 'election.observed' && event.facts === null,
+    isInvalid: ({ context }: { readonly context: ElectionContext }) => context.facts?.invalid != null,
+    isValid: ({ context }: { readonly context: ElectionContext }) => context.facts?.invalid === null,
+    isEnding: ({ context }: { readonly context: ElectionContext }) => context.ending,
+    isElsewhere: ({ context, event }) => isElsewhere(context, event),
+    isMadeInvalid: ({ context, event }) =>
+      event.type === 'election.observed' &&
+      event.facts?.invalid != null &&
+      !equal(event.facts, context.facts),
+    isTakenOver: ({ context, event }) =>
+      event.type === 'election.observed' && isShortOfTime(context, event.at),
+    isUnseen: ({ context }: { readonly context: ElectionContext }) => context.seen === null,
+    isSeenNews: ({ context, event }) => isSeenNews(context, event),
+    isNewForeignLeader: ({ context, event }) =>
+      event.type === 'lease.seen' &&
+      isSeenNews(context, event) &&
+      event.record !== null &&
+      event.record.holder !== '' &&
+      context.seen !== null &&
+      event.record.holder !== context.seen.record?.holder,
+    isOwnClaim: ({ context, event }) => isOwnClaim(context, event),
+    isStolen: ({ context, event }) => isStolen(context, event),
+    isWiped: ({ context, event }) => isWiped(context, event),
+    isLeaderWaiting: (args) => nextLeader(args.context, at(args)) !== undefined,
+    isCurrent,
+    isConflict: (args) =>
+      isCurrent(args) &&
+      args.event.type === 'lease.refused' &&
+      args.event.reason === 'conflict' &&
+      args.context.failures < conflictsMax,
+    isDeadlineOver: (args) => isDeadlineOver(args.context, at(args)),
+    isHolderOver: (args) => isHolderOver(args.context, at(args)),
+    isHolder: ({ context, event }) => isHolder(context, event),
+    isOfReign: ({ context, event }) => isOfReign(context, event),
+    isCandidate: ({ context, event }) => isCandidate(context, event),
+    isAnotherPreferred: ({ context }: { readonly context: ElectionContext }) =>
+      isAnotherPreferred(context, context.reign?.holder),
+    isToBeReleased: (args) => isToBeReleased(args.context, at(args)),
+    isFollowedElsewhere: ({ context, event }) =>
+      event.type === 'lease.followed' && !equal(event.place, placeOf(context)),
+    hasFollowFailed: ({ event }) => event.type === 'lease.followed' && event.error !== null,
+  },
+  delays: {
+    /** The request itself ends earlier (requestMs); this is for an outcome that was lost. */
+    requestPatience: ({ context }) => requestMs(context) + 1_000,
+    /** As client-go: the retry period and up to a fifth more, so that many candidates do not come back together. */
+    backOff: ({ context, event }) => timingOf(context).retryMs * (1 + 0.2 * (event as Stamp).random),
+    retryPeriod: ({ context }) => timingOf(context).retryMs,
+    renewalDue: ({ context, event }) => Math.max(0, renewalAt(context) - (event as Stamp).at),
+    deadlineLeft: ({ context, event }) => Math.max(0, deadlineOf(context) - (event as Stamp).at),
+    holderLeft: ({ context, event }) => holderLeftMs(context, (event as Stamp).at),
+    quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
+    /** Following is begun again at once when its time is over; after a failure it waits. */
+    followPause: 5_000,
+  },
+  actions: {
+    remember: assign(({ context, event }) =>
+      event.type === 'election.observed' ? remembered(context, event.facts) : {},
+    ),
+    grace: assign((args) => withGrace(args.context, at(args))),
+    noteCandidate: assign(({ context, event }) =>
+      event.type === 'election.campaign' ? withCandidate(context, event, event.at) : {},
+    ),
+    noteHeard: assign(({ context, event }) =>
+      event.type === 'election.renew' ? withRenewal(context, event.candidate, event.at) : {},
+    ),
+    dropCandidate: assign(({ context, event }) =>
+      event.type === 'election.resign' ? withoutCandidate(context, event.candidate) : {},
+    ),
+    noteSeen: assign(({ context, event }) =>
+      event.type === 'lease.seen' ? { ...withSeen(context, event, event.at), lastError: null } : {},
+    ),
+    noteReleased: assign(({ context, event }) => {
+      if (event.type !== 'lease.released') return {};
+      if (event.resourceVersion === null) return { lastError: event.error };
+      return { ...withSeen(context, event, event.at), lastError: event.error };
+    }),
+    askClaim: assign((args) => withClaim(args.context, at(args))),
+    askRenewal: assign((args) => withRenewalAsked(args.context, at(args))),
+    countAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
+    noteFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      lastError: 'message' in event ? event.message : 'the Kubernetes API did not answer in time',
+    })),
+    forgetFailures: assign({ failures: 0 }),
+    beginReign: assign(({ context, event }) =>
+      withReign(context, 'resourceVersion' in event ? event.resourceVersion : null),
+    ),
+    loseByDeadline: assign(({ context }) => withoutReign(context, 'the Lease could not be renewed in time')),
+    loseByTheft: assign(({ context }) => withoutReign(context, 'another candidate took the Lease')),
+    loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was taken away', true)),
+    endByResigning: assign(({ context }) => withoutReign(context, 'the leader resigned')),
+    endBySilence: assign(({ context }) => withoutReign(context, 'the leader did not renew in time')),
+    endByChange: assign(({ context }) => withoutReign(context, 'the election was changed or deleted')),
+    armDeadline: raise({ type: 'election.deadline.due' } as ElectionInput, {
+      id: 'deadline',
+      delay: 'deadlineLeft',
+    }),
+    armHolder: raise({ type: 'election.holder.due' } as ElectionInput, { id: 'holder', delay: 'holderLeft' }),
+    armFollowing: raise({ type: 'election.follow.due' } as ElectionInput, {
+      id: 'follow',
+      delay: 'followPause',
+    }),
+    disarmDeadline: cancel('deadline'),
+    disarmHolder: cancel('holder'),
+    /** Writes what the resource does not say yet; while a write is on its way the next one waits for it. */
+    tell: enqueueActions(({ context, event, enqueue }) => {
+      const now = (event as Stamp).at;
+      const { uid } = context.facts ?? {};
+      if (!uid || !isStatusNews(context, now)) return;
+      const { namespace, name } = context;
+      const status = statusOf(context, now);
+      enqueue.assign({ telling: status });
+      enqueue({ type: 'election-status.patch', params: { namespace, name, uid, status, at: now } } as never);
+    }),
+    noteLeader: enqueueActions(({ context, event, enqueue }) => {
+      if (!context.facts?.uid) return;
+      enqueue({ type: 'kube-event.write', params: leaderNote(context, event) } as never);
+    }),
+    noteTold: assign(({ context }) => ({ told: context.telling, telling: null })),
+    noteUntold: assign(({ event }) => ({
+      telling: null,
+      lastError: event.type === 'election-status.refused' ? event.message : null,
+    })),
+    'lease.look': (_, _params: Omit<LeaseLook, 'type'>) => {},
+    'lease.write': (_, _params: Omit<LeaseWrite, 'type'>) => {},
+    'lease.release': (_, _params: Omit<LeaseRelease, 'type'>) => {},
+    'lease.follow': (_, _params: Omit<LeaseFollow, 'type'>) => {},
+    'election-status.patch': (_, _params: Omit<ElectionStatusPatch, 'type'>) => {},
+    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+  },
+});

@@ -1,0 +1,114 @@
+/** What an election tells others: its status, the answers to its candidates, and Events for people. Pure. */
+
+import { equal } from '../../base/equal.ts';
+import type { KubeEventWrite } from '../effects.ts';
+import { deadlineOf, holderEnd, living } from './election-candidates.ts';
+import { type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
+import type { ElectionStatus } from './election-effects.ts';
+import { foreignEnd } from './election-lease.ts';
+
+/** Answer to `campaign`. */
+export interface CampaignAnswer {
+  readonly leading: boolean;
+  /** null: nobody leads. */
+  readonly holder: string | null;
+  readonly term: number;
+  /** How long the holder leads if nothing more is heard of it; 0: nobody leads. */
+  readonly expiresInMs: number;
+}
+
+/** Answer to `renew`. */
+export type RenewAnswer =
+  | { readonly leading: true; readonly term: number; readonly expiresInMs: number }
+  | { readonly leading: false; readonly reason: string };
+
+/** Who leads at this time, as far as is known; null: nobody. */
+export function holderAt(context: ElectionContext, at: number): string | null {
+  if (context.reign !== null) return at < reignEnd(context) ? context.reign.holder : null;
+  const holder = context.seen?.record?.holder ?? '';
+  const isOver = holder === '' || at >= foreignEnd(context) || isFormer(context);
+  return isOver ? null : holder;
+}
+
+/** What a leader may rely on: its own time, and that of the Lease behind it. */
+function reignEnd(context: ElectionContext): number {
+  return Math.min(holderEnd(context) ?? Number.POSITIVE_INFINITY, deadlineOf(context));
+}
+
+function isFormer({ former, seen }: ElectionContext): boolean {
+  const record = seen?.record;
+  return former !== null && record?.holder === former.holder && record.transitions === former.transitions;
+}
+
+export function campaignAnswer(context: ElectionContext, candidate: string, at: number): CampaignAnswer {
+  const holder = holderAt(context, at);
+  const leading = context.reign !== null && holder === candidate;
+  const end = context.reign === null ? foreignEnd(context) : reignEnd(context);
+  const term = context.reign?.term ?? context.term;
+  return { leading, holder, term, expiresInMs: holder === null ? 0 : Math.max(0, Math.floor(end - at)) };
+}
+
+export function renewAnswer(
+  context: ElectionContext,
+  { candidate, term }: { readonly candidate: string; readonly term: number },
+  at: number,
+): RenewAnswer {
+  const answer = campaignAnswer(context, candidate, at);
+  if (answer.leading && answer.term === term) return { leading: true, term, expiresInMs: answer.expiresInMs };
+  return { leading: false, reason: whyNot(context, candidate, term, answer.holder) };
+}
+
+function whyNot(context: ElectionContext, candidate: string, term: number, holder: string | null): string {
+  const { former, reign } = context;
+  if (holder !== null && holder !== candidate) return `${holder} leads under term ${context.term}`;
+  if (reign !== null && holder === candidate) return `the term is ${reign.term}, not ${term}`;
+  if (former?.holder === candidate && former.term === term) return `term ${term} is over: ${former.reason}`;
+  return `${candidate} does not lead under term ${term}`;
+}
+
+export function statusOf(context: ElectionContext, at: number): ElectionStatus {
+  const { facts, seen, term } = context;
+  const record = seen?.record ?? null;
+  const holder = holderAt(context, at);
+  return {
+    holder,
+    term,
+    acquireTime: holder === null ? null : record?.acquireTime || null,
+    renewTime: record?.renewTime || null,
+    transitions: record?.transitions ?? 0,
+    candidates: Object.keys(living(context, at)).sort(),
+    observedGeneration: facts?.generation ?? 0,
+    invalid: facts?.invalid ?? null,
+  };
+}
+
+/** The Event about a new leader. */
+export function leaderNote(
+  { namespace, name, facts, reign, seen, term }: ElectionContext,
+  event: ElectionInput,
+): Omit<KubeEventWrite, 'type'> {
+  const holder = reign?.holder ?? seen?.record?.holder ?? '';
+  return {
+    regarding: {
+      apiVersion: 'orrery.dev/v1alpha1',
+      kind: 'Election',
+      namespace,
+      name,
+      uid: facts?.uid ?? '',
+    },
+    eventType: 'Normal',
+    reason: 'LeaderChanged',
+    note: `${holder} leads under term ${reign?.term ?? term}`,
+    at: event.at,
+  };
+}
+
+/** Whether the resource says something else. Renewals alone are told once in a lease: each costs the API server a write. */
+export function isStatusNews(context: ElectionContext, at: number): boolean {
+  const { facts, told, telling } = context;
+  if (facts === null || facts.uid === null || context.ending || telling !== null) return false;
+  const status = statusOf(context, at);
+  if (told === null || !equal({ ...status, renewTime: '' }, { ...told, renewTime: '' })) return true;
+  const renewed = Date.parse(status.renewTime ?? '') - Date.parse(told.renewTime ?? '');
+  return status.renewTime !== told.renewTime && !(Math.abs(renewed) < timingOf(context).leaseMs);
+}

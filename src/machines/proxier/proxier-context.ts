@@ -1,0 +1,73 @@
+/** What a proxier remembers, and the pure decisions over it. */
+import type { IpFamily } from '../../base/digests.ts';
+import type { Stamp } from '../events.ts';
+import { type FamilyHealth, isLate, queued, startingFamily, updated } from './health-family.ts';
+import type { ProxierEvent } from './proxier-events.ts';
+
+export interface ProxierContext {
+  /** A change that waits so long makes its family late, milliseconds. */
+  readonly timeoutMs: number;
+  readonly families: Readonly<Record<IpFamily, FamilyHealth>>;
+  /** When something was last heard, to the nearest ten minutes; kept only while the Node is not known to exist. */
+  readonly heardAt: number | null;
+}
+
+export type Event = ProxierEvent & Stamp;
+export type Args = { readonly context: ProxierContext; readonly event: Event };
+
+/** kube-proxy's own default. */
+export const defaultTimeoutMs = 60_000;
+/** Messages of a node that nobody knows keep its proxier for a day: long enough to find out why there is no such Node. */
+export const unknownSilenceMs = 24 * 3_600_000;
+/** A deleted Node may still drain for some minutes; an hour after its last word nobody asks any more. */
+export const deletedSilenceMs = 3_600_000;
+/** Signs of life are saved at most so often. */
+const heardEveryMs = 600_000;
+
+export function initialContext(timeoutMs = defaultTimeoutMs): ProxierContext {
+  return { timeoutMs, families: { IPv4: startingFamily, IPv6: startingFamily }, heardAt: null };
+}
+
+/** When what the event tells of happened; never after the event was taken. */
+export function happenedAt(event: Event): number {
+  const told = 'happenedAt' in event ? event.happenedAt : undefined;
+  return told === undefined ? event.at : Math.min(told, event.at);
+}
+
+export function withFamily(
+  { families }: ProxierContext,
+  family: IpFamily,
+  health: FamilyHealth,
+): Pick<ProxierContext, 'families'> {
+  return { families: { ...families, [family]: health } };
+}
+
+export const afterQueued = ({ context, event }: Args, family: IpFamily) =>
+  withFamily(context, family, queued(context.families[family], happenedAt(event)));
+
+export const afterUpdated = ({ context, event }: Args, family: IpFamily) =>
+  withFamily(context, family, updated(happenedAt(event)));
+
+/** Time left until the family is late, milliseconds. */
+export function untilLate({ context, event }: Args, family: IpFamily): number {
+  const { pendingSince } = context.families[family];
+  return Math.max(0, (pendingSince ?? event.at) + context.timeoutMs - event.at);
+}
+
+export function isSignOfLife({ context, event }: Args): boolean {
+  return context.heardAt === null || happenedAt(event) - context.heardAt >= heardEveryMs;
+}
+
+/** The chart begins in a state with this deadline, before the first event and its time. */
+export function untilSilent({ context, event }: Args, silenceMs: number): number {
+  return context.heardAt === null ? silenceMs : Math.max(0, context.heardAt + silenceMs - event.at);
+}
+
+export function isSilent({ context, event }: Args, silenceMs: number): boolean {
+  return event.at - (context.heardAt ?? event.at) >= silenceMs;
+}
+
+/** Whether no family is late. */
+export function isHealthy({ families, timeoutMs }: ProxierContext, now: number): boolean {
+  return !Object.values(families).some((family) => isLate(family, now, timeoutMs));
+}

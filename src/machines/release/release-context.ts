@@ -1,0 +1,155 @@
+/** What a release remembers, and the small reckonings over it. Pure. */
+import type { Stamp } from '../events.ts';
+import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
+import type { ReleaseOwnEvent, ReleasePicture, RoundSummary } from './release-events.ts';
+import {
+  type BundleFacts,
+  hinderingNodes,
+  type NodeFacts,
+  rowOf,
+  type SeenStatus,
+  unionOfKinds,
+} from './release-table.ts';
+
+export interface ReleaseContext {
+  readonly name: string;
+  /** Proof of the leadership under which all this is known; 0: nobody has led yet. */
+  readonly fence: number;
+  readonly leader: string;
+  /** Of the leader. */
+  readonly bundle: BundleFacts;
+  readonly seen: SeenStatus;
+  readonly nodes: readonly NodeFacts[];
+  readonly epoch: number;
+  /** The epoch under which the status was last being written. */
+  readonly triedEpoch: number;
+  /** What the leader waits for, in words. */
+  readonly waitingFor: readonly string[];
+  /** Number of the last round; outcomes of others are ignored. */
+  readonly round: number;
+  /** Failed rounds in a row. */
+  readonly failures: number;
+  /** When the first round under this leadership began. */
+  readonly begunAt: number | null;
+  readonly reportedAt: number | null;
+  readonly roundEndedAt: number | null;
+  /** When a round last succeeded. */
+  readonly lastApplied: number | null;
+  readonly lastRound: RoundSummary | null;
+  readonly lastError: string | null;
+  readonly retryInMs: number;
+  /** Objects seen as the bundle does not have them since the last round began. */
+  readonly drift: readonly string[];
+}
+
+export type ReleaseInput = ReleaseOwnEvent & Stamp;
+export interface Args {
+  readonly context: ReleaseContext;
+  readonly event: ReleaseInput;
+}
+
+/** Names of drifted objects that are kept: they are for people. */
+const driftMax = 5;
+/** The specification: the first round's errors are told after this time… */
+const quietMs = 2_000;
+/** …and then at most this often. */
+const reportEveryMs = 10_000;
+
+export function emptyContext(name: string): ReleaseContext {
+  return {
+    name,
+    fence: 0,
+    leader: '',
+    bundle: { name, release: '0.0.0', minServing: '0.0.0', minReconciler: '0.0.0', kinds: [], objects: 0 },
+    seen: { sequence: 0, status: null, unreadable: null },
+    nodes: [],
+    epoch: 0,
+    triedEpoch: 0,
+    waitingFor: [],
+    round: 0,
+    failures: 0,
+    begunAt: null,
+    reportedAt: null,
+    roundEndedAt: null,
+    lastApplied: null,
+    lastRound: null,
+    lastError: null,
+    retryInMs: 0,
+    drift: [],
+  };
+}
+
+/** A picture never goes back: our own writes may be known before it shows them. */
+export function withPicture(
+  { seen, epoch, nodes }: ReleaseContext,
+  picture: ReleasePicture,
+): Pick<ReleaseContext, 'seen' | 'nodes' | 'epoch'> {
+  return {
+    seen: picture.seen.sequence >= seen.sequence ? picture.seen : seen,
+    ...(picture.epoch >= epoch ? { nodes: picture.nodes, epoch: picture.epoch } : { nodes, epoch }),
+  };
+}
+
+export const isOfThisReign = ({ context, event }: Args): boolean =>
+  'fence' in event && event.fence === context.fence;
+
+export const isOfThisRound = (args: Args): boolean =>
+  isOfThisReign(args) && 'round' in args.event && args.event.round === args.context.round;
+
+export function isReportDue({ context, event }: Args): boolean {
+  const { begunAt, reportedAt } = context;
+  if (begunAt === null || event.at - begunAt < quietMs) return false;
+  return reportedAt === null || event.at - reportedAt >= reportEveryMs;
+}
+
+/** 100 ms × 1.5 for each failure, ± 50 %, at most 60 s: the specification. */
+export function retryDelay(failures: number, random: number): number {
+  const middle = Math.min(100 * 1.5 ** Math.min(failures, 40), 60_000);
+  return Math.round(Math.min(middle * (0.5 + random), 60_000));
+}
+
+/** Whether the status has still to be written when a round has succeeded. */
+export function mustMarkDone({ seen, bundle }: ReleaseContext): boolean {
+  const { status } = seen;
+  if (status === null || rowOf(status, bundle) !== 'done') return true;
+  return unionOfKinds(status.kinds, bundle.kinds).length !== bundle.kinds.length;
+}
+
+export function errorOf(event: ReleaseInput): string {
+  switch (event.type) {
+    case 'round.finished': {
+      const { failed, errors } = event.summary;
+      const more = failed > errors.length ? ` and ${failed - errors.length} more` : '';
+      return `${failed} objects failed: ${errors.join('; ')}${more}`;
+    }
+    case 'round.failed':
+    case 'status.unknown':
+      return event.message;
+    default:
+      return 'no outcome in time';
+  }
+}
+
+export const withDrift = (drift: readonly string[], object: string): readonly string[] =>
+  drift.includes(object) || drift.length >= driftMax ? drift : [...drift, object];
+
+export function round({
+  name,
+  bundle,
+  fence,
+  round: number,
+  seen,
+}: ReleaseContext): Omit<ReleaseRound, 'type'> {
+  return { bundle: name, release: bundle.release, fence, round: number, kinds: seen.status?.kinds ?? [] };
+}
+
+export function writing(
+  { name, fence }: ReleaseContext,
+  status: ReleaseStatusWrite['status'],
+  epoch: number | null,
+): Omit<ReleaseStatusWrite, 'type'> {
+  return { bundle: name, fence, epoch, status };
+}
+
+export const hindrances = ({ nodes, bundle }: ReleaseContext): readonly string[] =>
+  hinderingNodes(nodes, bundle);

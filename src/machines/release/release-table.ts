@@ -1,0 +1,143 @@
+/**
+ * The rules of release-gated reconciliation, pure: how releases compare, what a written state suits, and what a leader does about it.
+ *
+ * Letters of the rules: L is the release of a replica's bundle, M the oldest release that can serve what the bundle writes
+ * (minServingRelease), R the oldest release whose written state a replica of the bundle can serve (minReconcilerRelease);
+ * V and C are release and minimumCompatible of the written status.
+ */
+import { compareReleases } from '../../base/semantic-version.ts';
+
+/** A kind as a manifest names it. */
+export interface KindName {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** What the written state suits, as it stands in the state stream. */
+export interface ReleaseStatus {
+  /** Working: objects of two releases may stand side by side. */
+  readonly state: 'Working' | 'Done';
+  /** V */
+  readonly release: string;
+  /** C */
+  readonly minimumCompatible: string;
+  /** Kinds of which objects may have been written: where a later bundle looks for what it no longer has. */
+  readonly kinds: readonly KindName[];
+}
+
+/** The status as it was last seen; neither a status nor an error: there is none. */
+export interface SeenStatus {
+  /** The stream's sequence of it; 0: there is none. */
+  readonly sequence: number;
+  readonly status: ReleaseStatus | null;
+  /** Why what is stored cannot be read. */
+  readonly unreadable: string | null;
+}
+
+/** The parts of a bundle on which the rules rest. */
+export interface BundleFacts {
+  readonly name: string;
+  /** L */
+  readonly release: string;
+  /** M */
+  readonly minServing: string;
+  /** R */
+  readonly minReconciler: string;
+  readonly kinds: readonly KindName[];
+  readonly objects: number;
+}
+
+/** A live replica. */
+export interface NodeFacts {
+  readonly replica: string;
+  readonly release: string;
+  /** null: it runs without a bundle, and serves whatever is written. */
+  readonly bundle: { readonly name: string; readonly minReconciler: string } | null;
+}
+
+export const isOlder = (a: string, b: string): boolean => compareReleases(a, b) < 0;
+export const newerOf = (a: string, b: string): string => (isOlder(a, b) ? b : a);
+export const olderOf = (a: string, b: string): string => (isOlder(b, a) ? b : a);
+
+/** The newest release of all nodes; null if there is none. */
+export function newestRelease(nodes: readonly NodeFacts[]): string | null {
+  return nodes.reduce<string | null>(
+    (newest, { release }) => (newest === null ? release : newerOf(newest, release)),
+    null,
+  );
+}
+
+/** Which row of the table holds; the first that does. */
+export function rowOf(
+  status: ReleaseStatus | null,
+  { release, minServing }: BundleFacts,
+): 'noStatus' | 'done' | 'suited' | 'unsuited' {
+  if (status === null) return 'noStatus';
+  const isSame =
+    compareReleases(status.release, release) === 0 &&
+    compareReleases(status.minimumCompatible, minServing) === 0;
+  if (status.state === 'Done' && isSame) return 'done';
+  const suits = !isOlder(release, status.release) && !isOlder(status.minimumCompatible, minServing);
+  return suits ? 'suited' : 'unsuited';
+}
+
+/** Nodes that must be gone before the state may be written as unsuited ones need it, in words. */
+export function hinderingNodes(
+  nodes: readonly NodeFacts[],
+  { release, minServing }: BundleFacts,
+): readonly string[] {
+  return nodes.flatMap((node) => {
+    if (isOlder(node.release, minServing))
+      return [`${node.replica} (${node.release}) is older than ${minServing} (minServingRelease)`];
+    if (isOlder(release, node.release))
+      return [`${node.replica} (${node.release}) is newer than ${release}, the release of this bundle`];
+    return [];
+  });
+}
+
+/** What is written once every object stands as the bundle has it. */
+export function doneStatus({ release, minServing, kinds }: BundleFacts): ReleaseStatus {
+  return { state: 'Done', release, minimumCompatible: minServing, kinds };
+}
+
+/** What is written before objects of a release change that the state suits already. */
+export function workingStatus(status: ReleaseStatus, { kinds }: BundleFacts): ReleaseStatus {
+  return { ...status, state: 'Working', kinds: unionOfKinds(status.kinds, kinds) };
+}
+
+/** What is written before objects change that the state does not suit: both releases, and no node that one of them hurts. */
+export function unsuitedStatus(status: ReleaseStatus, bundle: BundleFacts): ReleaseStatus {
+  return {
+    state: 'Working',
+    release: olderOf(status.release, bundle.release),
+    minimumCompatible: newerOf(status.minimumCompatible, bundle.minServing),
+    kinds: unionOfKinds(status.kinds, bundle.kinds),
+  };
+}
+
+export function unionOfKinds(a: readonly KindName[], b: readonly KindName[]): readonly KindName[] {
+  const all = new Map([...a, ...b].map((one) => [`${one.apiVersion} ${one.kind}`, one]));
+  return [...all.values()];
+}
+
+/**
+ * Why a replica must not serve with the written state, in words; null: it may (L ≥ C and V ≥ R). Whether the state is Working or
+ * Done does not matter: a replica that suits both sides may go on.
+ */
+export function unsuitedFor(
+  seen: SeenStatus,
+  node: { readonly release: string; readonly bundle: NodeFacts['bundle'] },
+): string | null {
+  const { release, bundle } = node;
+  if (bundle === null) return null;
+  const { status, unreadable } = seen;
+  if (unreadable !== null) return `the status of release/_/${bundle.name} cannot be read: ${unreadable}`;
+  if (status === null) return `nothing is written of release/_/${bundle.name} yet`;
+  if (isOlder(release, status.minimumCompatible)) {
+    return `release ${release} is older than ${status.minimumCompatible}, the least that the written state of release/_/${bundle.name} suits`;
+  }
+  if (isOlder(status.release, bundle.minReconciler)) {
+    return `the state of release/_/${bundle.name} is written for release ${status.release}; release ${release} needs ${bundle.minReconciler} or newer (minReconcilerRelease)`;
+  }
+  return null;
+}

@@ -1,0 +1,38 @@
+/** Events of the Service chart's endpoints region. */
+import type { EndpointsFacts } from '../facts.ts';
+
+/** News of what the Service's EndpointSlices must say, or of the slices; null when nothing in the world calls for slices any more. */
+export type EndpointsObserved = {
+  readonly type: 'service.endpoints.observed';
+  readonly facts: EndpointsFacts | null;
+};
+
+/** Where a pass left things: what the slices say (`made`), what they must say and how they stand by now (as in EndpointsFacts). */
+export type PassEnd = {
+  readonly pass: number;
+  readonly made: string;
+  readonly wanted: string;
+  readonly standing: string;
+  readonly empty: boolean;
+  /** The newest resourceVersion among the Service's slices; '' if there are none. */
+  readonly version: string;
+  /** Creates, updates and deletes that were made. */
+  readonly writes: number;
+};
+
+/** The slices say what they must. `compactable`: they could be held by half as many. */
+export type SlicesReconciled = {
+  readonly type: 'slices.reconciled';
+  readonly compactable: boolean;
+} & PassEnd;
+/** Not all could be written. `end`: what stands now; null if that is not known. */
+export type SlicesFailed = {
+  readonly type: 'slices.failed';
+  readonly pass: number;
+  readonly message: string;
+  /** The API server asked to wait so long, ms. */
+  readonly retryAfterMs: number;
+  readonly end: PassEnd | null;
+};
+
+export type SlicesEvent = EndpointsObserved | SlicesReconciled | SlicesFailed;

@@ -1,0 +1,158 @@
+/**
+ * The life of one holding: a shard of actors, or the watch of one kind of Kubernetes object, as one replica sees it.
+ *
+ * Who sends: the planner (`holding.assigned`, `holding.withdrawn`), the outcomes of its own effects, and whoever sees that a write
+ * was refused (`holding.fenced`). What it promises: work is done only between a won claim and a drain; after `fenced` nothing
+ * more is done, from whatever state.
+ */
+import { assign, setup } from 'xstate';
+import type { Stamp } from '../events.ts';
+
+export const shardVersion = 1;
+export const shardDescription = 'Who owns a shard: claims it, loads it, works on it, hands it over.';
+
+export interface HoldingContext {
+  readonly name: string;
+  /** Sequence of the fence message that was seen last; the claim is conditional on it. */
+  readonly seen: number;
+  /** Sequence of our own fence message while we own the holding, else 0. */
+  readonly fence: number;
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+export type HoldingEvent =
+  /** The planner wants this replica to own it. */
+  | { readonly type: 'holding.assigned'; readonly seen: number }
+  /** The planner wants another replica to own it, or this one stops. */
+  | { readonly type: 'holding.withdrawn' }
+  /** A conditional write was refused, or somebody else's fence was seen. */
+  | { readonly type: 'holding.fenced' }
+  | { readonly type: 'claim.won'; readonly fence: number }
+  | { readonly type: 'claim.lost' }
+  /** Outcomes name the fence that they were done under: one of an earlier ownership may come late. */
+  | { readonly type: 'holding.loaded'; readonly fence: number }
+  | { readonly type: 'holding.drained'; readonly fence: number }
+  | { readonly type: 'holding.released'; readonly fence: number }
+  /** 0: a claim. */
+  | { readonly type: 'effect.failed'; readonly message: string; readonly fence: number };
+
+export const holdingEffectTypes = [
+  'holding.claim',
+  'holding.load',
+  'holding.open',
+  'holding.drain',
+  'holding.release',
+  'holding.drop',
+] as const;
+
+type Fenced = { readonly fence: number };
+
+export const shardMachine = setup({
+  types: {
+    context: {} as HoldingContext,
+    events: {} as HoldingEvent & Stamp,
+    input: {} as { readonly name: string },
+    tags: {} as 'settled' | 'owned',
+  },
+  guards: {
+    isOfThisFence: ({ context, event }) => 'fence' in event && event.fence === context.fence,
+  },
+  delays: {
+    /** An answer to a claim takes milliseconds; after this the planner looks again. */
+    claimPatience: 6_000,
+    /** 10,000 actors load in under a second; a stream whose leader is being elected takes 4–9 s. */
+    loadPatience: 30_000,
+    /** The hand-over as a whole has to fit into 5 s. */
+    drainPatience: 3_000,
+  },
+  actions: {
+    noteSeen: assign(({ event }) => (event.type === 'holding.assigned' ? { seen: event.seen } : {})),
+    noteFence: assign(({ event }) =>
+      event.type === 'claim.won' ? { fence: event.fence, failures: 0, lastError: null } : {},
+    ),
+    noteFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      lastError: event.type === 'effect.failed' ? event.message : 'no outcome in time',
+    })),
+    forgetFence: assign({ fence: 0 }),
+    'holding.claim': (_, _params: { readonly seen: number }) => {},
+    'holding.load': (_, _params: Fenced) => {},
+    'holding.open': (_, _params: Fenced) => {},
+    'holding.drain': (_, _params: Fenced) => {},
+    'holding.release': (_, _params: Fenced) => {},
+    'holding.drop': (_, _params: Fenced) => {},
+  },
+}).createMachine({
+  id: 'shard',
+  context: ({ input }) => ({ name: input.name, seen: 0, fence: 0, failures: 0, lastError: null }),
+  initial: 'unowned',
+  states: {
+    unowned: {
+      description: 'Another replica owns it, or nobody does.',
+      tags: 'settled',
+      entry: 'forgetFence',
+      on: { 'holding.assigned': { target: 'claiming', actions: 'noteSeen' } },
+    },
+    claiming: {
+      description: 'The fence is being written, on condition that nobody wrote it meanwhile.',
+      entry: { type: 'holding.claim', params: ({ context }) => ({ seen: context.seen }) },
+      on: {
+        'claim.won': { target: 'held.loading', actions: 'noteFence' },
+        'claim.lost': 'unowned',
+        'effect.failed': { guard: 'isOfThisFence', target: 'unowned', actions: 'noteFailure' },
+      },
+      after: { claimPatience: { target: 'unowned', actions: 'noteFailure' } },
+    },
+    held: {
+      description: 'This replica is the owner.',
+      tags: 'owned',
+      on: { 'holding.fenced': 'fenced' },
+      initial: 'loading',
+      states: {
+        loading: {
+          description: 'Reads what the owner before has saved.',
+          entry: { type: 'holding.load', params: ({ context }) => ({ fence: context.fence }) },
+          on: {
+            'holding.loaded': { guard: 'isOfThisFence', target: 'active' },
+            'holding.withdrawn': 'releasing',
+            'effect.failed': { guard: 'isOfThisFence', target: 'releasing', actions: 'noteFailure' },
+          },
+          after: { loadPatience: { target: 'releasing', actions: 'noteFailure' } },
+        },
+        active: {
+          description: 'Takes events and acts.',
+          tags: 'settled',
+          entry: { type: 'holding.open', params: ({ context }) => ({ fence: context.fence }) },
+          on: {
+            'holding.withdrawn': 'draining',
+            'effect.failed': { guard: 'isOfThisFence', target: 'draining', actions: 'noteFailure' },
+          },
+        },
+        draining: {
+          description: 'Takes no more events; saves in flight are being finished.',
+          entry: { type: 'holding.drain', params: ({ context }) => ({ fence: context.fence }) },
+          on: {
+            'holding.drained': { guard: 'isOfThisFence', target: 'releasing' },
+            'effect.failed': { guard: 'isOfThisFence', target: 'releasing' },
+          },
+          after: { drainPatience: 'releasing' },
+        },
+        releasing: {
+          description: 'Gives the fence back, so that the next owner need not wait for a time-out.',
+          entry: { type: 'holding.release', params: ({ context }) => ({ fence: context.fence }) },
+          on: {
+            'holding.released': { guard: 'isOfThisFence', target: '#shard.unowned' },
+            'effect.failed': { guard: 'isOfThisFence', target: '#shard.fenced' },
+          },
+          after: { drainPatience: '#shard.fenced' },
+        },
+      },
+    },
+    fenced: {
+      description: 'Another replica is the owner; everything done under the old fence is dropped.',
+      entry: { type: 'holding.drop', params: ({ context }) => ({ fence: context.fence }) },
+      always: 'unowned',
+    },
+  },
+});

@@ -1,0 +1,128 @@
+/** The workload chart's context and everything pure that is computed from it. */
+
+import { equal } from '../../base/equal.ts';
+import type { KubeEventWrite } from '../effects.ts';
+import type { EffectSettled, Stamp } from '../events.ts';
+import type { WorkloadFacts } from '../facts.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
+import type { OwnWorkloadEvent } from './workload-events.ts';
+import { type ProbePlan, readProbe } from './workload-probe.ts';
+
+export interface WorkloadContext {
+  readonly namespace: string;
+  readonly name: string;
+  readonly facts: WorkloadFacts | null;
+  /** What is wrong with the workload, and was said in an Event. */
+  readonly warned: readonly string[];
+  /** Number of the round of calls in work, or of the last one. */
+  readonly round: number;
+  /** Rounds in a row that succeeded, that failed. */
+  readonly successes: number;
+  readonly failures: number;
+  /** What the rounds say; null: not enough of them yet. */
+  readonly verdict: 'True' | 'False' | null;
+  readonly lastError: string | null;
+}
+
+export type WorkloadInput = (OwnWorkloadEvent | EffectSettled) & Stamp;
+export interface Args {
+  readonly context: WorkloadContext;
+  readonly event: WorkloadInput;
+}
+
+/** Rounds beyond the thresholds (at most 100) are not counted. */
+const countMax = 100;
+
+/** How the workload is to be asked; null: it is not. */
+export function planOf({ facts }: Pick<WorkloadContext, 'facts'>): ProbePlan | null {
+  if (facts === null || facts.probe === null || facts.addresses.length === 0) return null;
+  const plan = readProbe(facts.probe);
+  return 'invalid' in plan ? null : plan;
+}
+
+/** Everything that is wrong, the probe's annotation included. */
+export function problemsOf(facts: WorkloadFacts | null): readonly string[] {
+  if (facts === null) return [];
+  const plan = facts.probe === null ? null : readProbe(facts.probe);
+  return plan !== null && 'invalid' in plan
+    ? [...facts.problems, `orrery.dev/probe: ${plan.invalid}`]
+    : facts.problems;
+}
+
+/** Whether what was learned of the workload says nothing of it any more. */
+export function isOtherProbe({ facts: before }: WorkloadContext, facts: WorkloadFacts): boolean {
+  if (before === null) return true;
+  return (
+    before.uid !== facts.uid || before.probe !== facts.probe || !equal(before.addresses, facts.addresses)
+  );
+}
+
+/** The condition is not what the rounds say. */
+export const isMarkDue = ({ facts, verdict }: WorkloadContext): boolean =>
+  facts !== null && verdict !== null && facts.ready !== verdict;
+
+export function counted(context: WorkloadContext, failures: readonly string[]): Partial<WorkloadContext> {
+  const plan = planOf(context);
+  const isGood = failures.length === 0;
+  const successes = isGood ? Math.min(context.successes + 1, countMax) : 0;
+  const failed = isGood ? 0 : Math.min(context.failures + 1, countMax);
+  const isUp = plan !== null && successes >= plan.successes;
+  const isDown = plan !== null && failed >= plan.failures;
+  const verdict = isUp ? 'True' : isDown ? 'False' : context.verdict;
+  return { successes, failures: failed, verdict, lastError: failures[0] ?? null };
+}
+
+export function probeRun({ context }: Pick<Args, 'context'>): Omit<WorkloadProbeRun, 'type'> {
+  const { facts, round } = context;
+  const plan = planOf(context);
+  const nothing = { scheme: 'tcp', host: null, port: 1, path: '/', timeoutMs: 1 } as const;
+  return { round, addresses: (facts?.addresses ?? []).map(({ ip }) => ip), probe: plan?.probe ?? nothing };
+}
+
+export function mark({ context, event }: Args): Omit<WorkloadConditionPatch, 'type'> {
+  const { namespace, name, facts, verdict, lastError } = context;
+  const isReady = verdict === 'True';
+  return {
+    namespace,
+    name,
+    uid: facts?.uid ?? '',
+    status: isReady ? 'True' : 'False',
+    reason: isReady ? 'ProbeSucceeded' : 'ProbeFailed',
+    message: isReady ? 'Every address answers the probe.' : (lastError ?? 'The probe fails.'),
+    at: event.at,
+  };
+}
+
+function regarding({ namespace, name }: WorkloadContext, uid: string): KubeEventWrite['regarding'] {
+  return { apiVersion: 'workload.linkerd.io/v1beta1', kind: 'ExternalWorkload', namespace, name, uid };
+}
+
+/** What is wrong and was not said yet. */
+export function unsaid({ warned }: WorkloadContext, facts: WorkloadFacts | null): readonly string[] {
+  return problemsOf(facts).filter((problem) => !warned.includes(problem));
+}
+
+export function warning({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
+  const facts = event.type === 'workload.observed' ? event.facts : null;
+  return {
+    regarding: regarding(context, facts?.uid ?? ''),
+    eventType: 'Warning',
+    reason: (facts?.addresses.length ?? 0) === 0 ? 'InvalidWorkload' : 'WorkloadLimited',
+    note: unsaid(context, facts).join('; '),
+    at: event.at,
+  };
+}
+
+export function verdictNews({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
+  const { facts, verdict, lastError } = context;
+  const isReady = verdict === 'True';
+  return {
+    regarding: regarding(context, facts?.uid ?? ''),
+    eventType: isReady ? 'Normal' : 'Warning',
+    reason: isReady ? 'ProbeSucceeded' : 'ProbeFailed',
+    note: isReady
+      ? 'Every address answers the probe; the workload is ready.'
+      : `The workload is not ready: ${lastError ?? ''}`,
+    at: event.at,
+  };
+}

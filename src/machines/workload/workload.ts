@@ -1,0 +1,190 @@
+/**
+ * `workload/<ns>/<name>`: a workload outside the cluster that asks to be probed, or with which something is wrong.
+ *
+ * Who sends: the router (`workload.observed`), the effects (`workload.probed`, `workload.marked`, `workload.unmarked`), people
+ * (`workload.recheck`). What it promises:
+ * - The condition Ready follows the probe's thresholds, and is set right again, within a period, if somebody else changes it.
+ * - Without the annotation (or with one that cannot be read) the status is never touched.
+ * - What is wrong is said once in a Warning Event, and again when something else is wrong.
+ * Absent: calls (the effect); who gets traffic (the Services' slices read the condition).
+ */
+import { assign, setup } from 'xstate';
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import type { KubeEventWrite } from '../effects.ts';
+import type { Stamp } from '../events.ts';
+import {
+  counted,
+  isMarkDue,
+  isOtherProbe,
+  mark,
+  planOf,
+  probeRun,
+  problemsOf,
+  unsaid,
+  verdictNews,
+  type WorkloadContext,
+  type WorkloadInput,
+  warning,
+} from './workload-context.ts';
+import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
+
+export const workloadVersion = 1;
+export const workloadDescription = 'Probes a workload outside the cluster and keeps its condition Ready.';
+
+type Args = { readonly context: WorkloadContext };
+
+export const workloadMachine = setup({
+  types: {
+    context: {} as WorkloadContext,
+    events: {} as WorkloadInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isGone: ({ event }) => event.type === 'workload.observed' && event.facts === null,
+    isUnsaid: ({ context, event }) =>
+      event.type === 'workload.observed' && unsaid(context, event.facts).length > 0,
+    isOtherWarning: ({ context, event }) =>
+      event.type === 'workload.observed' && !equal(problemsOf(event.facts), context.warned),
+    isOtherProbe: ({ context, event }) =>
+      event.type === 'workload.observed' && event.facts !== null && isOtherProbe(context, event.facts),
+    isNews: ({ context, event }) => event.type === 'workload.observed' && !equal(event.facts, context.facts),
+    isProbed: ({ context }: Args) => planOf(context) !== null,
+    isUnprobed: ({ context }: Args) => planOf(context) === null,
+    isMarkDue: ({ context }: Args) => isMarkDue(context),
+    isThisRound: ({ context, event }) => event.type === 'workload.probed' && event.round === context.round,
+  },
+  delays: {
+    /** Each address is asked at the same time; a round that takes five seconds more than a call may has lost its outcome (I4). */
+    roundPatience: ({ context }) => (planOf(context)?.probe.timeoutMs ?? 0) + 5_000,
+    /** The effect has a deadline of its own (30 s); past this its outcome is lost. */
+    markPatience: 35_000,
+    /** ± 5 %, so that workloads which began together are not asked together for ever. */
+    period: ({ context, event }) =>
+      (planOf(context)?.periodMs ?? 10_000) * (0.95 + 0.1 * (event as Stamp).random),
+  },
+  actions: {
+    remember: assign(({ event }) => (event.type === 'workload.observed' ? { facts: event.facts } : {})),
+    noteWarned: assign(({ event }) =>
+      event.type === 'workload.observed' ? { warned: problemsOf(event.facts) } : {},
+    ),
+    beginAnew: assign({ successes: 0, failures: 0, verdict: null, lastError: null }),
+    startRound: assign(({ context }) => ({ round: context.round + 1 })),
+    count: assign(({ context, event }) =>
+      counted(
+        context,
+        event.type === 'workload.probed' ? event.failures : ['no outcome of the probe in time'],
+      ),
+    ),
+    /** What was written is what the world will say; its echo is no news. */
+    noteMarked: assign(({ context, event }) =>
+      event.type === 'workload.marked' && context.facts !== null
+        ? { facts: { ...context.facts, ready: event.status } }
+        : {},
+    ),
+    noteUnmarked: assign(({ event }) =>
+      event.type === 'workload.unmarked'
+        ? { lastError: event.message }
+        : { lastError: 'no outcome of the patch in time' },
+    ),
+    'workload.probe': (_, _params: Omit<WorkloadProbeRun, 'type'>) => {},
+    'workload-condition.patch': (_, _params: Omit<WorkloadConditionPatch, 'type'>) => {},
+    'kube-event.write': (_, _params: Omit<KubeEventWrite, 'type'>) => {},
+  },
+}).createMachine({
+  id: 'workload',
+  context: ({ input }) => ({
+    namespace: input.namespace,
+    name: input.name,
+    facts: null,
+    warned: [],
+    round: 0,
+    successes: 0,
+    failures: 0,
+    verdict: null,
+    lastError: null,
+  }),
+  type: 'parallel',
+  states: {
+    notices: {
+      description: 'What is wrong with the workload?',
+      initial: 'listening',
+      on: {
+        'workload.observed': [
+          { guard: 'isGone', target: '.gone' },
+          { guard: 'isUnsaid', actions: [{ type: 'kube-event.write', params: warning }, 'noteWarned'] },
+          { guard: 'isOtherWarning', actions: 'noteWarned' },
+        ],
+      },
+      states: {
+        listening: { description: 'Says in an Event what is wrong with the workload.', tags: 'settled' },
+        gone: {
+          description: 'The workload does not exist any more, or nothing calls for it.',
+          type: 'final',
+        },
+      },
+    },
+    health: {
+      description: 'Does the workload answer?',
+      initial: 'unprobed',
+      on: {
+        'workload.observed': [
+          { guard: 'isGone', target: '.gone' },
+          { guard: 'isOtherProbe', actions: ['remember', 'beginAnew'], target: '.unprobed' },
+          { guard: 'isNews', actions: 'remember' },
+        ],
+      },
+      states: {
+        unprobed: {
+          description: 'No probe is asked for that can be made.',
+          tags: 'settled',
+          always: { guard: 'isProbed', target: 'probing' },
+        },
+        probing: {
+          description: 'Each address is being asked.',
+          entry: ['startRound', { type: 'workload.probe', params: probeRun }],
+          on: { 'workload.probed': { guard: 'isThisRound', actions: 'count', target: 'judging' } },
+          after: { roundPatience: { actions: 'count', target: 'judging' } },
+        },
+        judging: {
+          description: 'Chooses what follows a round.',
+          always: [
+            {
+              guard: 'isMarkDue',
+              target: 'marking',
+              actions: { type: 'kube-event.write', params: verdictNews },
+            },
+            { target: 'resting' },
+          ],
+        },
+        marking: {
+          description: 'The condition Ready is being written.',
+          entry: { type: 'workload-condition.patch', params: mark },
+          on: {
+            'workload.marked': { actions: 'noteMarked', target: 'resting' },
+            'workload.unmarked': { actions: 'noteUnmarked', target: 'waiting' },
+          },
+          after: { markPatience: { actions: 'noteUnmarked', target: 'waiting' } },
+        },
+        resting: {
+          description: 'The condition says what the probe says; the next round follows after the period.',
+          tags: 'settled',
+          // A condition that somebody else changed is set right after the next round, not at once: two that disagree would never rest.
+          always: { guard: 'isUnprobed', target: 'unprobed' },
+          on: { 'workload.recheck': 'probing' },
+          after: { period: 'probing' },
+        },
+        waiting: {
+          description: 'The condition could not be written; that is tried again after the next round.',
+          on: { 'workload.recheck': 'probing' },
+          after: { period: 'probing' },
+        },
+        gone: {
+          description: 'The workload does not exist any more, or nothing calls for it.',
+          type: 'final',
+        },
+      },
+    },
+  },
+});

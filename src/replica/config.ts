@@ -1,0 +1,331 @@
+/**
+ * Configuration of a replica: every flag of `orrery run`, its environment variable, its default and what it may be.
+ *
+ * Owns: the table of flags (the command line, the usage text and docs/operating.md are made from it) and the reading of their
+ * values. Promises: a value that is not allowed ends in one USAGE error, whose line names the flag, the value and what is allowed.
+ * Absent: the parsing of argv (cli/program.ts), and opening any of the named files.
+ */
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import {
+  anyText,
+  type HostPort,
+  hostPort,
+  isLoopback,
+  nameServer,
+  namespaceList,
+  oneOf,
+  type Reader,
+  replicaName,
+  urlList,
+  wholeNumber,
+  word,
+} from '../base/config-values.ts';
+import { OrreryError } from '../base/errors.ts';
+import { type LogLevel, logLevels } from '../base/log-port.ts';
+
+export interface NatsConfig {
+  readonly servers: readonly string[];
+  readonly credsFile: string | null;
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+}
+
+/** What a client of a running Orrery needs to know: the part of the flags that the reading commands share with `run`. */
+export interface ClientConfig {
+  readonly cluster: string;
+  readonly nats: NatsConfig;
+}
+
+export interface RunConfig extends ClientConfig {
+  /** Path of a kubeconfig (or several, as in KUBECONFIG); null: the service account of the Pod. */
+  readonly kubeconfig: string | null;
+  readonly replica: string;
+  /** The Kubernetes Node that it runs on (NODE_NAME); null: unknown. */
+  readonly node: string | null;
+  readonly http: HostPort;
+  /** Where challenge answers are served. */
+  readonly acmeHttp: HostPort;
+  readonly streamReplicas: 1 | 3;
+  /** Directory of release-gated manifests; null: none. */
+  readonly bundle: string | null;
+  readonly proxierHealthTimeoutMs: number;
+  readonly endpointsPerSlice: number;
+  /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
+  readonly probeDns: HostPort | null;
+  /** null: all. */
+  readonly namespaces: readonly string[] | null;
+  readonly inspectorAuth: 'kubernetes' | 'none';
+  readonly logLevel: LogLevel;
+  /** Version of this program, from package.json. */
+  readonly release: string;
+}
+
+/** One flag; `read` gives the value of its text, or undefined if the text is not allowed. */
+export interface Flag<T> {
+  readonly placeholder: string;
+  readonly description: string;
+  /** undefined: none, or one that is described in words. */
+  readonly default?: string;
+  /** For flags whose default is found out at run time. */
+  readonly defaultText?: string;
+  /** Read when neither the flag nor `ORRERY_<FLAG>` is given. */
+  readonly otherEnv?: string;
+  readonly allowed: string;
+  readonly read: (text: string) => T | undefined;
+}
+
+const flag = <T>(reader: Reader<T>, rest: Omit<Flag<T>, 'read' | 'allowed'>): Flag<T> => ({
+  ...reader,
+  ...rest,
+});
+
+/** The flags that say how to reach a running Orrery. */
+export const clientFlags = {
+  cluster: flag(word, {
+    placeholder: 'NAME',
+    description: 'which Orrery: several may share one NATS',
+    default: 'default',
+  }),
+  nats: flag(urlList, {
+    placeholder: 'URL,…',
+    description: 'NATS servers',
+    default: 'nats://127.0.0.1:4222',
+    otherEnv: 'NATS_URL',
+  }),
+  'nats-creds': flag(anyText, { placeholder: 'FILE', description: 'NATS credentials (JWT and seed)' }),
+  'nats-ca': flag(anyText, {
+    placeholder: 'FILE',
+    description: 'certificate authorities to check the NATS servers by (turns TLS on)',
+  }),
+  'nats-cert': flag(anyText, {
+    placeholder: 'FILE',
+    description: 'client certificate for NATS (with --nats-key)',
+  }),
+  'nats-key': flag(anyText, {
+    placeholder: 'FILE',
+    description: 'private key of the client certificate (with --nats-cert)',
+  }),
+} as const;
+
+/** Every flag of `orrery run`. */
+export const runFlags = {
+  ...clientFlags,
+  kubeconfig: flag(anyText, {
+    placeholder: 'FILE',
+    description: 'how to reach Kubernetes',
+    defaultText: 'the service account of the Pod',
+    otherEnv: 'KUBECONFIG',
+  }),
+  replica: flag(replicaName, {
+    placeholder: 'ID',
+    description: 'name of this replica, different for each',
+    defaultText: 'POD_NAME, else the host name',
+  }),
+  http: flag(hostPort, {
+    placeholder: 'HOST:PORT',
+    description: 'health, metrics, API and inspector',
+    default: '0.0.0.0:8080',
+  }),
+  'acme-http': flag(hostPort, {
+    placeholder: 'HOST:PORT',
+    description: 'answers to ACME challenges',
+    default: '0.0.0.0:8089',
+  }),
+  'stream-replicas': flag(oneOf('1', '3'), {
+    placeholder: '1|3',
+    description: 'copies of each stream: 3 needs a NATS cluster',
+    default: '1',
+  }),
+  bundle: flag(anyText, {
+    placeholder: 'DIR',
+    description: 'release-gated manifests (docs/releases.md)',
+    defaultText: 'none',
+  }),
+  'proxier-health-timeout': flag(wholeNumber(1, 86_400), {
+    placeholder: 'SECONDS',
+    description: 'how long a change may wait in a service proxy before its node counts as unhealthy',
+    default: '60',
+  }),
+  'endpoints-per-slice': flag(wholeNumber(1, 1000), {
+    placeholder: 'N',
+    description: 'most endpoints in one EndpointSlice',
+    default: '100',
+  }),
+  'probe-dns': flag(nameServer, {
+    placeholder: 'IP:PORT',
+    description: 'name server that probes ask for the addresses of Services',
+    defaultText: "the system's resolver",
+  }),
+  namespaces: flag(namespaceList, {
+    placeholder: 'A,B',
+    description: 'watch these namespaces only',
+    defaultText: 'all',
+  }),
+  'inspector-auth': flag(oneOf('kubernetes', 'none'), {
+    placeholder: 'kubernetes|none',
+    description:
+      'who may use the API and the inspector; none (everybody) only with a loopback address for --http',
+    default: 'kubernetes',
+  }),
+  'log-level': flag(oneOf(...logLevels), {
+    placeholder: 'LEVEL',
+    description: `least level logged: ${logLevels.join(', ')}`,
+    default: 'info',
+  }),
+} as const;
+
+export type FlagName = keyof typeof runFlags;
+type ClientFlagName = keyof typeof clientFlags;
+type ValueOf<N extends FlagName> = Exclude<ReturnType<(typeof runFlags)[N]['read']>, undefined>;
+
+/** Texts of the flags as given on the command line, by the name of the flag. */
+export type FlagTexts = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment variable of a flag: `--nats-creds` is `ORRERY_NATS_CREDS`. */
+export function environmentName(name: string): string {
+  return `ORRERY_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/**
+ * The configuration of `orrery run`: command line before environment before default.
+ *
+ * @throws OrreryError USAGE
+ */
+export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
+  const value = reader(given, env);
+  const http = value('http') ?? unset('http');
+  const inspectorAuth = value('inspector-auth') ?? unset('inspector-auth');
+  if (inspectorAuth === 'none' && !isLoopback(http.host)) {
+    const allowed = 'none only with a loopback address for --http, such as 127.0.0.1:8080';
+    throw notAllowed('inspector-auth', `none (with --http ${http.host}:${http.port})`, allowed);
+  }
+  return {
+    ...readClientConfig(given, env),
+    kubeconfig: value('kubeconfig') ?? null,
+    replica: value('replica') ?? defaultReplica(env),
+    node: env.NODE_NAME || null,
+    http,
+    acmeHttp: value('acme-http') ?? unset('acme-http'),
+    streamReplicas: value('stream-replicas') === '3' ? 3 : 1,
+    bundle: value('bundle') ?? null,
+    proxierHealthTimeoutMs: readProxierTimeoutMs(given, env),
+    endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
+    probeDns: value('probe-dns') ?? null,
+    namespaces: value('namespaces') ?? null,
+    inspectorAuth,
+    logLevel: value('log-level') ?? unset('log-level'),
+    release: readRelease(),
+  };
+}
+
+/** `--proxier-health-timeout` in milliseconds. @throws OrreryError USAGE */
+export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number {
+  const value = reader(given, env);
+  return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
+}
+
+/** @throws OrreryError USAGE */
+export function readClientConfig(given: FlagTexts, env: Environment): ClientConfig {
+  const value = reader(given, env);
+  const certFile = value('nats-cert') ?? null;
+  const keyFile = value('nats-key') ?? null;
+  if ((certFile === null) !== (keyFile === null)) {
+    const [name, file] =
+      certFile === null ? (['nats-key', keyFile] as const) : (['nats-cert', certFile] as const);
+    throw notAllowed(name, file ?? '', '--nats-cert and --nats-key together, or neither');
+  }
+  return {
+    cluster: value('cluster') ?? unset('cluster'),
+    nats: {
+      servers: value('nats') ?? unset('nats'),
+      credsFile: value('nats-creds') ?? null,
+      caFile: value('nats-ca') ?? null,
+      certFile,
+      keyFile,
+    },
+  };
+}
+
+/** How to reach NATS, as the connection takes it: what is not set is absent. */
+export function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: NatsConfig) {
+  const tls = {
+    ...(caFile === null ? {} : { caFile }),
+    ...(certFile === null ? {} : { certFile }),
+    ...(keyFile === null ? {} : { keyFile }),
+  };
+  return {
+    servers,
+    ...(credsFile === null ? {} : { credsFile }),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+  };
+}
+
+/** Whether a flag was given on the command line or by the environment. */
+export function isGiven(name: ClientFlagName, given: FlagTexts, env: Environment): boolean {
+  return sourceOf(name, given, env) !== undefined;
+}
+
+/** The version in package.json, which lies next to `src/` and to `dist/` alike. */
+export function readRelease(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const version =
+    typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : '';
+  return String(version);
+}
+
+type ReadFlag = <N extends FlagName>(name: N) => ValueOf<N> | undefined;
+
+function reader(given: FlagTexts, env: Environment): ReadFlag {
+  return (name) => {
+    const { default: fallback, allowed, read }: Flag<unknown> = runFlags[name];
+    const source = sourceOf(name, given, env);
+    const text = source?.text ?? fallback;
+    if (text === undefined) return undefined;
+    const value = read(text);
+    if (value === undefined) throw notAllowed(name, text, allowed, source?.variable);
+    return value as ValueOf<typeof name>;
+  };
+}
+
+function sourceOf(
+  name: FlagName,
+  given: FlagTexts,
+  env: Environment,
+): { text: string; variable?: string } | undefined {
+  const text = given[name];
+  if (text !== undefined) return { text };
+  const { otherEnv }: Flag<unknown> = runFlags[name];
+  // An empty variable counts as not set: that is how shells and manifests take a default back.
+  for (const variable of [environmentName(name), otherEnv]) {
+    const fromEnv = variable === undefined ? undefined : env[variable];
+    if (variable !== undefined && fromEnv) return { text: fromEnv, variable };
+  }
+  return undefined;
+}
+
+function defaultReplica(env: Environment): string {
+  const name = env.POD_NAME || hostname();
+  const value = replicaName.read(name);
+  if (value === undefined) throw notAllowed('replica', name, replicaName.allowed);
+  return value;
+}
+
+function notAllowed(name: string, text: string, allowed: string, variable?: string): OrreryError {
+  const from = variable === undefined ? '' : ` (from ${variable})`;
+  return new OrreryError(
+    'USAGE',
+    `--${name}${from}: ${JSON.stringify(withoutPassword(text))} is not allowed; allowed: ${allowed}`,
+  );
+}
+
+/** NATS URLs may carry a user and a password; an error line must not (I9). */
+function withoutPassword(text: string): string {
+  return text.replaceAll(/\/\/[^/,]*@/g, '//…@');
+}
+
+function unset(name: string): never {
+  throw new OrreryError('INVARIANT', `--${name} has a default`);
+}

@@ -1,0 +1,70 @@
+/**
+ * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors. Composition: it decides nothing.
+ */
+import type { Engine } from '../../actors/engine.ts';
+import type { Clock } from '../../base/clock.ts';
+import { nodeEligibility } from '../../base/digests.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Mirror } from '../../kube/mirror/mirror.ts';
+import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
+import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';
+
+export interface OwnHealthOptions {
+  readonly engine: () => Engine;
+  readonly mirrors: Iterable<Mirror>;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  /** The Node that the replica runs on; null: unknown. */
+  readonly node: string | null;
+}
+
+export function startOwnHealth({ engine, mirrors, bus, clock, node }: OwnHealthOptions): Pipelines {
+  let wasNodeSeen = false;
+  return startPipelines({
+    clock,
+    *look() {
+      yield* shardPipelines(engine(), clock);
+      for (const mirror of mirrors) yield* watchPipelines(mirror, clock);
+    },
+    // Who does not hear its own beats hears nobody: the broker is away, whatever the connection says.
+    isConnected: () => bus.status === 'connected' && engine().hearsItself,
+    nodeEligible() {
+      if (node === null) return true;
+      const eligibility = nodeEligibility(engine().world.get('nodes', '', node));
+      wasNodeSeen ||= eligibility !== 'absent';
+      return !wasNodeSeen || eligibility === 'eligible';
+    },
+  });
+}
+
+function* shardPipelines({ shards, host }: Engine, clock: Clock): Iterable<Pipeline> {
+  const oldest = host.oldestWork();
+  for (const { shard, phase } of shards.open()) {
+    if (phase === 'closed') continue;
+    const work = oldest.get(shard);
+    yield {
+      name: `shard/${shard}`,
+      pendingSince: work?.since ?? null,
+      waitsFor: work ? `has been working on one event of ${work.actor} ${ago(work.since, clock)}` : '',
+    };
+  }
+}
+
+/** The pipeline of one watch, if it runs here. */
+export function* watchPipelines(mirror: Mirror, clock: Clock): Iterable<Pipeline> {
+  const { fence, oldestSince, watches } = mirror.status();
+  if (fence === 0) return;
+  const now = clock.now();
+  const silences = watches.flatMap(({ context }) => watchSilentSince(context as WatchContext, now) ?? []);
+  const silentSince = silences.length === 0 ? null : Math.min(...silences);
+  const isSilent = silentSince !== null && (oldestSince === null || silentSince <= oldestSince);
+  const pendingSince = isSilent ? silentSince : oldestSince;
+  const waitsFor = isSilent
+    ? `has heard nothing from the Kubernetes API that was due ${ago(silentSince, clock)}`
+    : `has a change that is not in the world ${ago(oldestSince ?? now, clock)}`;
+  yield { name: `watch/${mirror.name}`, pendingSince, waitsFor };
+}
+
+function ago(since: number, clock: Clock): string {
+  return `for ${Math.round((clock.now() - since) / 1000)} s`;
+}

@@ -1,0 +1,128 @@
+/**
+ * The replica's own health: kube-proxy's rules (machines/health-family.ts) over its pipelines, one family for each shard that it owns,
+ * each resource that it watches, and its event loop.
+ *
+ * Owns: what was pending where, looked at once a second. Promises: a family is late when its oldest input has waited for 30 s without
+ * being stepped and saved; what is not owned any more is no family; while NATS is away nothing counts, for nobody could do better, and
+ * what waits is timed anew from the reconnection. Whoever was unhealthy counts as unfit for a minute longer, so that its shards find
+ * another place to stay and do not come back at once.
+ * Absent: HTTP, and what follows from being unfit (actors/engine.ts).
+ */
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { HealthPicture } from '../../features/proxiers/health-body.ts';
+import { type FamilyHealth, isLate, queued, updated } from '../../machines/proxier/health-family.ts';
+
+/** A pipeline as it is now. */
+export interface Pipeline {
+  /** `shard/7`, `watch/pods` */
+  readonly name: string;
+  /** When its oldest unfinished input arrived, milliseconds since the epoch; null: nothing waits. */
+  readonly pendingSince: number | null;
+  /** For people: what waits, as the end of a sentence that begins with the name. */
+  readonly waitsFor: string;
+}
+
+export interface PipelinesOptions {
+  readonly clock: Clock;
+  /** The pipelines that this replica owns now. */
+  readonly look: () => Iterable<Pipeline>;
+  /** Whether this replica hears NATS, its own heartbeats included. */
+  readonly isConnected: () => boolean;
+  readonly nodeEligible: () => boolean;
+}
+
+export interface Pipelines {
+  picture(): HealthPicture;
+  /** One sentence for each family that is late. */
+  complaints(): string[];
+  /** Whether shards should be left to this replica. */
+  isFit(): boolean;
+  stop(): void;
+}
+
+/** The health specification: 30 s for a replica's own pipelines. */
+export const pipelineTimeoutMs = 30_000;
+const tickMs = 1_000;
+/** A tick that comes so much later than it was due tells that nothing else ran either. */
+const loopLagMs = 1_000;
+/** Longer than a planned move of all shards takes. */
+const penaltyMs = 60_000;
+const loopName = 'event-loop';
+
+export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesOptions): Pipelines {
+  let families = new Map<string, FamilyHealth>();
+  const reasons = new Map<string, string>();
+  let unfitUntil = Number.NEGATIVE_INFINITY;
+  /** What waited before NATS came back is timed from then on. */
+  let connectedAt = clock.now();
+  let due = clock.monotonic() + tickMs;
+  let timer: Timer;
+
+  const tick = () => {
+    const now = clock.now();
+    const lag = clock.monotonic() - due;
+    reasons.clear();
+    const loop = follow(families, [loopPipeline(lag, now)], { now, connectedAt: 0, reasons });
+    if (isConnected()) {
+      families = new Map([...loop, ...follow(families, look(), { now, connectedAt, reasons })]);
+    } else {
+      connectedAt = now;
+      families = new Map([...settleAll(families, now), ...loop]);
+    }
+    if (late().length > 0) unfitUntil = clock.monotonic() + penaltyMs;
+    due = clock.monotonic() + tickMs;
+    timer = clock.after(tickMs, tick);
+  };
+  const late = () =>
+    [...families]
+      .filter(([, family]) => isLate(family, clock.now(), pipelineTimeoutMs))
+      .map(([name]) => name);
+  timer = clock.after(tickMs, tick);
+  return {
+    picture: () => ({
+      families: Object.fromEntries(families),
+      nodeEligible: nodeEligible(),
+      timeoutMs: pipelineTimeoutMs,
+    }),
+    complaints: () => late().map((name) => `${name} ${reasons.get(name) ?? 'does not keep up'}`),
+    isFit: () => clock.monotonic() >= unfitUntil,
+    stop: () => timer.cancel(),
+  };
+}
+
+function loopPipeline(lag: number, now: number): Pipeline {
+  return {
+    name: loopName,
+    pendingSince: lag >= loopLagMs ? now - lag : null,
+    waitsFor: `was blocked for ${Math.round(lag / 1000)} s`,
+  };
+}
+
+/** The families of what is owned now; one that is seen for the first time has nothing to catch up on. */
+function follow(
+  before: ReadonlyMap<string, FamilyHealth>,
+  pipelines: Iterable<Pipeline>,
+  context: { readonly now: number; readonly connectedAt: number; readonly reasons: Map<string, string> },
+): Map<string, FamilyHealth> {
+  const { now, connectedAt, reasons } = context;
+  return new Map(
+    Array.from(pipelines, ({ name, pendingSince, waitsFor }) => {
+      reasons.set(name, waitsFor);
+      const since = pendingSince === null ? null : Math.max(pendingSince, connectedAt);
+      return [name, next(before.get(name) ?? updated(now), since, now)];
+    }),
+  );
+}
+
+/** What waited has been worked off if nothing waits, or only what came later. */
+function next(family: FamilyHealth, since: number | null, now: number): FamilyHealth {
+  if (since === null) return updated(now);
+  const isStuck = family.pendingSince !== null && since <= family.pendingSince;
+  return isStuck
+    ? family
+    : queued(updated(family.pendingSince === null ? (family.lastUpdated ?? now) : now), since);
+}
+
+function settleAll(families: ReadonlyMap<string, FamilyHealth>, now: number): Map<string, FamilyHealth> {
+  return new Map([...families].map(([name, { lastUpdated }]) => [name, updated(lastUpdated ?? now)]));
+}

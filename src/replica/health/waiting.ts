@@ -1,0 +1,36 @@
+/**
+ * What a replica answers before it has met NATS: that it lives, and why it is not ready. The same as later, when NATS is away for a while.
+ *
+ * For the time of the first connection only; then the replica's own server takes the address over. Absent: metrics and the API, which
+ * are answered with 503.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { healthAnswer } from '../../features/proxiers/health-body.ts';
+import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
+import { pipelineTimeoutMs } from './pipelines.ts';
+
+/** @throws Error of the system if the address cannot be listened on */
+export function answerWhileWaiting(listen: HostPort, clock: Clock): Promise<SmallServer> {
+  return startSmallHttp({ listen, clock, answer: (method, path) => answer(method, path, clock) });
+}
+
+const reason = 'NATS is not connected';
+/** A replica without pipelines has none that is late. */
+const nothing = { families: {}, nodeEligible: true, timeoutMs: pipelineTimeoutMs };
+
+function answer(method: string, path: string, clock: Clock): SmallAnswer {
+  if (method !== 'GET' && method !== 'HEAD')
+    return json(405, {
+      error: { code: 'METHOD_NOT_ALLOWED', message: 'only GET and HEAD are answered here' },
+    });
+  if (path === '/livez' || path === '/healthz')
+    return healthAnswer(path === '/livez' ? 'livez' : 'healthz', nothing, clock.now());
+  if (path === '/readyz') return json(503, { ready: false, reasons: [reason] });
+  return json(503, { error: { code: 'BUS_UNREACHABLE', message: reason } });
+}
+
+function json(status: number, body: object): SmallAnswer {
+  const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
+  return { status, headers, body: JSON.stringify(body) };
+}

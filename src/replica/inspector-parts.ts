@@ -1,0 +1,40 @@
+/**
+ * The inspector of one replica, composed: the live feed, an actor's history, the page's files, for its HTTP server.
+ */
+
+import { createControl } from '../actors/control/control-client.ts';
+import { readHistory } from '../actors/control/history.ts';
+import { systemClock as clock } from '../base/clock.ts';
+import { systemRandom } from '../base/random.ts';
+import type { Bus } from '../bus/bus.ts';
+import type { Subjects } from '../bus/subjects.ts';
+import { createFeed } from '../inspector/feed.ts';
+import { openLive } from '../inspector/open-live.ts';
+import { createPageFiles } from '../inspector/page-files.ts';
+import type { HttpOptions } from '../inspector/server.ts';
+import { machines } from '../machines/index.ts';
+import type { RunConfig } from './config.ts';
+
+export interface Inspector {
+  /** Its part of the HTTP server. */
+  readonly http: Pick<HttpOptions, 'control' | 'history' | 'files' | 'live' | 'hosts'>;
+  stop(): void;
+}
+
+export function createInspector(
+  { replica, release, inspectorAuth }: Pick<RunConfig, 'replica' | 'release' | 'inspectorAuth'>,
+  { bus, subjects }: { readonly bus: Bus; readonly subjects: Subjects },
+): Inspector {
+  const control = createControl({ bus, subjects });
+  const feed = createFeed({ bus, subjects, clock, control, watcher: systemRandom.id() });
+  return {
+    http: {
+      control,
+      history: (id) => readHistory({ bus, subjects, clock }, id),
+      files: createPageFiles(),
+      live: openLive({ clock, feed, control, machines, replica, release }),
+      hosts: inspectorAuth === 'none' ? 'loopback' : 'any',
+    },
+    stop: () => feed.stop(),
+  };
+}

@@ -1,0 +1,124 @@
+/** What a running replica tells of its actors: lists in pages, one actor, actors whose records nobody can read. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createControl } from '../../../src/actors/control/control-client.ts';
+import { serveControl } from '../../../src/actors/control/control-server.ts';
+import type { ActorId } from '../../../src/base/ids.ts';
+import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
+import { encode } from '../../../src/bus/codec.ts';
+import { shardOf } from '../../../src/bus/shard.ts';
+import { pod, TestCluster } from '../harness.ts';
+
+let cluster: TestCluster;
+
+/** A replica that answers, with so many Pods and Services, all at rest. */
+async function shop(pods: number, services: number): Promise<ControlPort> {
+  const { engine, bus, name } = await cluster.replica('a');
+  await cluster.shop(pods, services);
+  const { clock, subjects } = cluster;
+  serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0' });
+  await cluster.clock.advance(5_000);
+  return createControl({ bus, subjects });
+}
+
+async function answerOf<T>(asked: Promise<T>): Promise<T> {
+  await cluster.clock.advance(2_000);
+  return asked;
+}
+
+async function idsOf(control: ControlPort, request: ListRequest): Promise<readonly string[]> {
+  const { actors } = await answerOf(control.list(request));
+  return actors.map(({ id }) => id);
+}
+
+/** A record that no release wrote, as if it had been there before the replica came. */
+async function scribble(id: ActorId, bytes: Uint8Array): Promise<void> {
+  const bus = cluster.hub.connect('scribbler');
+  await bus.append(cluster.subjects.state(shardOf(id), id), bytes);
+}
+
+beforeEach(() => {
+  cluster = new TestCluster();
+});
+
+describe('rpc.list', () => {
+  test('pages show every actor once, in the order of their ids', async () => {
+    const control = await shop(4, 3);
+    const all: string[] = [];
+    let after: string | null = null;
+    do {
+      const page: ListAnswer = await answerOf(
+        control.list({ limit: 2, ...(after === null ? {} : { after }) }),
+      );
+      expect(page.actors.length).toBeLessThanOrEqual(2);
+      all.push(...page.actors.map(({ id }) => id));
+      after = page.next;
+    } while (after !== null);
+    expect(all).toEqual([
+      ...[0, 1, 2, 3].map((n) => `pod/shop/web-${n}`),
+      ...[0, 1, 2].map((n) => `service/shop/svc-${n}`),
+    ]);
+  });
+
+  test('kind, namespace and state choose', async () => {
+    const control = await shop(2, 1);
+    const pods = ['pod/shop/web-0', 'pod/shop/web-1'];
+    expect(await idsOf(control, { kind: 'pod' })).toEqual(pods);
+    expect(await idsOf(control, { namespace: 'yard' })).toEqual([]);
+    expect(await idsOf(control, { state: 'ready' })).toEqual(pods);
+    expect(await idsOf(control, { state: 'settled' })).toEqual(['service/shop/svc-0']);
+    expect(await idsOf(control, { state: 'proving' })).toEqual([]);
+  });
+
+  test('actors that are gone are not listed', async () => {
+    const control = await shop(2, 1);
+    await cluster.put('pods', 'shop', 'web-1', null);
+    await cluster.clock.advance(5_000);
+    expect(await idsOf(control, { kind: 'pod' })).toEqual(['pod/shop/web-0']);
+  });
+
+  test('a row of an actor at rest tells what the actor would', async () => {
+    const control = await shop(1, 1);
+    const { actors } = await answerOf(control.list({ kind: 'pod' }));
+    const view = await answerOf(control.get('pod/shop/web-0'));
+    const { id, state, since, owner, shard, rev, nextTimer, lastError, parked } = view ?? {};
+    expect(actors).toEqual([{ id, state, since, owner, shard, rev, nextTimer, lastError, parked }]);
+    expect(state).toBe('ready.proven');
+  });
+});
+
+describe('rpc.shards', () => {
+  test('a replica has as many actors as it lists, whatever went and came back under its name', async () => {
+    const control = await shop(3, 2);
+    for (let round = 0; round < 3; round++) {
+      await cluster.put('pods', 'shop', 'web-0', null);
+      await cluster.clock.advance(2_000);
+      await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: `again-${round}` }));
+      await cluster.clock.advance(2_000);
+    }
+    await cluster.put('pods', 'shop', 'web-1', null);
+    await cluster.clock.advance(5_000);
+    const { replicas, shards } = await answerOf(control.shards());
+    expect(await idsOf(control, {})).toHaveLength(4);
+    expect(replicas.map(({ actors }) => actors)).toEqual([4]);
+    expect(shards.reduce((sum, { actors }) => sum + actors, 0)).toBe(4);
+  });
+});
+
+describe('records that nobody can read', () => {
+  const strange = 'pod/shop/strange';
+
+  test.each([
+    ['no record', encode('nonsense')],
+    ['no MessagePack', Uint8Array.from([0xc1])],
+  ])('an actor with %s is listed as parked, with the reason, and hides nobody', async (_, bytes) => {
+    await scribble(strange, bytes);
+    const control = await shop(1, 0);
+    const { actors } = await answerOf(control.list({}));
+    expect(actors).toMatchObject([
+      { id: strange, state: 'parked', parked: true, lastError: expect.stringMatching(/.+/) },
+      { id: 'pod/shop/web-0', parked: false },
+    ]);
+    expect(await idsOf(control, { state: 'parked' })).toEqual([strange]);
+    expect(await answerOf(control.get(strange))).toMatchObject({ state: 'parked', context: null });
+  });
+});

@@ -1,0 +1,102 @@
+/** How effects share the replica. */
+import { expect, test } from 'vitest';
+import { createEffectsPool } from '../../../src/actors/host/effects-pool.ts';
+import type { PlainEvent } from '../../../src/actors/host/host-parts.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { settle, VirtualClock } from '../../virtual-clock.ts';
+
+function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
+  const nothing = () => {};
+  const outcomes: string[] = [];
+  const isOwner = { now: true };
+  const clock = new VirtualClock();
+  const bus = memoryHub({ clock, cluster: 'test' }).connect();
+  const pool = createEffectsPool({
+    clock,
+    bus,
+    log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
+    metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
+    runEffect,
+    failureOf: (effect, message) => ({ type: 'failed', effect: effect.type, message }),
+    effectTimeoutMs: () => 60_000,
+  });
+  const start = (type: string, signal = new AbortController().signal) =>
+    pool.start(
+      { type },
+      { key: 'k', actor: 'pod/shop/web-0', signal, emit: nothing },
+      ({ type: outcome }) => outcomes.push(outcome),
+      () => (isOwner.now ? Promise.resolve() : Promise.reject(new Error('fenced'))),
+    );
+  return { pool, start, outcomes, bus, isOwner, clock };
+}
+
+test('effects of one type are bounded, and the ones that wait run when others end', async () => {
+  const ends: Array<(event: PlainEvent) => void> = [];
+  const { pool, start, outcomes } = scene(() => new Promise((resolve) => ends.push(resolve)));
+  for (let n = 0; n < limits.effectsInFlight + 5; n++) start('route.sample');
+  expect([pool.running, pool.waiting]).toEqual([limits.effectsInFlight, 5]);
+  for (const end of ends.splice(0, 3)) end({ type: 'done' });
+  await settle();
+  expect([pool.running, pool.waiting]).toEqual([limits.effectsInFlight, 2]);
+  expect(outcomes).toEqual(['done', 'done', 'done']);
+});
+
+test('however many rounds hang, a Pod is marked and a message is sent at once', async () => {
+  const hangs = new Promise<never>(() => {});
+  const { start, outcomes } = scene(({ type }) =>
+    type === 'route.sample' ? hangs : Promise.resolve({ type }),
+  );
+  for (let n = 0; n < 3 * limits.effectsInFlight; n++) start('route.sample');
+  start('pod-condition.patch');
+  start('message.send');
+  await settle();
+  expect(outcomes).toEqual(['pod-condition.patch', 'message.send']);
+});
+
+test('what waits for a shard that was given up meanwhile never runs', async () => {
+  const { pool, start, outcomes } = scene(() => new Promise(() => {}));
+  const given = new AbortController();
+  for (let n = 0; n < limits.effectsInFlight + 5; n++) start('route.sample', given.signal);
+  given.abort();
+  await settle();
+  expect([pool.running, pool.waiting]).toEqual([0, 0]);
+  expect(outcomes).toEqual([]);
+});
+
+test('while the bus is away no effect begins, and all of them do once it is back', async () => {
+  const { pool, start, outcomes, bus } = scene(({ type }) => Promise.resolve({ type }));
+  bus.faults.setLink('down');
+  start('route.sample');
+  start('message.send');
+  await settle();
+  expect([pool.running, pool.waiting, outcomes]).toEqual([0, 2, []]);
+  bus.faults.setLink('up');
+  await settle();
+  expect(outcomes).toEqual(['route.sample', 'message.send']);
+});
+
+test('what waited for the bus never runs if another replica has taken the shard meanwhile', async () => {
+  const { pool, start, outcomes, bus, isOwner } = scene(({ type }) => Promise.resolve({ type }));
+  bus.faults.setLink('down');
+  start('route.sample');
+  isOwner.now = false;
+  bus.faults.setLink('up');
+  await settle();
+  expect([pool.running, pool.waiting, outcomes]).toEqual([0, 0, []]);
+});
+
+test('what waited long behind others runs only if the shard is still ours', async () => {
+  const ends: Array<(event: PlainEvent) => void> = [];
+  const { pool, start, isOwner, clock } = scene(() => new Promise((resolve) => ends.push(resolve)));
+  for (let n = 0; n < limits.effectsInFlight + 1; n++) start('route.sample');
+  await clock.advance(limits.appendTimeoutMs + 1);
+  isOwner.now = false;
+  ends[0]?.({ type: 'done' });
+  await settle();
+  expect([pool.running, pool.waiting, ends.length]).toEqual([
+    limits.effectsInFlight - 1,
+    0,
+    limits.effectsInFlight,
+  ]);
+});

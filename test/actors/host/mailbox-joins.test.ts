@@ -1,0 +1,83 @@
+/** Messages that wait for a busy actor and are taken in one step: none is lost, none is taken twice, each sender is told. */
+import { describe, expect, test } from 'vitest';
+import type { Hot, MailboxItem, Taken } from '../../../src/actors/host/cell.ts';
+import { takeNext } from '../../../src/actors/host/mailbox.ts';
+import { shortId } from '../../../src/actors/host/next-record.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { pod, TestCluster } from '../harness.ts';
+
+const join = (waiting: object, next: object) => ({ type: 'both', waiting, next });
+const item = (name: string, more: Partial<MailboxItem> = {}): MailboxItem => ({
+  event: { type: name },
+  cause: null,
+  ...more,
+});
+const hot = (mailbox: MailboxItem[], record: Partial<ActorRecord> = {}): Hot =>
+  ({ mailbox, record: { mail: 0, recentIds: [], timers: [], ...record } }) as unknown as Hot;
+
+describe('what waits behind one another', () => {
+  test('is taken as one: as far in the mail as its last message, with every id, and each sender is told', () => {
+    const told: Array<[string, Taken['kind']]> = [];
+    const onTaken = (name: string) => (outcome: Taken) => void told.push([name, outcome.kind]);
+    const waiting = hot([
+      item('a', { mail: 5, messageId: 'one', onTaken: onTaken('a') }),
+      item('b', { mail: 7, messageId: 'two', onTaken: onTaken('b') }),
+      item('c', { mail: 8, onTaken: onTaken('c') }),
+    ]);
+    const joint = takeNext(waiting, join);
+    expect(waiting.mailbox).toEqual([]);
+    expect(joint).toMatchObject({ mail: 8, messageIds: ['one', 'two'] });
+    expect(joint?.messageId).toBeUndefined();
+    joint?.onTaken?.({ kind: 'ignored' });
+    expect(told).toEqual(['a', 'b', 'c'].map((name) => [name, 'ignored']));
+  });
+
+  test('what was taken already becomes part of nothing, first or later', () => {
+    const record = { mail: 4, recentIds: [`${shortId('zero')} ${shortId('old')}`] };
+    const old = item('old', { mail: 9, messageId: 'old' });
+    const older = item('older', { mail: 3 });
+    const fresh = item('fresh', { mail: 10, messageId: 'new' });
+    for (const again of [old, older]) {
+      expect(takeNext(hot([fresh, again], record), join)).toBe(fresh);
+      expect(takeNext(hot([again, fresh], record), join)).toBe(again);
+    }
+  });
+
+  test('a message that came twice is taken once', () => {
+    const first = item('a', { mail: 1, messageId: 'one' });
+    expect(takeNext(hot([first, item('a', { mail: 2, messageId: 'one' })]), join)).toBe(first);
+  });
+
+  test.each([
+    ['an outcome', item('a', { cause: 'k', completes: 'k' }), item('b', { cause: 'k' })],
+    ['a deadline', item('a', { timer: { id: 't', at: 1 } }), item('b')],
+    ['an observation', item('a', { replaces: 'o' }), item('b')],
+    ['an event that the chart failed over', item('a', { mail: 1, failures: 1 }), item('b', { mail: 2 })],
+    ['a message and what an effect says', item('a', { mail: 1 }), item('b', { cause: 'k' })],
+    ['what two effects say', item('a', { cause: 'k' }), item('b', { cause: 'l' })],
+  ])('%s is taken for itself', (_, first, next) => {
+    const record = first.timer ? { timers: [{ ...first.timer, event: { type: 'a' } }] } : {};
+    const waiting = hot([first, next], record);
+    expect(takeNext(waiting, join)).toBe(first);
+    expect(waiting.mailbox).toEqual([next]);
+  });
+});
+
+test('a hundred Pods that ask a Service at once cost it a few steps, and each of them becomes ready', async () => {
+  const cluster = new TestCluster();
+  await cluster.replica('a');
+  await cluster.shop(0, 1);
+  const puts = Array.from({ length: 100 }, (_, n) => {
+    const address = { ip: `10.2.0.${n + 1}`, family: 'IPv4' } as const;
+    return cluster.put('pods', 'shop', `many-${n}`, pod(n, { uid: `many-${n}`, address }));
+  });
+  await Promise.all(puts);
+  await cluster.clock.advance(2_000);
+  const marked = cluster.ranOf('pod-condition.patch').map(({ effect }) => effect.uid);
+  expect(marked).toHaveLength(100);
+  expect(new Set(marked).size).toBe(100);
+  const steps = cluster
+    .transitions()
+    .filter(({ id, event }) => id === 'service/shop/svc-0' && event.type !== 'service.observed');
+  expect(steps.length).toBeLessThan(50);
+});

@@ -1,0 +1,69 @@
+/** An actor whose chart fails for a while goes on where it was once the chart does not fail any more (I4, I8). */
+import { expect, test } from 'vitest';
+import { recordOf } from '../../../src/actors/host/cell.ts';
+import type { Stepper } from '../../../src/actors/host/step.ts';
+import { limits } from '../../../src/base/limits.ts';
+import { finished, pod, reachable, TestCluster, type TestReplica } from '../harness.ts';
+
+/** Lets the chart of Pods throw over some events, until the test mends it. */
+function breakChart({ engine }: TestReplica, isBroken: (type: string) => boolean) {
+  const stepper = engine.ports.steppers.get('pod') as { -readonly [K in keyof Stepper]: Stepper[K] };
+  const { step } = stepper;
+  let failures = 0;
+  stepper.step = (snapshot, event) => {
+    if (!isBroken(event.type)) return step(snapshot, event);
+    failures++;
+    throw new Error('broken on purpose');
+  };
+  return {
+    failures: () => failures,
+    mend: () => {
+      stepper.step = step;
+    },
+  };
+}
+
+/** Longer than five failures with their pauses. */
+const untilPutAsideMs = 20_000;
+
+test('the outcome of an effect over which the chart failed comes again, and its outbox does not keep the effect', async () => {
+  const cluster = new TestCluster();
+  const a = await cluster.replica('a');
+  const broken = breakChart(a, (type) => type === 'condition.patched');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(untilPutAsideMs);
+  expect(broken.failures()).toBe(5);
+  broken.mend();
+  await cluster.clock.advance(limits.failedAgainMs);
+  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  const cell = a.engine.shards.runOf('pod/shop/web-0')?.cells.get('pod/shop/web-0');
+  expect(cell && recordOf(cell)?.outbox).toEqual([]);
+});
+
+test('a deadline over which the chart failed comes again', async () => {
+  const cluster = new TestCluster();
+  cluster.outside = async (effect, run, replica) =>
+    effect.type === 'route.sample' ? finished(Number(effect.round), []) : reachable(effect, run, replica);
+  const broken = breakChart(await cluster.replica('a'), (type) => type.includes('askAgain'));
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(5_000 + untilPutAsideMs);
+  expect(broken.failures()).toBe(5);
+  broken.mend();
+  await cluster.clock.advance(limits.failedAgainMs);
+  const asked = cluster.transitions().filter(({ event }) => event.type.includes('askAgain'));
+  expect(asked.length).toBeGreaterThan(0);
+});
+
+test('what the world says is told anew, as it is by then', async () => {
+  const cluster = new TestCluster();
+  const broken = breakChart(await cluster.replica('a'), (type) => type === 'pod.observed');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(1_000);
+  await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: 'second' }));
+  await cluster.clock.advance(untilPutAsideMs);
+  expect(broken.failures()).toBeGreaterThanOrEqual(5);
+  broken.mend();
+  await cluster.clock.advance(limits.failedAgainMs);
+  const patched = cluster.ranOf('pod-condition.patch').map(({ effect }) => effect.uid);
+  expect(patched).toEqual(['pod-uid-0', 'second']);
+});

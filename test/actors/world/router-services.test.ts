@@ -1,0 +1,147 @@
+/** What the router tells Services, and whom a change concerns. Sentences in quotes are the readiness specification's. */
+import { describe, expect, test } from 'vitest';
+import type { ServiceDigest } from '../../../src/base/digests.ts';
+import { gateSpec } from '../harness.ts';
+import { podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
+
+describe('“URL: http://<address>:<port named probe.portName><path>”', () => {
+  const dual: Partial<ServiceDigest> = {
+    clusterIPs: [
+      { ip: '10.1.0.1', family: 'IPv4' },
+      { ip: 'fd01::1', family: 'IPv6' },
+    ],
+  };
+  const probesOf = async (address: 'dns' | 'clusterIP', change: Partial<ServiceDigest>) => {
+    const scene = await shop({ probe: { ...gateSpec.probe, address } });
+    await scene.put({ 'services/web': serviceDigest(change) });
+    const { IPv4, IPv6 } = scene.service()?.probes ?? {};
+    return [IPv4?.url, IPv6?.url];
+  };
+
+  test('“dns: <svc>.<ns>.svc.<cluster domain>”, in both families', async () => {
+    const url = 'http://web.shop.svc.cluster.local:80/healthz';
+    expect(await probesOf('dns', dual)).toEqual([url, url]);
+  });
+
+  test('“clusterIP: the Service’s cluster IP of the wanted family”', async () => {
+    const urls = ['http://10.1.0.1:80/healthz', 'http://[fd01::1]:80/healthz'];
+    expect(await probesOf('clusterIP', dual)).toEqual(urls);
+    expect(await probesOf('clusterIP', { clusterIPs: dual.clusterIPs?.slice(1) ?? [] })).toEqual([
+      undefined,
+      urls[1],
+    ]);
+    expect(await probesOf('clusterIP', { clusterIPs: [] })).toEqual([undefined, undefined]);
+  });
+
+  test('the port is the one of that name, whatever the others are', async () => {
+    const ports = [
+      { name: 'http', port: 80, protocol: 'TCP' as const },
+      { name: 'health', port: 9002, protocol: 'TCP' as const },
+    ];
+    expect(await probesOf('clusterIP', { ports })).toEqual(['http://10.1.0.1:9002/healthz', undefined]);
+    expect(await probesOf('dns', { ports: ports.slice(0, 1) })).toEqual([undefined, undefined]);
+  });
+
+  test('a Service that waits for its deletion still routes, and a Pod that needs its proof can get it', async () => {
+    const scene = await (await shop()).put({ 'services/web': serviceDigest({ deleting: true }) });
+    expect(scene.pod()?.services).toEqual({ web: 'service-' });
+    expect(scene.service()?.probes.IPv4).not.toBeNull();
+  });
+
+  test('headers, time limit and attempts are those of the RouteGate', async () => {
+    const podIPHeaders = { IPv4: 'X-Four', IPv6: 'X-Six' };
+    const probe = {
+      ...gateSpec.probe,
+      podIPHeaders,
+      timeoutSeconds: 0.5,
+      attemptsPerReplica: 7,
+      path: '/up',
+    };
+    expect((await shop({ probe })).service()?.probes.IPv4).toEqual({
+      url: 'http://10.1.0.1:80/up',
+      podIPHeaders,
+      timeoutMs: 500,
+      attemptsPerReplica: 7,
+    });
+  });
+});
+
+describe('whom a change concerns', () => {
+  const two = async () => {
+    const scene = await shop({ whenRouteIsLost: 'withdraw' });
+    await scene.put({ 'services/api': serviceDigest(), 'pods/web-1': podDigest({ uid: 'pod-uid-1' }) });
+    scene.affected();
+    return scene;
+  };
+
+  test('“of the group’s Pods”: a Pod that comes, goes, moves or terminates is news to every Service of its group', async () => {
+    const changes = [
+      podDigest({ address: { ip: '10.0.0.2', family: 'IPv4' } }),
+      podDigest({ deleting: true }),
+      null,
+    ];
+    for (const digest of changes) {
+      const scene = await two();
+      const token = scene.service('api')?.routesToken;
+      await scene.put({ 'pods/web-0': digest });
+      expect(scene.affected()).toEqual(['pod/shop/web-0', 'service/shop/api', 'service/shop/web']);
+      expect(scene.service('api')?.routesToken).not.toBe(token);
+    }
+  });
+
+  test('a Pod’s condition is news to itself alone', async () => {
+    const scene = await two();
+    await scene.put({ 'pods/web-0': podDigest({ conditions: { 'example.com/routes': 'True' } }) });
+    expect(scene.affected()).toEqual(['pod/shop/web-0']);
+  });
+
+  test('“of its EndpointSlices”: a ready address that comes or goes is news to the slice’s Service alone', async () => {
+    const scene = await two();
+    const tokens = new Set([scene.service('web')?.routesToken]);
+    for (const slice of [
+      sliceDigest('web', '10.0.0.1'),
+      sliceDigest('web', '10.0.0.1', '10.0.0.2'),
+      sliceDigest('web'),
+    ]) {
+      await scene.put({ 'endpointslices/web-a': slice });
+      expect(scene.affected()).toEqual(['service/shop/web']);
+      tokens.add(scene.service('web')?.routesToken);
+    }
+    expect(tokens.size).toBe(4);
+    await scene.put({ 'endpointslices/web-a': null });
+    expect(scene.service('web')?.routesToken).toBe([...tokens][0]);
+  });
+
+  test('addresses of several slices are one set', async () => {
+    const scene = await two();
+    await scene.put({
+      'endpointslices/web-a': sliceDigest('web', '10.0.0.2', '10.0.0.1'),
+      'endpointslices/web-b': sliceDigest('web', '10.0.0.1', '10.0.0.3'),
+    });
+    expect(scene.service('web')?.readyAddresses).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3']);
+    await scene.put({ 'endpointslices/web-b': sliceDigest('api', '10.0.0.3') });
+    expect(scene.service('web')?.readyAddresses).toEqual(['10.0.0.1', '10.0.0.2']);
+    expect(scene.service('api')?.readyAddresses).toEqual(['10.0.0.3']);
+    expect(scene.affected()).toEqual(['service/shop/api', 'service/shop/web']);
+  });
+
+  test('with keep nobody asks for the ready addresses', async () => {
+    expect((await shop()).service()?.readyAddresses).toBeNull();
+  });
+
+  test('a Service that comes or goes is news to every Pod of its group, and to its peers', async () => {
+    const all = [
+      'pod/shop/web-0',
+      'pod/shop/web-1',
+      'service/shop/api',
+      'service/shop/late',
+      'service/shop/web',
+    ];
+    const scene = await two();
+    await scene.put({ 'services/late': serviceDigest() });
+    expect(scene.affected()).toEqual(all);
+    expect(scene.service('api')?.peers).toEqual(['late', 'web']);
+    await scene.put({ 'services/late': null });
+    expect(scene.affected()).toEqual(all);
+  });
+});

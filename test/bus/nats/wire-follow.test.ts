@@ -1,0 +1,266 @@
+/** Following over a connection that is played by hand: what a real server shows only in bad luck. */
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { silentLog } from '../../../src/base/log.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import type { BusStatus, FollowFrom, StoredMessage } from '../../../src/bus/bus.ts';
+import { unreachable } from '../../../src/bus/bus-errors.ts';
+import { followPlace } from '../../../src/bus/nats/follow-place.ts';
+import type { JetStreamApi } from '../../../src/bus/nats/jetstream-api.ts';
+import type { Wire, WireMessage } from '../../../src/bus/nats/wire.ts';
+import { follow } from '../../../src/bus/nats/wire-follow.ts';
+import { until } from '../../until.ts';
+import { bytes } from '../bus-parts.ts';
+
+interface Made {
+  readonly inbox: string;
+  readonly config: Record<string, unknown>;
+}
+
+/** A server with one stream, of which the test decides what it delivers. */
+function playedServer(options: { pending?: number; before?: number } = {}) {
+  const made: Made[] = [];
+  const sent: string[] = [];
+  const listeners = new Map<string, (message: WireMessage) => void>();
+  const statuses = new Set<(status: BusStatus) => void>();
+  let status: BusStatus = 'connected';
+  const stream = { created: 'first', lastSequence: 100, failures: 0 };
+  const wire: Wire = {
+    inbox: '_INBOX.test',
+    serverVersion: '2.15.1',
+    isClustered: false,
+    get status() {
+      return status;
+    },
+    onStatus(callback) {
+      statuses.add(callback);
+      return { stop: () => void statuses.delete(callback) };
+    },
+    publish: (subject) => void sent.push(subject),
+    subscribe(subject, onMessage) {
+      listeners.set(subject, onMessage);
+      return { stop: () => void listeners.delete(subject) };
+    },
+    close: async () => undefined,
+  };
+  const api: JetStreamApi = async (verb, body) => {
+    if (stream.failures > 0) {
+      stream.failures--;
+      throw unreachable('no leader');
+    }
+    if (verb.startsWith('STREAM.INFO'))
+      return { created: stream.created, state: { last_seq: stream.lastSequence } };
+    if (!verb.startsWith('CONSUMER.CREATE')) return {};
+    const { config } = body as { config: Record<string, unknown> };
+    made.push({ inbox: String(config.deliver_subject), config });
+    return { num_pending: options.pending ?? 0, delivered: { stream_seq: options.before ?? 0 } };
+  };
+  const push = (message: Partial<WireMessage>, inbox = made.at(-1)?.inbox ?? '') =>
+    listeners.get(inbox)?.({
+      subject: 's',
+      data: bytes('x'),
+      reply: '',
+      status: 0,
+      description: '',
+      headers: () => ({}),
+      ...message,
+    });
+  return {
+    wire,
+    api,
+    made,
+    sent,
+    stream,
+    listeners,
+    push,
+    deliver: (sequence: number, count: number, pending = 0, inbox?: string) =>
+      push(
+        {
+          subject: `s.${sequence}`,
+          reply: `$JS.ACK.S.c.1.${sequence}.${count}.1700000000123000000.${pending}`,
+        },
+        inbox,
+      ),
+    heartbeat: (count: number, more: Record<string, string> = {}) =>
+      push({ status: 100, headers: () => ({ 'Nats-Last-Consumer': String(count), ...more }) }),
+    setStatus(next: BusStatus) {
+      status = next;
+      for (const callback of [...statuses]) callback(next);
+    },
+  };
+}
+
+async function followed(server: ReturnType<typeof playedServer>, from: FollowFrom = { kind: 'new' }) {
+  const messages: StoredMessage[] = [];
+  const counts = { restarts: 0, others: 0 };
+  const following = await follow(
+    {
+      wire: server.wire,
+      api: server.api,
+      clock: systemClock,
+      random: seededRandom(1),
+      log: silentLog,
+      deliver: (handler, message) => handler(message),
+      onRestart: () => counts.restarts++,
+    },
+    'S',
+    {
+      subjects: ['s.>'],
+      from,
+      onMessage: (message) => messages.push(message),
+      onAnother: () => counts.others++,
+    },
+  );
+  return { following, messages, counts, sequences: () => messages.map(({ sequence }) => sequence) };
+}
+
+const isResolved = async (promise: Promise<unknown>) =>
+  Promise.race([promise.then(() => true), Promise.resolve().then(() => false)]);
+
+describe('a follower', () => {
+  test.each([
+    ['a delivery that is missing', (server: ReturnType<typeof playedServer>) => server.deliver(13, 4)],
+    ['a delivery that comes again', (server: ReturnType<typeof playedServer>) => server.deliver(12, 2)],
+    ['a heartbeat that counts more', (server: ReturnType<typeof playedServer>) => server.heartbeat(3)],
+    ['a heartbeat that counts less', (server: ReturnType<typeof playedServer>) => server.heartbeat(1)],
+    [
+      'the end of its consumer',
+      (server: ReturnType<typeof playedServer>) =>
+        server.push({ status: 409, description: 'Consumer Deleted' }),
+    ],
+    ['a message without a place', (server: ReturnType<typeof playedServer>) => server.push({ reply: '' })],
+  ])('that sees %s begins again after the last message it took', async (_, accident) => {
+    const server = playedServer({ before: 10 });
+    const { sequences, counts, following } = await followed(server);
+    server.deliver(11, 1);
+    server.deliver(12, 2);
+    accident(server);
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(server.made[1]?.config).toMatchObject({ deliver_policy: 'by_start_sequence', opt_start_seq: 13 });
+    server.deliver(14, 1, 0, server.made[0]?.inbox);
+    await until(() => server.listeners.has(server.made[1]?.inbox ?? ''), { what: 'its subscription' });
+    server.deliver(12, 1);
+    server.deliver(13, 2);
+    expect(sequences()).toEqual([11, 12, 13]);
+    expect(counts.restarts).toBe(1);
+    expect(server.listeners.size).toBe(1);
+    await following.stop();
+    expect(server.listeners.size).toBe(0);
+  });
+
+  test('of what is new begins, after an early loss, where it would have begun', async () => {
+    const server = playedServer({ before: 10 });
+    await followed(server);
+    expect(server.made[0]?.config).toMatchObject({ deliver_policy: 'new' });
+    server.setStatus('disconnected');
+    server.setStatus('connected');
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(server.made[1]?.config).toMatchObject({ deliver_policy: 'by_start_sequence', opt_start_seq: 11 });
+  });
+
+  test('of the last of each subject asks for those again if none has come yet, and goes on from the last that has', async () => {
+    const server = playedServer({ pending: 3 });
+    const { following } = await followed(server, { kind: 'lastPerSubject' });
+    server.setStatus('disconnected');
+    server.setStatus('connected');
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(server.made[1]?.config.deliver_policy).toBe('last_per_subject');
+    server.deliver(40, 1, 2);
+    expect(await isResolved(following.caughtUp)).toBe(false);
+    server.setStatus('disconnected');
+    server.setStatus('connected');
+    await until(() => server.made.length === 3, { what: 'a third consumer' });
+    expect(server.made[2]?.config).toMatchObject({ deliver_policy: 'by_start_sequence', opt_start_seq: 41 });
+  });
+
+  test('has caught up when what waited has come, or when the server has nothing to send', async () => {
+    const counted = playedServer({ pending: 2 });
+    const first = await followed(counted);
+    counted.deliver(1, 1, 5);
+    expect(await isResolved(first.following.caughtUp)).toBe(false);
+    counted.deliver(2, 2, 5);
+    await first.following.caughtUp;
+
+    const removed = playedServer({ pending: 2 });
+    const second = await followed(removed);
+    removed.heartbeat(0, { 'Nats-Consumer-Stalled': 'go.on' });
+    expect(await isResolved(second.following.caughtUp)).toBe(false);
+    expect(removed.sent).toEqual(['go.on']);
+    removed.heartbeat(0);
+    await second.following.caughtUp;
+  });
+
+  test('answers flow control at once', async () => {
+    const server = playedServer();
+    await followed(server);
+    server.push({ status: 100, description: 'FlowControl Request', reply: '$JS.FC.S.c.x' });
+    expect(server.sent).toEqual(['$JS.FC.S.c.x']);
+  });
+
+  test('is told when the stream was made anew while it was away, and reads it from its first message', async () => {
+    const server = playedServer({ before: 10 });
+    const { counts } = await followed(server);
+    server.deliver(11, 1);
+    server.setStatus('disconnected');
+    Object.assign(server.stream, { created: 'second', lastSequence: 20 });
+    server.setStatus('connected');
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(counts.others).toBe(1);
+    expect(server.made[1]?.config).toMatchObject({ deliver_policy: 'by_start_sequence', opt_start_seq: 1 });
+    server.setStatus('disconnected');
+    server.setStatus('connected');
+    await until(() => server.made.length === 3, { what: 'a third consumer' });
+    expect(counts.others).toBe(1);
+  });
+
+  test('keeps trying while the stream has no leader', async () => {
+    const server = playedServer();
+    server.stream.failures = 3;
+    await followed(server);
+    expect(server.made).toHaveLength(1);
+  });
+
+  test('that hears nothing at all makes another consumer', async () => {
+    const server = playedServer();
+    const { counts } = await followed(server);
+    await until(() => server.made.length === 2, { what: 'another consumer' });
+    expect(counts.restarts).toBe(1);
+  });
+});
+
+describe('the place in a stream', () => {
+  test('takes each sequence once', () => {
+    const place = followPlace({ kind: 'new' });
+    expect([5, 5, 4, 6].map((sequence) => place.take(sequence))).toEqual([true, false, false, true]);
+    expect(place.from()).toEqual({ kind: 'sequence', sequence: 7 });
+  });
+
+  test('moves to the first message of a stream that was made anew', () => {
+    const place = followPlace({ kind: 'lastPerSubject' });
+    expect(place.checkStream('a', 9)).toBeUndefined();
+    place.take(9);
+    expect(place.checkStream('b', 20)).toMatchObject({
+      isAnother: true,
+      text: expect.stringMatching(/made anew/),
+    });
+    expect(place.next()).toBe(1);
+  });
+
+  test('moves back to the end of a stream that lost its newest messages', () => {
+    const place = followPlace({ kind: 'lastPerSubject' });
+    place.checkStream('a', 9);
+    place.take(9);
+    expect(place.checkStream('a', 9)).toBeUndefined();
+    expect(place.checkStream('a', 7)).toMatchObject({
+      isAnother: false,
+      text: expect.stringMatching(/lost/),
+    });
+    expect(place.next()).toBe(8);
+  });
+
+  test('that is still to come is not taken for a loss', () => {
+    const place = followPlace({ kind: 'sequence', sequence: 50 });
+    expect(place.checkStream('a', 7)).toBeUndefined();
+    expect(place.next()).toBe(50);
+  });
+});

@@ -1,0 +1,230 @@
+/** Secrets of certificates on an API server: what is written, what is left alone, and what a second run changes. */
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { createAuthorities } from '../../../src/features/certificates/effects/certificate-authorities.ts';
+import { certificateInspect } from '../../../src/features/certificates/effects/certificate-inspect.ts';
+import { writePending } from '../../../src/features/certificates/effects/certificate-secrets.ts';
+import { certificateStore } from '../../../src/features/certificates/effects/certificate-store.ts';
+import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import type { CertificateStore } from '../../../src/machines/domain/domain-effects.ts';
+import { fakePort } from '../../kube/effects/fake-port.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+import { makeAuthority, type TestAuthority } from './test-authority.ts';
+
+const host = 'app.example.com';
+const target = { namespace: 'shop', secretName: 'app' };
+const context = {
+  key: 'domain/_/app.example.com/7/0',
+  actor: 'domain/_/app.example.com',
+  signal: new AbortController().signal,
+  emit: () => {},
+} as const;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+let authority: TestAuthority;
+let api: SecretApi;
+beforeAll(async () => {
+  authority = await makeAuthority('test');
+});
+beforeEach(() => {
+  api = new SecretApi();
+});
+
+/** Secrets alone, with what server-side apply promises: versions, and fields of other owners. */
+class SecretApi {
+  readonly objects = new Map<string, KubeObject>();
+  readonly writes: string[] = [];
+  /** Done between the look and the write. */
+  meanwhile = () => {};
+  #version = 0;
+  readonly port: KubePort = fakePort({
+    get: async (_, namespace, name) => this.#existing(`${namespace}/${name}`),
+    create: async (_, object) => this.put(object),
+    delete: async (_, namespace, name) => void this.objects.delete(`${namespace}/${name}`),
+    patch: async (_, { namespace, name, body, force }) => {
+      this.meanwhile();
+      const key = `${namespace}/${name}`;
+      const before = this.objects.get(key);
+      const { metadata } = body as KubeObject;
+      const isOlder =
+        metadata.resourceVersion !== undefined &&
+        metadata.resourceVersion !== before?.metadata.resourceVersion;
+      if (isOlder || (before !== undefined && force !== true))
+        throw new OrreryError('KUBE_CONFLICT', 'it changed');
+      this.writes.push(key);
+      return this.put(body as KubeObject);
+    },
+  });
+
+  put(object: KubeObject): KubeObject {
+    const { namespace, name } = object.metadata;
+    const metadata = { ...object.metadata, uid: `${name}-uid`, resourceVersion: `${++this.#version}` };
+    const stored = { ...object, metadata };
+    this.objects.set(`${namespace}/${name}`, stored);
+    return stored;
+  }
+
+  #existing(key: string): KubeObject {
+    const found = this.objects.get(key);
+    if (!found) throw new OrreryError('KUBE_NOT_FOUND', key);
+    return found;
+  }
+}
+
+function effect(change: Partial<CertificateStore> = {}): CertificateStore {
+  return {
+    type: 'certificate.store',
+    host,
+    issuer: 'ca',
+    attempt: 3,
+    from: 'pending',
+    targets: [target],
+    at: target,
+    ...change,
+  };
+}
+
+function run(change: Partial<CertificateStore> = {}, key: string = context.key) {
+  const clock = new VirtualClock(authorityTime());
+  const spec = {
+    domains: ['**'],
+    acme: null,
+    budget: null,
+    ca: { secret: { namespace: 'shop', name: 'ca' }, lifetimeMs: 86_400_000 },
+  };
+  const issuerOf = () => ({ version: 'v', spec });
+  const authorities = createAuthorities({ kube: api.port, clock, issuerOf });
+  return certificateStore({ kube: api.port, clock, authorities })(effect(change), { ...context, key });
+}
+
+/** The test's authority is valid now, by the machine's clock. */
+const authorityTime = () => systemClock.now();
+
+async function pend(): Promise<void> {
+  const { chain, key } = await authority.issue(host);
+  await writePending(api.port, host, target, { order: 'https://ca/order/1', key, chain }, context.signal);
+}
+
+const secret = (fields: object): KubeObject => ({
+  metadata: { name: 'app', namespace: 'shop' },
+  type: 'kubernetes.io/tls',
+  ...fields,
+});
+const theirs = secret({ data: { 'tls.crt': base64('theirs'), 'tls.key': base64('theirs') } });
+
+test('what was issued is stored with label and annotation, and its waiting place is cleared', async () => {
+  await pend();
+  expect(await run()).toMatchObject({ type: 'certificate.stored', attempt: 3, foreign: [] });
+  expect(api.objects.get('shop/app')).toMatchObject({
+    type: 'kubernetes.io/tls',
+    metadata: { labels: { 'orrery.dev/domain': host }, annotations: { 'orrery.dev/host': host } },
+  });
+  expect([...api.objects.keys()]).toEqual(['shop/app']);
+});
+
+test('running it again changes nothing and tells the same (I5)', async () => {
+  await pend();
+  const first = await run();
+  const written = api.writes.length;
+  expect(await run()).toEqual(first);
+  expect(api.writes).toHaveLength(written);
+});
+
+test('a CA signs once for one effect, however often it runs', async () => {
+  api.put({
+    metadata: { name: 'ca', namespace: 'shop' },
+    data: { 'tls.crt': base64(authority.pem), 'tls.key': base64(authority.keyPem) },
+  });
+  const first = await run({ from: 'ca' });
+  expect(first).toMatchObject({ type: 'certificate.stored' });
+  expect(await run({ from: 'ca' })).toEqual(first);
+  const next = await run({ from: 'ca' }, 'domain/_/app.example.com/9/0');
+  expect(next).not.toEqual(first);
+});
+
+describe('a Secret of somebody else', () => {
+  test('is left alone', async () => {
+    await pend();
+    api.put(theirs);
+    expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
+    expect(api.objects.get('shop/app')).toMatchObject({ data: { 'tls.crt': base64('theirs') } });
+  });
+
+  test('is left alone if it comes into being between the look and the write', async () => {
+    await pend();
+    api.meanwhile = () => void api.put(theirs);
+    expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
+    expect(api.objects.get('shop/app')).toMatchObject({ data: { 'tls.crt': base64('theirs') } });
+  });
+
+  test('does not keep others from their certificate', async () => {
+    await pend();
+    api.put(theirs);
+    const other = { namespace: 'web', secretName: 'app' };
+    expect(await run({ targets: [target, other] })).toMatchObject({
+      type: 'certificate.stored',
+      foreign: [target],
+    });
+    expect(api.objects.has('web/app')).toBe(true);
+  });
+
+  test('in the waiting place ends the attempt with a reason', async () => {
+    api.put({ metadata: { name: 'app-next', namespace: 'shop' }, data: {} });
+    expect(await run()).toMatchObject({
+      type: 'acquisition.failed',
+      message: expect.stringContaining('not overwritten'),
+    });
+  });
+});
+
+test('ours that changed between the look and the write is not overwritten blindly: the step is tried again', async () => {
+  await pend();
+  await run();
+  await pend();
+  api.meanwhile = () => {
+    api.meanwhile = () => {};
+    const object = api.objects.get('shop/app');
+    if (object) api.put(object);
+  };
+  expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'cluster' });
+});
+
+describe('a look', () => {
+  const look = (targets = [target]) =>
+    certificateInspect(api.port)(
+      { type: 'certificate.inspect', host, attempt: 1, targets, at: target },
+      context,
+    );
+
+  test('finds nothing, then what waits, then what is stored', async () => {
+    expect(await look()).toMatchObject({ good: null, missing: [target], pending: null });
+    await pend();
+    expect(await look()).toMatchObject({ good: null, pending: { at: target } });
+    await run();
+    expect(await look()).toMatchObject({ good: { ariId: expect.any(String) }, missing: [], pending: null });
+  });
+
+  test('does not take for good what is for another host, or whose key is another', async () => {
+    const other = await authority.issue('other.example.com');
+    const metadata = {
+      name: 'app',
+      namespace: 'shop',
+      labels: { 'orrery.dev/domain': host },
+      annotations: { 'orrery.dev/host': host },
+    };
+    api.put({
+      metadata,
+      type: 'kubernetes.io/tls',
+      data: { 'tls.crt': base64(other.chain), 'tls.key': base64(other.key) },
+    });
+    expect(await look()).toMatchObject({ good: null, missing: [target], foreign: [] });
+  });
+
+  test('tells which of several Secrets lack the certificate', async () => {
+    await pend();
+    await run();
+    const lacking = { namespace: 'web', secretName: 'app' };
+    expect(await look([target, lacking])).toMatchObject({ good: {}, missing: [lacking] });
+  });
+});

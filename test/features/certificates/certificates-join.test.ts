@@ -1,0 +1,178 @@
+/** Who asks for which host, of which Issuer, into which Secrets. */
+import { expect, test } from 'vitest';
+import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
+import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
+import type { DomainFacts, IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
+
+const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
+const needed = [
+  'services',
+  'orrery.dev/v1alpha1/Domain',
+  'orrery.dev/v1alpha1/Issuer',
+  'networking.k8s.io/v1/Ingress',
+  'v1/Secret',
+];
+
+class Scene {
+  readonly #entries = new Map<string, WorldEntry>();
+  readonly join = createCertificatesJoin({
+    get: (resource, namespace, name) => this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
+    entries: (resource) => [...this.#entries.values()].filter((entry) => entry.resource === resource),
+  });
+
+  /** @returns the actors that the change concerns */
+  put(resource: string, namespace: string, name: string, digest: object | null): string[] {
+    const key = `${resource}/${namespace}/${name}`;
+    const before = this.#entries.get(key)?.digest ?? null;
+    const entry = { resource, namespace, name, digest: digest as Digest | null };
+    if (digest === null) this.#entries.delete(key);
+    else this.#entries.set(key, entry);
+    return [...this.join.fold(entry, before)].sort();
+  }
+
+  listed(): this {
+    for (const resource of needed) this.put('_synced', '', resource, { kind: 'synced', gates: [], resource });
+    return this;
+  }
+
+  domain(namespace: string, name: string, spec: object, change: object = {}): string[] {
+    const wish = { secretName: name, issuer: null, ...spec };
+    return this.put('domains.orrery.dev', namespace, name, {
+      kind: 'domains',
+      uid: `u-${namespace}-${name}`,
+      ...base,
+      spec: wish,
+      ...change,
+    });
+  }
+
+  issuer(name: string, hosts: string[], change: object = {}): string[] {
+    const spec = { domains: hosts, acme: { challenge: 'http01' }, ca: null, budget: null };
+    return this.put('issuers.orrery.dev', '', name, {
+      kind: 'issuers',
+      uid: `i-${name}`,
+      ...base,
+      spec,
+      ...change,
+    });
+  }
+
+  facts(host: string): DomainFacts | null | undefined {
+    const observation = this.join.observe('domain', '_', host);
+    return observation === null ? undefined : (observation.facts as DomainFacts | null);
+  }
+}
+
+test('nothing is said until everything that may ask was listed once', () => {
+  const scene = new Scene();
+  scene.domain('shop', 'app', { host: 'app.example.com' });
+  expect(scene.facts('app.example.com')).toBeUndefined();
+  scene.listed();
+  expect(scene.facts('app.example.com')).toMatchObject({
+    targets: [{ namespace: 'shop', secretName: 'app' }],
+  });
+  expect(scene.facts('other.example.com')).toBeNull();
+});
+
+test('two sources of one host are one actor with two Secrets; the oldest goes first; when both are gone it is told', () => {
+  const scene = new Scene().listed();
+  expect(scene.domain('shop', 'app', { host: 'app.example.com' }, { createdAt: 5 })).toEqual([
+    'domain/_/app.example.com',
+  ]);
+  const serve = { hosts: ['app.example.com'], invalid: null };
+  scene.put('services', 'web', 'front', {
+    kind: 'services',
+    uid: 'u-svc',
+    ...base,
+    createdAt: 1,
+    serve,
+    ports: [],
+    clusterIPs: [],
+  });
+  expect([...scene.join.members()]).toEqual(['domain/_/app.example.com']);
+  expect(scene.facts('app.example.com')).toMatchObject({
+    sources: [{ kind: 'Service' }, { kind: 'Domain' }],
+    targets: [
+      { namespace: 'web', secretName: 'app.example.com' },
+      { namespace: 'shop', secretName: 'app' },
+    ],
+  });
+  scene.put('services', 'web', 'front', null);
+  expect(scene.facts('app.example.com')?.targets).toEqual([{ namespace: 'shop', secretName: 'app' }]);
+  scene.domain('shop', 'app', { host: 'app.example.com' }, { deleting: true });
+  expect(scene.facts('app.example.com')).toBeNull();
+});
+
+test('a Domain that changes its host concerns the old one and the new one', () => {
+  const scene = new Scene().listed();
+  scene.domain('shop', 'app', { host: 'a.example.com' });
+  expect(scene.domain('shop', 'app', { host: 'b.example.com' })).toEqual([
+    'domain/_/a.example.com',
+    'domain/_/b.example.com',
+  ]);
+  expect(scene.facts('a.example.com')).toBeNull();
+});
+
+test('the Issuer: one that is named, else the oldest that allows the host; otherwise the reason', () => {
+  const scene = new Scene().listed();
+  scene.domain('shop', 'app', { host: 'app.example.com' });
+  expect(scene.facts('app.example.com')?.issuerMissing).toContain('no Issuer allows');
+  expect(scene.issuer('young', ['*.example.com'], { createdAt: 9 })).toContain('domain/_/app.example.com');
+  scene.issuer('old', ['**'], { createdAt: 2 });
+  scene.issuer('other', ['other.com'], { createdAt: 1 });
+  expect(scene.facts('app.example.com')?.issuer?.name).toBe('old');
+  scene.domain('shop', 'app', { host: 'app.example.com', issuer: 'young' });
+  expect(scene.facts('app.example.com')?.issuer).toMatchObject({
+    name: 'young',
+    kind: 'acme',
+    challenge: 'http01',
+  });
+  scene.domain('shop', 'app', { host: 'app.example.com', issuer: 'other' });
+  expect(scene.facts('app.example.com')).toMatchObject({
+    issuer: null,
+    issuerMissing: expect.stringContaining('does not allow'),
+  });
+  scene.domain('shop', 'app', { host: 'app.example.com', issuer: 'none' });
+  expect(scene.facts('app.example.com')?.issuerMissing).toBe('there is no Issuer none');
+});
+
+test('a Secret that changes concerns the hosts whose certificate is to stand there', () => {
+  const scene = new Scene().listed();
+  scene.domain('shop', 'app', { host: 'app.example.com', secretName: 'tls' });
+  const secret = {
+    kind: 'secrets',
+    uid: 's',
+    ...base,
+    host: '',
+    fingerprint: 'a'.repeat(64),
+    hosts: [],
+    notBefore: 0,
+    notAfter: 0,
+  };
+  expect(scene.put('secrets', 'shop', 'tls', secret)).toEqual(['domain/_/app.example.com']);
+  expect(scene.facts('app.example.com')?.stored).toEqual(['a'.repeat(16)]);
+  expect(scene.put('secrets', 'shop', 'tls', null)).toEqual(['domain/_/app.example.com']);
+  expect(scene.facts('app.example.com')?.stored).toEqual([null]);
+  expect(scene.put('secrets', 'shop', 'unrelated', secret)).toEqual([]);
+});
+
+test.each([
+  ['a.b.example.com', 'example.com'],
+  ['*.example.co.uk', 'example.co.uk'],
+  ['host.internal', 'host.internal'],
+])('limits of %s are counted under %s', (host, registered) => {
+  const scene = new Scene().listed();
+  scene.domain('shop', 'app', { host });
+  expect(scene.facts(host)?.registered).toBe(registered);
+});
+
+test('an Issuer hears of its own specification, and of its end', () => {
+  const scene = new Scene().listed();
+  expect(scene.issuer('acme', ['**'])).toEqual(['issuer/_/acme']);
+  const facts = () => scene.join.observe('issuer', '_', 'acme')?.facts as IssuerFacts | null;
+  expect(facts()).toMatchObject({ uid: 'i-acme', generation: 1, kind: 'acme', invalid: null });
+  scene.issuer('acme', ['**'], { spec: { invalid: 'spec.domains: must not be empty' } });
+  expect(facts()).toMatchObject({ invalid: 'spec.domains: must not be empty' });
+  scene.put('issuers.orrery.dev', '', 'acme', null);
+  expect(facts()).toBeNull();
+});

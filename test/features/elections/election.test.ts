@@ -1,0 +1,41 @@
+/** What an Election says, and the reasons why one cannot be held. */
+import { describe, expect, test } from 'vitest';
+import { readElectionSpec } from '../../../src/features/elections/election.ts';
+import { digestOf } from '../../../src/kube/mirror/digest.ts';
+
+const election = (spec: unknown) => ({ metadata: { namespace: 'shop', name: 'worker' }, spec });
+
+test('without a specification: its own Lease, 15, 10 and 2 s, given back on a clean end', () => {
+  expect(readElectionSpec(election(undefined))).toEqual({
+    place: { namespace: 'shop', name: 'worker' },
+    timing: { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 },
+    releaseOnCancel: true,
+    invalid: null,
+  });
+});
+
+test('the Lease may be another, in another namespace', () => {
+  const { place } = readElectionSpec(election({ lease: { name: 'till', namespace: 'bank' } }));
+  expect(place).toEqual({ namespace: 'bank', name: 'till' });
+  expect(readElectionSpec(election({ lease: { name: 'till' } })).place.namespace).toBe('shop');
+});
+
+describe('it cannot be held', () => {
+  test.each([
+    [{ leaseDurationSeconds: 10 }, /leaseDuration must be greater than renewDeadline/],
+    [{ renewDeadlineSeconds: 2 }, /renewDeadline must be greater than retryPeriod/],
+    [{ retryPeriodSeconds: 0 }, /retryPeriod must be at least 1 s/],
+    [{ leaseDurationSeconds: 'long' }, /leaseDuration must be at least 1 s/],
+    [{ lease: { name: 'No Name' } }, /no name of a Lease/],
+  ])('with %j', (spec, reason) => {
+    expect(readElectionSpec(election(spec)).invalid).toMatch(reason);
+  });
+});
+
+test('a digest tells nothing of the status: renewals are no news', () => {
+  const metadata = { namespace: 'shop', name: 'worker', uid: 'u', resourceVersion: '1', generation: 3 };
+  const digest = (status: object) =>
+    digestOf('elections.orrery.dev', { metadata, spec: {}, status }, { envPairs: [], fieldPaths: [] });
+  expect(digest({ holder: 'a' })).toEqual(digest({ holder: 'b' }));
+  expect(digest({})).toMatchObject({ kind: 'elections', generation: 3 });
+});

@@ -1,0 +1,261 @@
+/** One pass over the slices of a Service: conflicts, failures, crashes and what they leave. */
+import { expect, test } from 'vitest';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { triggerTimeAnnotation } from '../../../src/features/endpoints/slice-labels.ts';
+import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
+import { SliceApi, service, workload } from './slice-api.ts';
+
+const names = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `vm-${at + from}`);
+const sizes = (api: SliceApi) =>
+  Object.values(api.stand())
+    .map((one) => one.length)
+    .sort((a, b) => b - a);
+
+test('the slices are made, and a second pass writes nothing, before the echo and after it', async () => {
+  const api = new SliceApi();
+  const first = await api.pass();
+  expect(Object.values(api.stand())).toEqual([names(3)]);
+  expect(first).toMatchObject({ type: 'slices.reconciled', writes: 1, empty: false, version: '101' });
+  expect(await api.pass()).toMatchObject({ writes: 0, standing: (first as { standing: string }).standing });
+  api.echo();
+  expect(await api.pass()).toMatchObject({ writes: 0, standing: (first as { standing: string }).standing });
+});
+
+test('I5: a pass that is made again after a crash finds the slice that it had made', async () => {
+  const api = new SliceApi();
+  await api.pass({}, 'service/shop/web/7/0');
+  // Another replica, which knows nothing of it: its picture lags behind.
+  const other = new SliceApi();
+  for (const object of api.objects.values()) other.objects.set(object.metadata.name, object);
+  const outcome = await other.pass({}, 'service/shop/web/7/0');
+  expect(outcome).toMatchObject({ type: 'slices.reconciled', writes: 0 });
+  expect(Object.values(other.stand())).toEqual([names(3)]);
+});
+
+test('whoever knows only older versions than a pass has left reads the slices first', async () => {
+  const api = new SliceApi();
+  const { version } = (await api.pass()) as { version: string };
+  const other = new SliceApi();
+  for (const object of api.objects.values()) other.objects.set(object.metadata.name, object);
+  await other.pass({ version });
+  expect(other.calls).toEqual(['list']);
+});
+
+test('a pass that follows a failed one reads what that one has left: a create without an answer is not made twice', async () => {
+  const api = new SliceApi();
+  const other = new SliceApi();
+  await other.pass();
+  for (const object of other.objects.values()) api.objects.set(object.metadata.name, object);
+  expect(await api.pass({ reread: true }, 'service/shop/web/9/0')).toMatchObject({ writes: 0 });
+  expect(Object.values(api.stand())).toEqual([names(3)]);
+});
+
+test('409: the slice is read again and the rest planned anew; it is no failure', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const [name = ''] = api.objects.keys();
+  const held = api.objects.get(name);
+  if (held) api.put({ ...held, metadata: { ...held.metadata, annotations: { mine: 'yes' } } });
+  api.index.setWorkload('shop', 'vm-3', workload(3), true);
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  expect(Object.values(api.stand())).toEqual([names(4)]);
+  expect(api.objects.get(name)?.metadata.annotations).toMatchObject({ mine: 'yes' });
+});
+
+test('404: a slice that somebody deleted is made anew under another name', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const [name = ''] = api.objects.keys();
+  api.objects.delete(name);
+  api.index.setWorkload('shop', 'vm-3', workload(3), true);
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled' });
+  expect(Object.values(api.stand())).toEqual([names(4)]);
+  expect(api.objects.has(name)).toBe(false);
+});
+
+test('a write that fails stops no other slice, and nothing is deleted that has not moved', async () => {
+  const api = new SliceApi(250);
+  await api.pass();
+  const [first = ''] = api.objects.keys();
+  for (let n = 0; n < 250; n++)
+    api.index.setWorkload('shop', `vm-${n}`, workload(n, { ready: 'False' }), true);
+  api.failing = (_, name) => (name === first ? new OrreryError('KUBE_SERVER', 'broken') : undefined);
+  const outcome = await api.pass();
+  expect(outcome).toMatchObject({ type: 'slices.failed', message: 'broken' });
+  const ready = [...api.objects.values()].map(({ metadata, endpoints }) => [
+    metadata.name === first,
+    (endpoints as Array<{ conditions: { ready: boolean } }>).some(({ conditions }) => conditions.ready),
+  ]);
+  expect(ready.filter(([isFirst, isReady]) => isFirst !== isReady)).toEqual([]);
+  api.failing = () => undefined;
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+});
+
+test('an endpoint whose new slice cannot be written stays in the old one', async () => {
+  const api = new SliceApi(100);
+  await api.pass();
+  api.max = 30;
+  api.failing = (operation) =>
+    operation === 'create' ? new OrreryError('KUBE_SERVER', 'broken') : undefined;
+  expect(await api.pass()).toMatchObject({ type: 'slices.failed' });
+  expect(sizes(api)).toEqual([100]);
+});
+
+test('429 is waited out as the API server says', async () => {
+  const api = new SliceApi();
+  let refusals = 2;
+  api.failing = () =>
+    refusals-- > 0
+      ? new OrreryError('KUBE_THROTTLED', 'wait', { facts: { retryAfterMs: 2_000 } })
+      : undefined;
+  const begun = api.clock.now();
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  expect(api.clock.now() - begun).toBeGreaterThanOrEqual(4_000);
+});
+
+test('429 for ever ends in a failure that says how long to wait', async () => {
+  const api = new SliceApi();
+  api.failing = () => new OrreryError('KUBE_THROTTLED', 'wait', { facts: { retryAfterMs: 3_000 } });
+  expect(await api.pass()).toMatchObject({ type: 'slices.failed', retryAfterMs: 3_000 });
+});
+
+test.each([
+  [
+    'going',
+    new OrreryError(
+      'KUBE_REFUSED',
+      'forbidden: unable to create new content in namespace shop because it is being terminated',
+      { facts: { status: 403 } },
+    ),
+  ],
+  ['gone', new OrreryError('KUBE_NOT_FOUND', 'namespaces "shop" not found')],
+])('a namespace that is %s is no error', async (_, refusal) => {
+  const api = new SliceApi();
+  api.failing = () => refusal;
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 0 });
+});
+
+test('a right that is missing is a failure', async () => {
+  const api = new SliceApi();
+  api.failing = () => new OrreryError('KUBE_REFUSED', 'forbidden', { facts: { status: 403 } });
+  expect(await api.pass()).toMatchObject({ type: 'slices.failed' });
+});
+
+test('what changes while the pass writes is left to the next one, which gathers', async () => {
+  const api = new SliceApi();
+  api.before = () => api.index.setWorkload('shop', 'vm-3', workload(3), true);
+  const outcome = await api.pass();
+  expect(outcome).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  const { made, wanted } = outcome as { made: string; wanted: string };
+  expect(made).not.toBe(wanted);
+  expect(Object.values(api.stand())).toEqual([names(3)]);
+});
+
+test('somebody who changes slices as fast as they are written ends in a failure, not in a loop', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  api.index.setWorkload('shop', 'vm-3', workload(3), true);
+  api.before = (_, name) => {
+    const held = api.objects.get(name);
+    if (held) api.put({ ...held, metadata: { ...held.metadata } });
+  };
+  expect(await api.pass()).toMatchObject({ type: 'slices.failed' });
+  expect(api.calls.length).toBeLessThan(10);
+});
+
+test('a pass begins when nothing has changed for a moment, and at the latest after its patience', async () => {
+  const api = new SliceApi();
+  const begun = api.clock.now();
+  const change = (n: number) =>
+    api.clock.after(n * 10, () => api.index.setWorkload('shop', `vm-${n + 3}`, workload(n + 3), true));
+  for (let n = 0; n < 100; n++) change(n);
+  await api.pass({ gather: { quietMs: 15, maxMs: 200 } });
+  expect(api.clock.now() - begun).toBeGreaterThanOrEqual(200);
+  expect(api.clock.now() - begun).toBeLessThan(240);
+  expect(sizes(api)[0]).toBeGreaterThan(20);
+});
+
+test('a Service that is being deleted gets no new slices', async () => {
+  const api = new SliceApi();
+  api.index.setService('shop', 'web', { ...service, deleting: true });
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 0 });
+});
+
+test('a Service that selects nothing any more loses its slices', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const { selecting: _, ...without } = service;
+  api.index.setService('shop', 'web', without);
+  expect(await api.pass()).toMatchObject({ type: 'slices.reconciled', writes: 1, empty: true, version: '' });
+  expect(api.stand()).toEqual({});
+});
+
+test('a slice that a finalizer holds is not counted on', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const [held] = api.objects.values();
+  if (held) {
+    const leaving = api.put({
+      ...held,
+      metadata: { ...held.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+    });
+    api.index.setSlice('shop', held.metadata.name, endpointSliceDigest(leaving));
+  }
+  expect(await api.pass()).toMatchObject({ writes: 1 });
+  expect(Object.values(api.stand())).toEqual([names(3), names(3)]);
+});
+
+test('the trigger time is the Service’s creation at first, then the earliest transition that was not written yet, else none', async () => {
+  const api = new SliceApi();
+  const time = () => [...api.objects.values()][0]?.metadata.annotations?.[triggerTimeAnnotation];
+  await api.pass();
+  expect(time()).toBe('2026-01-01T00:00:00Z');
+  const since = Date.UTC(2026, 5, 1);
+  api.index.setWorkload('shop', 'vm-0', workload(0, { ready: 'False', readyAt: since + 9_000 }), true);
+  api.index.setWorkload('shop', 'vm-1', workload(1, { ready: 'False', readyAt: since + 5_250 }), true);
+  await api.pass({ since });
+  expect(time()).toBe('2026-06-01T00:00:05.25Z');
+  api.index.setService('shop', 'web', { ...service, labels: { team: 'a' } });
+  await api.pass({ since: since + 20_000 });
+  expect(time()).toBeUndefined();
+});
+
+test.each([
+  ['409', new OrreryError('KUBE_CONFLICT', 'another version')],
+  ['a failure', new OrreryError('KUBE_UNREACHABLE', 'no answer')],
+])(
+  'the trigger time of a change outlives %s: whichever write tells of the change has it',
+  async (_, refusal) => {
+    const api = new SliceApi();
+    await api.pass();
+    const readyAt = Date.UTC(2026, 4, 5, 6, 7, 8);
+    api.index.setWorkload('shop', 'vm-0', workload(0, { ready: 'False', readyAt }), true);
+    let refusals = 1;
+    api.failing = (operation) => (operation === 'patch' && refusals-- > 0 ? refusal : undefined);
+    const since = Date.UTC(2026, 5, 1);
+    const outcome = await api.pass({ since });
+    if (outcome.type === 'slices.failed') await api.pass({ since, reread: true });
+    const [slice] = api.objects.values();
+    expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
+  },
+);
+
+test('a transition that is read while the picture is caught up with is told of like any other', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const readyAt = Date.UTC(2026, 4, 5, 6, 7, 8);
+  api.index.setWorkload('shop', 'vm-0', workload(0, { ready: 'False', readyAt }), false);
+  await api.pass({ since: Date.UTC(2026, 5, 1) });
+  const [slice] = api.objects.values();
+  expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
+});
+
+test('half of the endpoints gone: the slices are compacted when that is asked for', async () => {
+  const api = new SliceApi(400);
+  await api.pass();
+  for (let n = 0; n < 400; n += 2) api.index.setWorkload('shop', `vm-${n}`, null, true);
+  expect(await api.pass()).toMatchObject({ writes: 4, compactable: true });
+  expect(sizes(api)).toHaveLength(4);
+  expect(await api.pass({ compact: true })).toMatchObject({ writes: 4, compactable: false });
+  expect(sizes(api)).toEqual([100, 100]);
+});

@@ -1,0 +1,249 @@
+/** Who is told what about EndpointSlices: the triggers, and what is no trigger. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type {
+  Digest,
+  EndpointSliceDigest,
+  ServiceDigest,
+  WorkloadDigest,
+} from '../../../src/base/digests.ts';
+import { createEndpointsJoin, type EndpointsJoin } from '../../../src/features/endpoints/endpoints-join.ts';
+import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import type { EndpointsFacts, WorkloadFacts } from '../../../src/machines/facts.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+import { service, workload } from './slice-api.ts';
+
+const needed = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
+let clock: VirtualClock;
+let synced: Set<string>;
+let join: EndpointsJoin;
+const held = new Map<string, Digest>();
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  synced = new Set(needed);
+  held.clear();
+  const get = (_: string, __: string, name: string) =>
+    synced.has(name) ? ({ kind: 'synced', gates: [], resource: name } as const) : null;
+  join = createEndpointsJoin({ world: { get, isWhole: true }, clock });
+});
+
+/** Puts an object into the world. @returns who has to look again */
+function put(resource: string, name: string, digest: Digest | null): string[] {
+  const before = held.get(`${resource}/${name}`) ?? null;
+  if (digest === null) held.delete(`${resource}/${name}`);
+  else held.set(`${resource}/${name}`, digest);
+  return [...join.fold({ resource, namespace: 'shop', name, digest }, before)].sort();
+}
+const putService = (
+  name: string,
+  selector: Record<string, string> | null,
+  change: Partial<ServiceDigest> = {},
+) => {
+  const { selecting, ...rest } = service;
+  return put('services', name, {
+    ...rest,
+    uid: `${name}-uid`,
+    ...(selector === null || selecting === undefined ? {} : { selecting: { ...selecting, selector } }),
+    ...change,
+  });
+};
+const putWorkload = (n: number, labels: Record<string, string>, change: Partial<WorkloadDigest> = {}) =>
+  put('externalworkloads.workload.linkerd.io', `vm-${n}`, workload(n, { labels, ...change }));
+const servicesIn = (ids: readonly string[]) =>
+  ids.filter((id) => id.startsWith('service/')).map((id) => id.split('/')[2]);
+const facts = (name: string) =>
+  join.observe('service', 'shop', name)?.facts as EndpointsFacts | null | undefined;
+
+function slice(name: string, owner: string, change: Partial<EndpointSliceDigest> = {}): EndpointSliceDigest {
+  return {
+    kind: 'endpointslices',
+    uid: `${name}-uid`,
+    resourceVersion: '5',
+    createdAt: 0,
+    deleting: false,
+    labels: { [serviceNameLabel]: owner, [managedByLabel]: managedBy },
+    service: owner,
+    readyAddresses: [],
+    managed: {
+      addressType: 'IPv4',
+      ports: [],
+      endpoints: [],
+      ownerReferences: ownerReferences({ labels: {}, owner: { name: owner, uid: `${owner}-uid` } }),
+    },
+    ...change,
+  };
+}
+
+describe('a workload’s update', () => {
+  beforeEach(() => {
+    putService('one', { app: 'one' });
+    putService('two', { app: 'two' });
+    putService('zoned', { tier: 'db' });
+    putWorkload(1, { app: 'one', tier: 'db' });
+  });
+
+  test('labels: the Services that match exactly one of old and new', () => {
+    expect(servicesIn(putWorkload(1, { app: 'two', tier: 'db' }))).toEqual(['one', 'two']);
+  });
+
+  test('labels: also those that match both, if a label that shows in the slice changed', () => {
+    const labels = { app: 'one', tier: 'db', 'topology.kubernetes.io/zone': 'north' };
+    expect(servicesIn(putWorkload(1, labels))).toEqual(['one', 'zoned']);
+  });
+
+  test('labels that do not show are no work', () => {
+    expect(servicesIn(putWorkload(1, { app: 'one', tier: 'db', note: 'x' }))).toEqual([]);
+  });
+
+  test.each([
+    ['readiness', { ready: 'False' }],
+    ['deletion', { deleting: true }],
+    ['an address', { addresses: [] }],
+    ['a port', { ports: [] }],
+  ] as const)('%s: the union of old and new', (_, change) => {
+    expect(servicesIn(putWorkload(1, { app: 'two', tier: 'db' }, change))).toEqual(['one', 'two', 'zoned']);
+  });
+
+  test('nothing that shows: no work', () => {
+    const change = { readyAt: 7, resourceVersion: '9', probe: null };
+    expect(servicesIn(putWorkload(1, { app: 'one', tier: 'db' }, change))).toEqual([]);
+  });
+
+  test('ready Unknown is as False', () => {
+    putWorkload(1, { app: 'one' }, { ready: 'False' });
+    expect(servicesIn(putWorkload(1, { app: 'one' }, { ready: 'Unknown' }))).toEqual([]);
+  });
+});
+
+describe('what a Service is told', () => {
+  test('nothing, until workloads and slices are listed', () => {
+    putService('one', { app: 'one' });
+    putWorkload(1, { app: 'one' });
+    for (const resource of needed) {
+      synced = new Set(needed.filter((one) => one !== resource));
+      expect(join.observe('service', 'shop', 'one')).toBe(null);
+    }
+    synced = new Set(needed);
+    expect(facts('one')).toMatchObject({ uid: 'one-uid', selects: true, empty: true });
+    const affected = join.fold(
+      { resource: '_synced', namespace: '', name: 'endpointslices', digest: null },
+      null,
+    );
+    expect([...affected]).toContain('service/shop/one');
+  });
+
+  test('null, if no workload matches and no slice of ours is left', () => {
+    putService('one', { app: 'one' });
+    expect(facts('one')).toBe(null);
+    expect(facts('nobody')).toBe(null);
+    put('endpointslices', 'left', slice('left', 'one'));
+    expect(facts('one')).toMatchObject({ empty: false });
+  });
+
+  test('the same wanted token in whatever order things came', () => {
+    putWorkload(1, { app: 'one' });
+    putWorkload(2, { app: 'one' });
+    putService('one', { app: 'one' });
+    const before = facts('one')?.wanted;
+    putWorkload(2, { app: 'else' });
+    expect(facts('one')?.wanted).not.toBe(before);
+    putWorkload(2, { app: 'one' });
+    expect(facts('one')?.wanted).toBe(before);
+  });
+
+  test('another standing token for each difference, and the same for a newer version that says the same', () => {
+    putService('one', { app: 'one' });
+    put('endpointslices', 's', slice('s', 'one'));
+    const before = facts('one')?.standing;
+    put('endpointslices', 's', slice('s', 'one', { labels: { other: 'x' } }));
+    expect(facts('one')?.standing).not.toBe(before);
+    put('endpointslices', 's', slice('s', 'one', { resourceVersion: '6' }));
+    expect(facts('one')?.standing).toBe(before);
+  });
+});
+
+describe('slices of ours', () => {
+  beforeEach(() => {
+    putService('one', { app: 'one' });
+    putWorkload(1, { app: 'one' });
+  });
+
+  test('an own write counts at once, and its echo changes nothing', () => {
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '8' }));
+    const written = facts('one')?.standing;
+    expect(facts('one')?.empty).toBe(false);
+    put('endpointslices', 's', slice('s', 'one', { resourceVersion: '8' }));
+    expect(facts('one')?.standing).toBe(written);
+  });
+
+  test('the picture that lags behind an own write does not undo it', () => {
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '10', labels: { mine: 'x' } }));
+    const written = facts('one')?.standing;
+    put('endpointslices', 's', slice('s', 'one', { resourceVersion: '9' }));
+    expect(facts('one')?.standing).toBe(written);
+  });
+
+  test('one that was deleted is gone, even if a late answer to a write tells of it', () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    put('endpointslices', 's', null);
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '99' }));
+    expect(facts('one')?.empty).toBe(true);
+  });
+
+  test('a world that forgot everything and was told it again takes own writes as before', () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    put('endpointslices', 's', null);
+    put('endpointslices', 's', slice('s', 'one'));
+    const before = facts('one')?.standing;
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '9', labels: { mine: 'x' } }));
+    expect(facts('one')?.standing).not.toBe(before);
+  });
+
+  test('an own write that the world never shows is forgotten', async () => {
+    join.index.put('shop', 's', slice('s', 'one', { resourceVersion: '10' }));
+    await clock.advance(31_000);
+    expect(facts('one')?.empty).toBe(true);
+  });
+
+  test('what somebody else manages now is not ours; a label that is changed does not hide whose it is', () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    expect(servicesIn(put('endpointslices', 's', slice('s', 'one', { service: 'two' })))).toEqual(['one']);
+    expect(facts('one')?.empty).toBe(false);
+    const { managed: _, ...foreign } = slice('s', 'one', { resourceVersion: '7' });
+    expect(servicesIn(put('endpointslices', 's', foreign))).toEqual(['one']);
+    expect(facts('one')?.empty).toBe(true);
+  });
+
+  test('one that is being deleted does not count as standing', () => {
+    put('endpointslices', 's', slice('s', 'one'));
+    put('endpointslices', 's', slice('s', 'one', { resourceVersion: '6', deleting: true }));
+    expect(facts('one')?.empty).toBe(true);
+  });
+});
+
+describe('what a workload is told', () => {
+  const told = (n: number) => join.observe('workload', 'shop', `vm-${n}`)?.facts as WorkloadFacts | null;
+
+  test('nothing calls for one that is in order and asks for no probe', () => {
+    putWorkload(1, { app: 'one' });
+    expect(told(1)).toBe(null);
+    expect([...join.members()]).toEqual([]);
+  });
+
+  test('one with an address that cannot be published hears of it, and is not probed', () => {
+    putWorkload(1, { app: 'one' }, { invalid: ['127.0.0.1'], probe: 'tcp://:80' });
+    expect(told(1)).toMatchObject({ addresses: [], problems: [expect.stringContaining('127.0.0.1')] });
+    expect([...join.members()]).toEqual(['workload/shop/vm-1']);
+  });
+
+  test('one that asks for a probe is told its addresses and its condition', () => {
+    putWorkload(1, { app: 'one' }, { probe: 'tcp://:80' });
+    expect(told(1)).toMatchObject({
+      probe: 'tcp://:80',
+      ready: 'True',
+      problems: [],
+      addresses: [{ ip: '10.0.0.1' }],
+    });
+  });
+});

@@ -1,0 +1,117 @@
+/** Reading a bundle: what is right is read, whatever is wrong is said in one line that names file, object and what is expected. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hasCode } from '../../../src/base/errors.ts';
+import { loadBundle } from '../../../src/features/releases/bundle.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'orrery-bundle-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const head = 'release: 0.3.0\nminReconcilerRelease: 0.1.0\nminServingRelease: 0.2.0\n';
+const labelled = (name: string) =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: shop, labels: {orrery.dev/builtin: "true"}}\n`;
+
+function write(files: Record<string, string>): string {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(dir, name, '..'), { recursive: true });
+    writeFileSync(join(dir, name), text);
+  }
+  return dir;
+}
+
+test('releases, kinds and objects of all manifests are read, in their order; files that are not named are not', () => {
+  const bundle = loadBundle(
+    write({
+      'bundle.yaml': `${head}manifests: [b.yaml, sub/a.yaml]\n`,
+      'b.yaml': `${labelled('one')}---\n${labelled('two')}---\n`,
+      'sub/a.yaml': `apiVersion: v1\nkind: List\nitems:\n  - {apiVersion: v1, kind: ServiceAccount, metadata: {name: sa, labels: {orrery.dev/builtin: "true"}}}\n`,
+      'other.yaml': 'not: {read',
+    }),
+  );
+  expect(bundle).toMatchObject({
+    name: 'platform',
+    release: '0.3.0',
+    minReconciler: '0.1.0',
+    minServing: '0.2.0',
+  });
+  expect(bundle.objects.map(({ metadata }) => metadata.name)).toEqual(['one', 'two', 'sa']);
+  expect(bundle.kinds).toEqual([
+    { apiVersion: 'v1', kind: 'ConfigMap' },
+    { apiVersion: 'v1', kind: 'ServiceAccount' },
+  ]);
+});
+
+test('the example is a bundle', () => {
+  expect(loadBundle(resolve(import.meta.dirname, '../../../examples/bundle')).objects).toHaveLength(2);
+});
+
+test('a bundle may name itself', () => {
+  expect(loadBundle(write({ 'bundle.yaml': `name: edge\n${head}manifests: []\n` })).name).toBe('edge');
+});
+
+describe('what is wrong ends in a USAGE error', () => {
+  const one = `${head}manifests: [a.yaml]\n`;
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['no bundle.yaml', {}, /bundle\.yaml: ENOENT/],
+    ['no YAML', { 'bundle.yaml': 'release: {' }, /bundle\.yaml: /],
+    ['no mapping', { 'bundle.yaml': '- x' }, /bundle\.yaml: (must be a mapping|release: is missing)/],
+    ['no release', { 'bundle.yaml': head.replace(/^release.*\n/, '') }, /bundle\.yaml: release: is missing/],
+    [
+      'a release that is none',
+      { 'bundle.yaml': `${head.replace('0.3.0', '0.3')}manifests: []` },
+      /release: must be a semantic version/,
+    ],
+    [
+      'a release that is a number',
+      { 'bundle.yaml': `${head.replace('0.3.0', '1.0')}manifests: []` },
+      /release: must be a semantic version/,
+    ],
+    [
+      'a minimum above the release',
+      { 'bundle.yaml': `${head.replace('0.2.0', '0.4.0')}manifests: []` },
+      /minServingRelease 0\.4\.0 is newer than release 0\.3\.0/,
+    ],
+    [
+      'a misspelt field',
+      { 'bundle.yaml': `${head}manifest: []` },
+      /bundle\.yaml: (manifest: is no field here|manifests: is missing)/,
+    ],
+    ['a file that is not there', { 'bundle.yaml': one }, /a\.yaml: ENOENT/],
+    [
+      'a file outside',
+      { 'bundle.yaml': `${head}manifests: [../a.yaml]` },
+      /manifests\.0: must lie within the bundle/,
+    ],
+    ['an absolute file', { 'bundle.yaml': `${head}manifests: [/etc/passwd]` }, /must lie within the bundle/],
+    ['a manifest that is no YAML', { 'bundle.yaml': one, 'a.yaml': 'a: {' }, /a\.yaml: /],
+    ['a document that is no object', { 'bundle.yaml': one, 'a.yaml': 'just text' }, /a\.yaml: /],
+    [
+      'an object without a name',
+      { 'bundle.yaml': one, 'a.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {}' },
+      /a\.yaml: metadata\.name/,
+    ],
+    [
+      'an object without the label',
+      { 'bundle.yaml': one, 'a.yaml': labelled('x').replace('"true"', '"false"') },
+      /a\.yaml: ConfigMap shop\/x does not carry the label orrery\.dev\/builtin: "true"/,
+    ],
+    [
+      'an object twice',
+      { 'bundle.yaml': one, 'a.yaml': `${labelled('x')}---\n${labelled('x')}` },
+      /ConfigMap shop\/x is there twice/,
+    ],
+  ])('%s', (_, files, message) => {
+    const read = () => loadBundle(write(files));
+    expect(read).toThrow(message);
+    try {
+      read();
+    } catch (error) {
+      expect(hasCode(error, 'USAGE')).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,112 @@
+/** The Release resource: made where it is missing, its status replaced, older ones never over newer ones, Events about it. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ensureDefinitions, readManifests } from '../../../packages/dev-cluster/manifests.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { releaseResourceWrite } from '../../../src/features/releases/effects/release-resource.ts';
+import { events, releases } from '../../../src/kube/api/resources.ts';
+import { kubeEventWrite } from '../../../src/kube/effects/kube-event.ts';
+import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
+import { context } from '../../kube/effects/fake-port.ts';
+import { type Scene, signal, startScene } from './round-scene.ts';
+
+let scene: Scene;
+let name: string;
+beforeAll(async () => {
+  scene = await startScene();
+  const definitions = await readManifests(new URL('../../../deploy/crds', import.meta.url).pathname);
+  await ensureDefinitions(scene.kube, definitions, systemClock, signal);
+});
+afterAll(() => scene?.stop());
+beforeEach(async () => {
+  name = await scene.namespace();
+});
+
+const at = Date.parse('2026-03-04T05:06:07.089Z');
+
+function effect(change: Partial<ReleaseResourceWrite['status']>, more: Partial<ReleaseResourceWrite> = {}) {
+  const status = {
+    state: 'Working',
+    release: '0.1.0',
+    minimumCompatibleRelease: '0.1.0',
+    leader: 'orrery-0',
+    waitingFor: null,
+    lastApplied: null,
+    lastError: null,
+    ...change,
+  };
+  const condition = { type: 'Applied', status: 'False', reason: 'Working', message: 'not yet' } as const;
+  return {
+    type: 'release-resource.write',
+    bundle: name,
+    status,
+    conditions: [condition],
+    note: null,
+    at,
+    ...more,
+  } as const satisfies ReleaseResourceWrite;
+}
+
+const writer = () => releaseResourceWrite(scene.kube, kubeEventWrite(scene.kube, { replica: 'orrery-0' }));
+const settled = { type: 'effect.settled', effect: 'release-resource.write', error: null };
+
+test('it is made where it is missing; what is null is absent; a condition keeps its time until its status changes', async () => {
+  const write = writer();
+  expect(await write(effect({ waitingFor: 'old (0.1.0)' }), context)).toEqual(settled);
+  const later = { at: at + 60_000 };
+  expect(await write(effect({ state: 'Done', lastApplied: at }, later), context)).toEqual(settled);
+  const { status } = await scene.kube.get(releases, undefined, name, signal);
+  expect(status).toEqual({
+    state: 'Done',
+    release: '0.1.0',
+    minimumCompatibleRelease: '0.1.0',
+    leader: 'orrery-0',
+    lastApplied: '2026-03-04T05:06:07Z',
+    observedGeneration: 1,
+    conditions: [
+      {
+        type: 'Applied',
+        status: 'False',
+        reason: 'Working',
+        message: 'not yet',
+        observedGeneration: 1,
+        lastTransitionTime: '2026-03-04T05:06:07Z',
+      },
+    ],
+  });
+});
+
+test('of writes that were begun one after the other the last stays', async () => {
+  const write = writer();
+  const leaders = Array.from({ length: 8 }, (_, n) => `orrery-${n}`);
+  await Promise.all(leaders.map((leader) => write(effect({ leader }), context)));
+  expect(await scene.kube.get(releases, undefined, name, signal)).toMatchObject({
+    status: { leader: 'orrery-7' },
+  });
+});
+
+test('a note becomes an Event about it, once however often the effect runs', async () => {
+  const note = { eventType: 'Warning', reason: 'ReleaseBlocked', text: 'release 0.1.0 waits' } as const;
+  const key = `release/_/${name}/7/0`;
+  for (let time = 0; time < 2; time++) await writer()(effect({}, { note }), { ...context, key });
+  const { items } = await scene.kube.list(events, { namespace: 'default' }, signal);
+  const mine = items.filter(({ regarding }) => (regarding as { name?: string } | undefined)?.name === name);
+  expect(mine).toMatchObject([
+    { reason: 'ReleaseBlocked', note: 'release 0.1.0 waits', regarding: { kind: 'Release' } },
+  ]);
+});
+
+test('where its definition is not installed nothing is written, and the actor goes on', async () => {
+  const missing = { ...scene.kube, create: scene.kube.create };
+  const { kube } = scene;
+  const elsewhere = { ...releases, plural: 'nowhere' };
+  const wrapped = {
+    ...missing,
+    get: (_: unknown, ...rest: [undefined, string, AbortSignal]) => kube.get(elsewhere, ...rest),
+    create: (_: unknown, object: Parameters<typeof kube.create>[1]) => kube.create(elsewhere, object, signal),
+  };
+  const write = releaseResourceWrite(wrapped as never, kubeEventWrite(kube, { replica: 'orrery-0' }));
+  expect(await write(effect({}), context)).toMatchObject({
+    ...settled,
+    error: expect.stringContaining('404'),
+  });
+});

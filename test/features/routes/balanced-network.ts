@@ -1,0 +1,112 @@
+/**
+ * A network that balances each call at random over the Pods that a Service reaches by now, in virtual time: the outside of engines
+ * under test. Rounds are made by the program's own sampler and limiter; only the single call is replaced.
+ */
+
+import { parseAddress } from '../../../src/base/address.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { Random } from '../../../src/base/random.ts';
+import type { ProbeAnswer, probeCall } from '../../../src/features/routes/probe/call.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import { createSampler, type Sampler } from '../../../src/features/routes/probe/probe.ts';
+import type { RouteSample } from '../../../src/machines/effects.ts';
+import { type Outside, reachable } from '../../actors/harness.ts';
+
+/** How a backend answers: by its own address, with an error, without the header, by the address of nobody, or never. */
+export type Manner = 'healthy' | 'unhealthy' | 'anonymous' | 'stranger' | 'silent';
+
+export class BalancedNetwork {
+  /** Calls that were made, answered or not. */
+  calls = 0;
+  /** Calls under way, and the most of them at any time. */
+  inFlight = 0;
+  inFlightMax = 0;
+  /** Calls by host. */
+  readonly callsTo = new Map<string, number>();
+  /** `<host> <ip>` → when a healthy Pod at this address last answered through the host by its name, ms since the epoch. */
+  readonly proofs = new Map<string, number>();
+  readonly manners = new Map<string, Manner>();
+  readonly #routes = new Map<string, string[]>();
+  readonly #samplers = new Map<string, Sampler>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #latencyMs: number;
+
+  constructor(parts: { readonly clock: Clock; readonly random: Random; readonly latencyMs?: number }) {
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#latencyMs = parts.latencyMs ?? 4;
+  }
+
+  /** From now on calls to the host reach the address, too. */
+  program(host: string, ip: string): void {
+    const reached = this.#routes.get(host) ?? [];
+    if (!reached.includes(ip)) this.#routes.set(host, [...reached, ip]);
+  }
+
+  withdraw(host: string, ip: string): void {
+    this.#routes.set(
+      host,
+      (this.#routes.get(host) ?? []).filter((one) => one !== ip),
+    );
+  }
+
+  reaches(host: string, ip: string): boolean {
+    return this.#routes.get(host)?.includes(ip) ?? false;
+  }
+
+  /** Samples by this network; everything else succeeds. */
+  readonly outside: Outside = async (effect, run, replica) => {
+    if (effect.type !== 'route.sample') return reachable(effect, run, replica);
+    const { group, round, probe, calls, wanted } = effect as unknown as RouteSample;
+    const result = await this.#samplerOf(replica).sample(
+      { ...probe, group, calls, wanted, replicas: Math.max(1, Math.round(calls / probe.attemptsPerReplica)) },
+      { signal: run.signal, onHealthy: (ip) => run.emit({ type: 'sample.answered', round, ip }) },
+    );
+    return { type: 'sample.finished', round, ...result };
+  };
+
+  /** One process has one limiter. */
+  #samplerOf(replica: string): Sampler {
+    const known = this.#samplers.get(replica);
+    if (known) return known;
+    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
+    const made = createSampler({ clock: this.#clock, parseAddress, limiter, call: this.#call });
+    this.#samplers.set(replica, made);
+    return made;
+  }
+
+  readonly #call: typeof probeCall = ({ url, timeoutMs }, _parts, signal, onAnswer) =>
+    new Promise((resolve) => {
+      this.calls += 1;
+      this.inFlight += 1;
+      this.inFlightMax = Math.max(this.inFlightMax, this.inFlight);
+      const { hostname } = new URL(url);
+      this.callsTo.set(hostname, (this.callsTo.get(hostname) ?? 0) + 1);
+      const reached = this.#routes.get(hostname) ?? [];
+      const ip = reached[Math.floor(this.#random.next() * reached.length)];
+      const manner = ip === undefined ? 'healthy' : (this.manners.get(ip) ?? 'healthy');
+      const end = (answer: ProbeAnswer | null) => {
+        signal.removeEventListener('abort', onAbort);
+        timer.cancel();
+        this.inFlight -= 1;
+        if (answer) onAnswer(answer);
+        resolve();
+      };
+      const onAbort = () => end(null);
+      const delayMs = manner === 'silent' ? timeoutMs : this.#latencyMs * (0.5 + this.#random.next());
+      const timer = this.#clock.after(delayMs, () => end(this.#answer(hostname, ip, manner)));
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
+
+  #answer(host: string, ip: string | undefined, manner: Manner): ProbeAnswer {
+    if (ip === undefined || manner === 'silent') return { kind: 'unreachable', error: 'nobody' };
+    if (manner === 'anonymous') return { kind: 'anonymous', status: 200 };
+    const named = parseAddress(manner === 'stranger' ? '192.0.2.1' : ip);
+    const status = manner === 'unhealthy' ? 503 : 200;
+    if (manner === 'healthy') this.proofs.set(`${host} ${ip}`, this.#clock.now());
+    return { kind: 'named', status, addresses: named ? [named] : [], unreadable: [] };
+  }
+}

@@ -1,0 +1,43 @@
+/** A sampling round as its actor is told of it. */
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { routeSample } from '../../../src/features/routes/effects/route-sample.ts';
+import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
+import type { RouteSample } from '../../../src/machines/effects.ts';
+import type { ActorEvent } from '../../../src/machines/events.ts';
+import { context } from '../../kube/effects/fake-port.ts';
+import { pod, startService } from './backends.ts';
+
+test('each address is reported while the round runs, and the round ends with its sum', async () => {
+  const service = await startService(pod('10.0.0.1'), pod('10.0.0.2', 503));
+  const events: ActorEvent[] = [];
+  const effect: RouteSample = {
+    type: 'route.sample',
+    group: 'shop/web',
+    round: 7,
+    probe: {
+      url: service.url,
+      podIPHeaders: { IPv4: 'Pod-IPv4', IPv6: 'Pod-IPv6' },
+      timeoutMs: 3_000,
+      attemptsPerReplica: 3,
+    },
+    calls: 6,
+    wanted: ['10.0.0.1', '10.0.0.2'],
+  };
+  const run = routeSample({ limiter: createLimiter({ inFlight: 64, waiting: 100 }), clock: systemClock });
+  const outcome = await run(effect, { ...context, emit: (event) => events.push(event) });
+  await service.close();
+  expect(events).toEqual([{ type: 'sample.answered', round: 7, ip: '10.0.0.1' }]);
+  expect(outcome).toEqual({
+    type: 'sample.finished',
+    round: 7,
+    calls: 6,
+    summary: {
+      healthy: ['10.0.0.1'],
+      unhealthy: ['10.0.0.2'],
+      anonymous: 0,
+      unreachable: 0,
+      lastError: null,
+    },
+  });
+});

@@ -1,0 +1,123 @@
+/** What happens beyond the bound of the history; on a real server this takes minutes, so it is tested here alone. */
+import { describe, expect, test } from 'vitest';
+import { History } from '../../packages/kube-api/storage/history.ts';
+import type { Change } from '../../packages/kube-api/storage/version.ts';
+import type { JsonObject } from '../conformance/client.ts';
+import { until } from '../until.ts';
+import { type MemoryCluster, memoryCluster, secrets } from './memory-cluster.ts';
+
+const change = (revision: number): Change => ({
+  revision,
+  storage: 'secrets',
+  namespace: 'default',
+  name: 'a',
+  current: null,
+  previous: null,
+  lines: new Map(),
+});
+
+describe('a history', () => {
+  const filled = (max: number, count: number) => {
+    const history = new History(max);
+    for (let revision = 1; revision <= count; revision += 1) history.add(change(revision * 10));
+    return history;
+  };
+  const revisions = (history: History, since: number) =>
+    history.since(since)?.map(({ revision }) => revision);
+
+  test('tells all changes after a revision, in order', () => {
+    const history = filled(5, 4);
+    expect(revisions(history, 0)).toEqual([10, 20, 30, 40]);
+    expect(revisions(history, 20)).toEqual([30, 40]);
+    expect(revisions(history, 25)).toEqual([30, 40]);
+    expect(revisions(history, 99)).toEqual([]);
+  });
+
+  test('says so when some of them are gone', () => {
+    const history = filled(5, 8);
+    expect(history.oldest).toBe(30);
+    expect(revisions(history, 30)).toEqual([40, 50, 60, 70, 80]);
+    expect(revisions(history, 29)).toBeUndefined();
+    expect(revisions(history, 0)).toBeUndefined();
+  });
+});
+
+describe('beyond the history', () => {
+  async function write(cluster: MemoryCluster, names: readonly string[]): Promise<void> {
+    for (const name of names) await cluster.api.post(secrets, { metadata: { name } });
+  }
+
+  test('a watch is told 410 Expired inside the stream, and ends', async () => {
+    await using cluster = await memoryCluster({ historyChanges: 3 });
+    const { body } = await cluster.api.get(secrets);
+    await write(cluster, ['a', 'b', 'c', 'd']);
+    const resourceVersion = String((body.metadata as JsonObject).resourceVersion);
+    const watch = await cluster.api.watch(secrets, { resourceVersion });
+    await until(() => watch.hasEnded, { what: 'the end of the watch' });
+    expect(watch.code).toBe(200);
+    expect(watch.events).toEqual([
+      {
+        type: 'ERROR',
+        object: expect.objectContaining({
+          kind: 'Status',
+          code: 410,
+          reason: 'Expired',
+          message: expect.stringMatching(/^too old resource version: \d+ \(\d+\)$/),
+        }),
+      },
+    ]);
+  });
+
+  test('a watch from the oldest known version goes on', async () => {
+    await using cluster = await memoryCluster({ historyChanges: 3 });
+    await write(cluster, ['a']);
+    const { body } = await cluster.api.get(`${secrets}/a`);
+    await write(cluster, ['b', 'c', 'd']);
+    const resourceVersion = String((body.metadata as JsonObject).resourceVersion);
+    const watch = await cluster.api.watch(secrets, { resourceVersion });
+    await until(() => watch.events.length === 3, { what: 'three events' });
+    expect(watch.events.map(({ object }) => (object.metadata as JsonObject).name)).toEqual(['b', 'c', 'd']);
+    watch.close();
+  });
+
+  test('busy resources do not make others forget', async () => {
+    await using cluster = await memoryCluster({ historyChanges: 3 });
+    const { body } = await cluster.api.get('/api/v1/configmaps');
+    await write(cluster, ['a', 'b', 'c', 'd', 'e']);
+    const resourceVersion = String((body.metadata as JsonObject).resourceVersion);
+    const watch = await cluster.api.watch('/api/v1/configmaps', { resourceVersion });
+    await cluster.api.post('/api/v1/namespaces/default/configmaps', { metadata: { name: 'a' } });
+    await until(() => watch.events.length === 1, { what: 'an event' });
+    expect(watch.events[0]?.type).toBe('ADDED');
+    watch.close();
+  });
+
+  test('a page is told 410 with a token that goes on without consistency', async () => {
+    await using cluster = await memoryCluster({ historyChanges: 3 });
+    await write(cluster, ['a', 'b', 'c']);
+    const first = await cluster.api.get(`${secrets}?limit=1`);
+    await write(cluster, ['d', 'e', 'f', 'g']);
+    const token = String((first.body.metadata as JsonObject).continue);
+    const late = await cluster.api.get(`${secrets}?limit=1&continue=${token}`);
+    expect(late.code).toBe(410);
+    expect(late.body).toMatchObject({ kind: 'Status', reason: 'Expired', code: 410 });
+    const onward = String((late.body.metadata as JsonObject).continue);
+    const rest = await cluster.api.get(`${secrets}?continue=${onward}`);
+    expect((rest.body.items as JsonObject[]).map(({ metadata }) => (metadata as JsonObject).name)).toEqual([
+      'b',
+      'c',
+      'd',
+      'e',
+      'f',
+      'g',
+    ]);
+  });
+
+  test('an exact version is told 410', async () => {
+    await using cluster = await memoryCluster({ historyChanges: 3 });
+    await write(cluster, ['a', 'b', 'c', 'd', 'e']);
+    const reply = await cluster.api.get(`${secrets}?resourceVersion=3&resourceVersionMatch=Exact`);
+    expect(reply.code).toBe(410);
+    expect(reply.body.message).toBe('The resourceVersion for the provided list is too old.');
+  });
+});

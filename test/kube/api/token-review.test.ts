@@ -1,0 +1,84 @@
+/** Who may look: the questions put to Kubernetes, and how long an answer holds. */
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { KubeObject, KubePort } from '../../../src/kube/api/port.ts';
+import { createKubeAuthorizer } from '../../../src/kube/api/token-review.ts';
+
+const { signal } = new AbortController();
+
+/** Knows the token `ann-token`, whose owner may `get` and nothing else. */
+function setUp() {
+  let now = 0;
+  const asked: KubeObject[] = [];
+  const clock: Clock = { now: () => now, monotonic: () => now, after: () => ({ cancel: () => {} }) };
+  const create: KubePort['create'] = async (resource, object) => {
+    asked.push(object);
+    const spec = object.spec as { token?: string; resourceAttributes?: { verb: string } };
+    if (resource.plural === 'subjectaccessreviews') {
+      return { ...object, status: { allowed: spec.resourceAttributes?.verb === 'get' } };
+    }
+    const authenticated = spec.token === 'ann-token';
+    return {
+      ...object,
+      status: authenticated ? { authenticated, user: { username: 'ann', groups: ['dev'] } } : {},
+    };
+  };
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { asked, pass, create, clock, authorize: createKubeAuthorizer({ create }, clock) };
+}
+
+test('an owner who may is let in; the review names group, resource and verb', async () => {
+  const { authorize, asked } = setUp();
+  expect(await authorize('ann-token', 'get', signal)).toEqual({ granted: true, user: 'ann' });
+  expect(asked[1]?.spec).toMatchObject({
+    user: 'ann',
+    groups: ['dev'],
+    resourceAttributes: { group: 'orrery.dev', resource: 'inspector', verb: 'get' },
+  });
+});
+
+test('no token and an unknown token are 401, an owner who may not is 403', async () => {
+  const { authorize } = setUp();
+  expect(await authorize(null, 'get', signal)).toMatchObject({ granted: false, status: 401 });
+  expect(await authorize('stolen', 'get', signal)).toMatchObject({ granted: false, status: 401 });
+  expect(await authorize('ann-token', 'update', signal)).toMatchObject({ granted: false, status: 403 });
+});
+
+test('an answer is remembered for ten seconds, for each verb by itself', async () => {
+  const { authorize, asked, pass } = setUp();
+  await authorize('ann-token', 'get', signal);
+  await authorize('ann-token', 'get', signal);
+  expect(asked).toHaveLength(2);
+  await authorize('ann-token', 'update', signal);
+  expect(asked).toHaveLength(4);
+  pass(limits.accessCacheMs);
+  await authorize('ann-token', 'get', signal);
+  expect(asked).toHaveLength(6);
+});
+
+test('at the bound the oldest answer is forgotten', async () => {
+  const { authorize, asked } = setUp();
+  await authorize('ann-token', 'get', signal);
+  for (let caller = 0; caller < limits.accessCacheEntries; caller++)
+    await authorize(`caller-${caller}`, 'get', signal);
+  const before = asked.length;
+  await authorize(`caller-${limits.accessCacheEntries - 1}`, 'get', signal);
+  expect(asked).toHaveLength(before);
+  await authorize('ann-token', 'get', signal);
+  expect(asked).toHaveLength(before + 2);
+});
+
+test('a question that Kubernetes did not answer grants nothing and is not remembered', async () => {
+  const { create, clock } = setUp();
+  let away = true;
+  const flaky: KubePort['create'] = (...args) =>
+    away ? Promise.reject(new OrreryError('KUBE_UNREACHABLE', 'no answer')) : create(...args);
+  const authorize = createKubeAuthorizer({ create: flaky }, clock);
+  await expect(authorize('ann-token', 'get', signal)).rejects.toThrow('no answer');
+  away = false;
+  expect(await authorize('ann-token', 'get', signal)).toMatchObject({ granted: true });
+});

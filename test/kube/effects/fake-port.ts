@@ -1,0 +1,27 @@
+/** A KubePort of which a test answers the calls that it expects; every other call fails. */
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubePort } from '../../../src/kube/api/port.ts';
+
+export function fakePort(answers: Partial<KubePort>): KubePort {
+  const unexpected = (): never => {
+    throw new OrreryError('INVARIANT', 'the test does not expect this call');
+  };
+  return {
+    list: unexpected,
+    watch: unexpected,
+    get: unexpected,
+    create: unexpected,
+    replace: unexpected,
+    patch: unexpected,
+    delete: unexpected,
+    resolve: unexpected,
+    ...answers,
+  };
+}
+
+export const context = {
+  key: 'pod/shop/web-0/7/0',
+  actor: 'pod/shop/web-0',
+  signal: new AbortController().signal,
+  emit: () => {},
+} as const;

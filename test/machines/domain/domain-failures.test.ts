@@ -1,0 +1,213 @@
+/** The domain chart: what every failure leads to, and what a person is told of it. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { backOffMs, limitMs } from '../../../src/machines/domain/domain-context.ts';
+import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
+import {
+  authorizing,
+  confirmed,
+  type Domain,
+  day,
+  fail,
+  finalizing,
+  found,
+  granted,
+  hour,
+  minute,
+  newDomain,
+  observed,
+  ordering,
+  saidToIssuer,
+  storing,
+  valid,
+} from './domain-script.ts';
+
+const orders = (domain: Domain) => domain.askedOf('acme.order').length;
+
+describe('failure: refused', () => {
+  const steps = { ordering, authorizing: () => authorizing(), finalizing: () => finalizing() };
+
+  test.each(Object.entries(steps))('%s: a minute, then two, then four, and so on to 24 h', (_, reach) => {
+    let domain = fail(reach(), 'refused');
+    expect(domain.state).toBe('backingOff');
+    for (const minutes of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440]) {
+      expect(domain.patience).toBe(minutes * minute);
+      domain.wait(minutes * minute);
+      domain = fail(found(domain).take(granted), 'refused');
+    }
+    expect(domain.context.failures).toBe(14);
+  });
+
+  test('the permit goes back, people are told, and the number stands in the status', () => {
+    const domain = ordering();
+    domain.asked();
+    fail(domain, 'refused');
+    const asked = domain.asked();
+    expect(asked.find(({ type }) => type === 'message.send')).toMatchObject({
+      event: { type: 'permit.returned', outcome: 'refused', again: false },
+    });
+    const reports = asked.filter((one) => one.type === 'domain.report');
+    expect(reports.map(({ notice }) => notice?.reason)).toContain('CertificateFailed');
+    expect(reports.at(-1)?.status).toMatchObject({
+      state: 'backingOff',
+      failures: 1,
+      lastError: 'it was refused',
+      nextAttempt: domain.now + minute,
+    });
+  });
+
+  test('a restart or a look in between does not bring the next attempt forward', () => {
+    const domain = fail(ordering(), 'refused').wait(10_000);
+    found(domain.take({ type: 'domain.recheck' }));
+    expect(domain.state).toBe('backingOff');
+    expect(domain.patience).toBe(50_000);
+  });
+
+  test('a person may: `domain.renew`', () => {
+    const domain = fail(ordering(), 'refused').wait(10_000);
+    found(domain.take({ type: 'domain.renew' }));
+    expect(domain.state).toBe('waitingForPermit');
+  });
+
+  test('the wait is between 1 s and 24 h for every number of failures and every chance', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.nat(), fc.constantFrom(0, 1, 63, 64, 1_024, Number.MAX_SAFE_INTEGER)),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (failures, random) => {
+          const ms = backOffMs(failures, random);
+          expect(ms).toBeGreaterThanOrEqual(1_000);
+          expect(ms).toBeLessThanOrEqual(day);
+        },
+      ),
+    );
+  });
+
+  test('the wait is moved by at most 10 % either way', () => {
+    expect([backOffMs(1, 0), backOffMs(1, 0.999_999)]).toEqual([54_000, 66_000]);
+  });
+});
+
+describe('failure: rate limited', () => {
+  test('the whole Issuer is told how long, and the domain stays in its queue', () => {
+    const domain = ordering();
+    domain.asked();
+    fail(domain, 'rateLimited', { retryAfterMs: 2 * hour });
+    expect(domain.state).toBe('rateLimited');
+    const [{ event } = { event: null }] = domain.askedOf('message.send');
+    expect(event).toMatchObject({ type: 'permit.returned', outcome: 'rateLimited', again: true });
+    expect((event as { waitMs: number }).waitMs).toBeGreaterThanOrEqual(2 * hour);
+    expect((event as { waitMs: number }).waitMs).toBeLessThanOrEqual(2 * hour * 1.05);
+    expect(domain.context.failures).toBe(0);
+  });
+
+  test('it goes on when the Issuer says so, with the same order', () => {
+    const domain = fail(authorizing(), 'rateLimited', { retryAfterMs: 1_000 });
+    domain.asked();
+    expect(domain.take(granted).state).toBe('authorizing');
+    expect(domain.askedOf('acme.authorize')).toMatchObject([{ order: { url: 'https://ca/order/1' } }]);
+  });
+
+  test.each([
+    [0, 1_000],
+    [500, 1_000],
+    [10 * day, day],
+    [Number.POSITIVE_INFINITY, day],
+    [Number.NaN, day],
+    [-5, 1_000],
+  ])('Retry-After of %d ms is kept within 1 s and 24 h', (asked, kept) => {
+    expect(limitMs(asked, 0)).toBe(kept);
+    expect(limitMs(asked, 0.999)).toBeLessThanOrEqual(day);
+  });
+});
+
+describe('failure: the authority is away', () => {
+  test('it does not count, and the domain goes on when its Issuer has found the authority again', () => {
+    const domain = fail(authorizing(), 'down');
+    expect(domain.state).toBe('issuerDown');
+    expect(domain.context.failures).toBe(0);
+    expect(saidToIssuer(domain)).toContain('returned down again');
+    expect(domain.take(granted).state).toBe('authorizing');
+  });
+
+  test.each([
+    ['ordering', () => ordering()],
+    ['authorizing', () => authorizing()],
+    ['finalizing', () => finalizing()],
+  ])('%s without a word is the same', (_, reach) => {
+    const domain = reach();
+    domain.wait(domain.patience ?? 0);
+    expect(domain.state).toBe('issuerDown');
+    expect(domain.context.failures).toBe(0);
+  });
+
+  test('an order that has run out meanwhile is made anew', () => {
+    const domain = fail(authorizing(), 'down').wait(2 * day);
+    domain.asked();
+    expect(domain.take(granted).state).toBe('ordering');
+  });
+});
+
+describe('failure: hopeless', () => {
+  const failed = () => fail(ordering(), 'hopeless');
+
+  test('it is over until something changes; people are warned', () => {
+    const domain = failed();
+    expect(domain.state).toBe('failed');
+    expect(domain.askedOf('domain.report').map(({ notice }) => notice?.eventType)).toContain('Warning');
+    domain.wait(30 * day);
+    expect(domain.state).toBe('failed');
+    expect(orders(domain)).toBe(0);
+  });
+
+  test.each([
+    ['the Domain', { ...domainFacts, sources: [{ ...domainFacts.sources[0], generation: 2 }] }],
+    ['the Issuer', { ...domainFacts, issuer: { ...domainFacts.issuer, version: 'issuer-uid/2' } }],
+  ])('a change of %s begins anew', (_, facts) => {
+    const domain = failed().take(observed(facts as typeof domainFacts));
+    expect(domain.state).toBe('checkingStored');
+  });
+
+  test('a message begins anew', () => {
+    expect(failed().take({ type: 'domain.recheck' }).state).toBe('checkingStored');
+  });
+
+  test('a wildcard with http01 is hopeless without asking anybody', () => {
+    const domain = found(newDomain(domainFacts, '*.example.com'));
+    expect(domain.state).toBe('failed');
+    expect(domain.context.lastError).toContain('dns01');
+    expect(saidToIssuer(domain)).toEqual([]);
+    const dns01 = { name: 'acme', version: 'u/1', kind: 'acme', challenge: 'dns01' } as const;
+    const proven = found(newDomain({ ...domainFacts, issuer: dns01 }, '*.example.com'));
+    expect(proven.state).toBe('waitingForPermit');
+  });
+
+  test('a Secret of somebody else ends it; another Secret beside it does not', () => {
+    expect(found(newDomain(), { foreign: [target] }).state).toBe('failed');
+    const two = { ...domainFacts, targets: [target, { namespace: 'web', secretName: 'app' }] };
+    expect(found(newDomain(two), { foreign: [target] }).state).toBe('waitingForPermit');
+  });
+});
+
+describe('failure: Kubernetes is away', () => {
+  test('it does not count; it looks again within seconds', () => {
+    const domain = fail(storing(), 'cluster');
+    expect(domain.state).toBe('backingOff');
+    expect(domain.context.failures).toBe(0);
+    expect(domain.patience).toBeLessThanOrEqual(10_000);
+  });
+
+  test('a look that fails is repeated', () => {
+    const domain = newDomain();
+    domain.take({ type: 'inspection.failed', attempt: domain.context.attempt, message: 'away' });
+    expect(domain.patience).toBeLessThanOrEqual(10_000);
+    expect(domain.wait(10_000).state).toBe('checkingStored');
+  });
+
+  test('a status that could not be written is written again', () => {
+    const domain = confirmed(valid());
+    domain.asked();
+    domain.take({ type: 'effect.settled', effect: 'domain.report', error: 'away' }).wait(30_000);
+    expect(domain.askedOf('domain.report')).toMatchObject([{ status: { state: 'valid' }, notice: null }]);
+  });
+});

@@ -1,0 +1,211 @@
+/** The domain chart while its certificate is valid: looks, renewal information, renewals. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { dueByAge, pollPauseMs, windowOf } from '../../../src/machines/domain/domain-context.ts';
+import { domainFacts } from '../../features/certificates/certificate-samples.ts';
+import {
+  authorizing,
+  confirmed,
+  type Domain,
+  day,
+  fail,
+  finalizing,
+  found,
+  fresh,
+  granted,
+  hour,
+  observed,
+  storing,
+  valid,
+  wanting,
+} from './domain-script.ts';
+
+describe('a valid certificate', () => {
+  test('is due after two thirds of its life, after half of one under ten days', () => {
+    const at = { fingerprint: 'f', notBefore: 0, ariId: null };
+    expect(dueByAge({ ...at, notAfter: 90 * day })).toBe(60 * day);
+    expect(dueByAge({ ...at, notAfter: 10 * day })).toBe(Math.round((20 / 3) * day));
+    expect(dueByAge({ ...at, notAfter: 6 * day })).toBe(3 * day);
+    expect(dueByAge({ ...at, notAfter: hour })).toBe(hour / 2);
+  });
+
+  test('is looked at every 24 h at the latest', () => {
+    const domain = confirmed(valid(storing(), { ...fresh(storing()), ariId: null }));
+    expect(domain.patience).toBeLessThanOrEqual(day);
+    expect(domain.patience).toBeGreaterThanOrEqual(22 * hour);
+    domain.wait(day);
+    expect(domain.state).toBe('checkingStored');
+    expect(found(domain, { good: domain.context.certificate }).state).toBe('valid');
+  });
+
+  test('is looked at once more soon after it was stored: what was deleted before the world showed it leaves no trace', () => {
+    const domain = valid();
+    expect(domain.patience).toBeLessThanOrEqual(5_000);
+    domain.wait(5_000);
+    expect(found(domain).state).toBe('waitingForPermit');
+  });
+
+  test('of a short life is renewed at its half, and ordered once', () => {
+    const domain = storing();
+    confirmed(valid(domain, fresh(domain, hour, { ariId: null })));
+    domain.asked();
+    domain.wait(hour / 2);
+    found(domain, { good: domain.context.certificate });
+    expect(domain.state).toBe('waitingForPermit');
+    expect(domain.context.certificate).not.toBeNull();
+  });
+
+  test('stays in its place while the renewal fails', () => {
+    const domain = storing();
+    confirmed(valid(domain, fresh(domain, hour, { ariId: null })));
+    domain.wait(hour / 2);
+    fail(found(domain, { good: domain.context.certificate }).take(granted), 'refused');
+    const report = domain.askedOf('domain.report').at(-1);
+    expect(report?.status).toMatchObject({
+      state: 'backingOff',
+      notAfter: domain.context.certificate?.notAfter,
+    });
+    expect(report?.status.conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+  });
+
+  test('that somebody deleted or broke is looked at at once', () => {
+    const known = { ...domainFacts, stored: ['f1'] };
+    const domain = valid().take(observed(known));
+    expect(domain.state).toBe('valid');
+    domain.take(observed({ ...known, stored: [null] }));
+    expect(domain.state).toBe('checkingStored');
+  });
+
+  test('is not looked at because the world shows late what was there before', () => {
+    const old = { ...domainFacts, stored: ['f0'] };
+    const domain = valid(storing(finalizing(authorizing(wanting(old).take(granted)))));
+    domain.take(observed({ ...old, registered: 'example.com.' }));
+    expect(domain.state).toBe('valid');
+    domain.take(observed({ ...old, stored: ['f1'] }));
+    expect(domain.state).toBe('valid');
+  });
+
+  test('`domain.renew` orders a new one, once', () => {
+    const domain = valid();
+    domain.take({ type: 'domain.renew' });
+    found(domain, { good: domain.context.certificate });
+    expect(domain.state).toBe('waitingForPermit');
+    valid(storing(finalizing(authorizing(domain.take(granted)))));
+    expect(found(domain.take({ type: 'domain.recheck' }), { good: domain.context.certificate }).state).toBe(
+      'valid',
+    );
+  });
+
+  test('that is not due stays when the Issuer changes', () => {
+    const domain = valid();
+    domain.take(
+      observed({ ...domainFacts, issuer: { ...domainFacts.issuer, version: 'issuer-uid/2' } as never }),
+    );
+    expect(domain.state).toBe('checkingStored');
+    expect(found(domain, { good: domain.context.certificate }).state).toBe('valid');
+  });
+});
+
+describe('renewal information', () => {
+  const polled = () => {
+    const domain = confirmed(valid());
+    domain.asked();
+    domain.wait(domain.patience ?? 0);
+    return domain;
+  };
+  const window = (domain: Domain, inMs: number, lengthMs: number, retryAfterMs: number | null = null) => ({
+    type: 'ari.fetched' as const,
+    fingerprint: domain.context.certificate?.fingerprint ?? '',
+    start: domain.now + inMs,
+    end: domain.now + inMs + lengthMs,
+    retryAfterMs,
+  });
+
+  test('is asked for within hours of the issue', () => {
+    const domain = polled();
+    expect(domain.askedOf('ari.fetch')).toMatchObject([{ ariId: 'aki.serial' }]);
+    expect(domain.state).toBe('valid');
+  });
+
+  test('gives a moment in its window, which stays while the window does', () => {
+    const domain = polled();
+    domain.random = 0.25;
+    const told = window(domain, 10 * day, 4 * day);
+    domain.take(told);
+    expect(domain.context.window?.at).toBe(told.start + day);
+    domain.random = 0.75;
+    domain.take(told);
+    expect(domain.context.window?.at).toBe(told.start + day);
+  });
+
+  test('that has a window in the past brings the renewal at once, which no budget counts', () => {
+    const domain = polled();
+    domain.take(window(domain, -2 * day, day)).wait(0);
+    found(domain, { good: domain.context.certificate });
+    expect(domain.state).toBe('waitingForPermit');
+    const asked = domain.askedOf('message.send').at(-1)?.event;
+    expect(asked).toMatchObject({ type: 'permit.asked', exempt: true });
+    domain.take(granted);
+    expect(domain.askedOf('acme.order')).toMatchObject([{ replaces: 'aki.serial' }]);
+  });
+
+  test('that would have it later than two thirds of the life does not', () => {
+    const domain = polled();
+    domain.take(window(domain, 80 * day, day));
+    expect(domain.askedOf('domain.report').at(-1)?.status.renewAt).toBe(
+      dueByAge(domain.context.certificate ?? fresh(domain)),
+    );
+  });
+
+  test('is asked for again after what it says, in 6 h if it says nothing, in 12 h at the latest', () => {
+    expect(pollPauseMs(null, 0.5)).toBe(6 * hour);
+    expect(pollPauseMs(hour, 0.5)).toBe(hour);
+    expect(pollPauseMs(3 * day, 0.5)).toBe(12 * hour);
+    expect(pollPauseMs(3 * day, 0.99)).toBe(12 * hour);
+    expect(pollPauseMs(6 * hour, 0)).toBe(5.4 * hour);
+  });
+
+  test('that cannot be had is asked for again, and nothing else happens', () => {
+    const domain = polled();
+    const { fingerprint } = domain.context.certificate ?? { fingerprint: '' };
+    domain.take({ type: 'ari.unavailable', fingerprint, retryAfterMs: null });
+    expect(domain.state).toBe('valid');
+    expect(domain.patience).toBeLessThanOrEqual(12 * hour);
+    expect(domain.patience).toBeGreaterThan(5 * hour);
+  });
+
+  test('of another certificate is not believed', () => {
+    const domain = polled();
+    domain.take({ ...window(domain, -2 * day, day), fingerprint: 'other' });
+    expect(domain.context.window).toBeNull();
+  });
+
+  test('is asked for at every look that a person wants', () => {
+    const domain = polled();
+    found(domain.take({ type: 'domain.recheck' }), { good: domain.context.certificate });
+    domain.asked();
+    domain.wait(0);
+    expect(domain.askedOf('ari.fetch')).toHaveLength(1);
+  });
+
+  test('draws its moment within the window, for every chance', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        fc.nat(),
+        (random, length) => {
+          const event = {
+            type: 'ari.fetched',
+            fingerprint: '',
+            start: 1_000,
+            end: 1_001 + length,
+            retryAfterMs: null,
+          } as const;
+          const { at } = windowOf(null, event, random);
+          expect(at).toBeGreaterThanOrEqual(1_000);
+          expect(at).toBeLessThanOrEqual(1_001 + length);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,243 @@
+/** The pod chart once the condition is True. Sentences in quotes are the readiness specification's. */
+import { describe, expect, test } from 'vitest';
+import type { PodFacts } from '../../../src/machines/facts.ts';
+import {
+  allProven,
+  lost,
+  newPod,
+  observed,
+  patched,
+  podFacts,
+  proven,
+  readyPod,
+  refused,
+  servicesAsked,
+  withdrawing,
+} from './pod-script.ts';
+
+const withLate = { ...podFacts.services, late: 'late-1' };
+/** A ready Pod whose RouteGate withdraws. */
+const watchedPod = () => readyPod({ gate: withdrawing });
+const watched = (change: Partial<PodFacts> = {}) =>
+  observed({ gate: withdrawing, condition: 'True', ...change });
+
+describe('“ready with whenRouteIsLost: keep is quiet”', () => {
+  test.each<[string, Partial<PodFacts>]>([
+    ['a Service that comes', { services: withLate }],
+    ['a Service that goes', { services: { web: 'web-1' } }],
+    ['another Service under the name', { services: { ...podFacts.services, web: 'web-2' } }],
+    ['another address', { address: { ip: '10.0.0.2', family: 'IPv4' } }],
+    ['a group resource that is deleted', { groupResource: 'missing' }],
+  ])('%s changes nothing and asks nobody', (_, change) => {
+    const pod = readyPod()
+      .take(observed({ condition: 'True', ...change }))
+      .wait(3_600_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.asked()).toEqual([]);
+  });
+
+  test('a lost route changes nothing', () => {
+    const pod = readyPod().take(lost('web')).wait(3_600_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.asked()).toEqual([]);
+  });
+});
+
+describe('“With withdraw: a Service added later is verified too”', () => {
+  test('it is asked, it alone, and proves it: the Pod stays ready', () => {
+    const pod = watchedPod().take(watched({ services: withLate }));
+    expect(pod.state).toBe('ready.doubted');
+    expect(servicesAsked(pod)).toEqual(['late']);
+    pod.take(proven('late')).wait(3_600_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.asked()).toEqual([]);
+  });
+
+  test('“a new Service never reaches it”: after 30 s the condition is set False, and the message names that Service', () => {
+    const pod = watchedPod().take(watched({ services: withLate }));
+    pod.asked();
+    expect(pod.wait(29_999).askedOf('pod-condition.patch')).toEqual([]);
+    expect(pod.wait(1).askedOf('pod-condition.patch')).toEqual([
+      {
+        type: 'pod-condition.patch',
+        namespace: 'shop',
+        name: 'web-0',
+        uid: 'pod-1',
+        conditionType: 'example.com/routes',
+        status: 'False',
+        reason: 'RouteLost',
+        message: expect.stringContaining('late'),
+        at: 1_700_000_030_000,
+      },
+    ]);
+    expect(pod.state).toBe('lost.withdrawing');
+  });
+
+  test('Services that are added one after the other have 30 s each', () => {
+    const pod = watchedPod();
+    let services = podFacts.services;
+    for (let n = 0; n < 20; n++) {
+      services = { ...services, [`late-${n}`]: `late-${n}-1` };
+      pod.take(watched({ services })).wait(9_000);
+      if (n > 0) pod.take(proven(`late-${n - 1}`));
+      expect([n, pod.state]).toEqual([n, 'ready.doubted']);
+    }
+    expect(pod.take(proven('late-19')).state).toBe('ready.proven');
+    expect(pod.askedOf('pod-condition.patch')).toEqual([]);
+  });
+
+  test('one that never reaches it is noticed after 30 s, however many others come and prove meanwhile', () => {
+    const pod = watchedPod()
+      .take(watched({ services: withLate }))
+      .wait(10_000);
+    pod
+      .take(watched({ services: { ...withLate, later: 'later-1' } }))
+      .wait(10_000)
+      .take(proven('later'));
+    pod.asked();
+    expect(pod.wait(9_999).askedOf('pod-condition.patch')).toEqual([]);
+    expect(pod.wait(1).askedOf('pod-condition.patch')).toMatchObject([
+      { status: 'False', message: expect.stringContaining('late ') },
+    ]);
+  });
+
+  test('a Service that goes while it is doubted owes nothing any more', () => {
+    const pod = watchedPod()
+      .take(watched({ services: withLate }))
+      .wait(29_000)
+      .take(watched());
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.wait(60_000).state).toBe('ready.proven');
+  });
+});
+
+describe('“when a route is not proven again within 30 s … the condition is set False (reason RouteLost, which Service) and the Pod proves again”', () => {
+  test('a lost route is asked for at once; proven again in time, the Pod stays ready', () => {
+    const pod = watchedPod().take(lost('web'));
+    expect(pod.state).toBe('ready.doubted');
+    expect(servicesAsked(pod)).toEqual(['web']);
+    pod.wait(29_999).take(proven('web')).wait(60_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.askedOf('pod-condition.patch')).toEqual([]);
+  });
+
+  test('a doubt that is over is forgotten: the next one has its 30 s again', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(20_000)
+      .take(proven('web'))
+      .wait(60_000)
+      .take(lost('web'));
+    expect(pod.patience).toBe(30_000);
+    expect(pod.wait(29_999).state).toBe('ready.doubted');
+    expect(pod.wait(1).state).toBe('lost.withdrawing');
+  });
+
+  test('the message names the Service that is lost, not one that was doubted and came back', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(1_000)
+      .take(watched({ services: withLate }), proven('web'));
+    pod.asked();
+    pod.wait(30_000);
+    expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ message: expect.stringContaining('late') }]);
+  });
+
+  test('withdrawn, it proves again: the lost Service alone is asked, and the condition follows its proof', () => {
+    const pod = watchedPod().take(lost('web')).wait(30_000);
+    pod.asked();
+    pod.take(patched('False'));
+    expect(pod.asked()).toEqual([
+      expect.objectContaining({ type: 'kube-event.write', eventType: 'Warning', reason: 'RouteLost' }),
+      expect.objectContaining({ type: 'message.send', to: ['service/shop/web'] }),
+    ]);
+    pod.take(watched({ condition: 'False' })).wait(1_000);
+    expect(pod.state).toBe('proving.asking');
+    pod.take(proven('web'));
+    expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
+    expect(pod.take(patched()).state).toBe('ready.proven');
+  });
+
+  test('a picture that still shows the old True does not make it ready', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(30_000)
+      .take(patched('False'), watched({ groupResource: 'found' }));
+    expect(pod.state).toBe('proving.asking');
+    pod.take(watched({ groupResource: 'missing' }), watched({ groupResource: 'found' }));
+    expect(pod.state).toBe('proving.asking');
+  });
+
+  test('a withdrawal that fails is tried again for ever', () => {
+    const pod = watchedPod().take(lost('web')).wait(30_000);
+    pod.asked();
+    for (let n = 0; n < 12; n++) {
+      pod.take(refused('error'));
+      expect(pod.patience).toBeLessThanOrEqual(30_000);
+      pod.wait(pod.patience ?? 0);
+      expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
+    }
+    expect(pod.take(patched('False')).state).toBe('proving.asking');
+  });
+
+  test.each([
+    ['another Pod that had the name', lost('web', ['pod-0'])],
+    ['another Service that had the name', lost('web', ['pod-1'], 'web-0')],
+    ['a Service of another group', lost('stranger')],
+  ])('the loss of %s changes nothing', (_, event) => {
+    expect(watchedPod().take(event).state).toBe('ready.proven');
+  });
+
+  test('a route that is lost while the Pod still proves the others is proven again before it is marked', () => {
+    const pod = newPod(observed({ gate: withdrawing }), proven('api'), proven('web'));
+    pod.asked();
+    pod.take(lost('web'));
+    expect(servicesAsked(pod)).toEqual(['web']);
+    expect(pod.take(proven('www')).state).toBe('proving.asking');
+    expect(pod.take(proven('web')).state).toBe('marking.patching');
+  });
+
+  test('a route that is lost while the condition is being written is proven before it is written again', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven, lost('web'));
+    expect(pod.state).toBe('proving.asking');
+    expect(pod.take(proven('web'), patched()).state).toBe('ready.proven');
+  });
+
+  test('a Pod that terminates while a route is doubted is left alone', () => {
+    const pod = watchedPod().take(lost('web'));
+    pod.asked();
+    pod.take(watched({ deleting: true })).wait(60_000);
+    expect(servicesAsked(pod, 'route.unwanted')).toEqual(['web']);
+    expect(pod.askedOf('pod-condition.patch')).toEqual([]);
+  });
+});
+
+describe('the RouteGate changes its mind', () => {
+  test('from withdraw to keep: a doubt is dropped', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(10_000)
+      .take(observed({ condition: 'True' }))
+      .wait(60_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.askedOf('pod-condition.patch')).toEqual([]);
+  });
+
+  test('from keep to withdraw: the Services that proved the Pod are told to watch it, others have to prove it', () => {
+    const pod = readyPod().take(observed({ condition: 'True', services: withLate }));
+    pod.asked();
+    pod.take(watched({ services: withLate }));
+    const sent = pod.askedOf('message.send').map(({ event, to }) => [event.type, to]);
+    expect(sent).toEqual([
+      ['route.watched', ['service/shop/api', 'service/shop/web', 'service/shop/www']],
+      ['route.wanted', ['service/shop/late']],
+    ]);
+  });
+
+  test('a Pod that is True at first sight is watched, too, and its lost routes count', () => {
+    const pod = newPod(watched());
+    expect(servicesAsked(pod, 'route.watched')).toEqual(['api', 'web', 'www']);
+    pod.take(lost('web')).wait(30_000);
+    expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
+  });
+});

@@ -1,0 +1,216 @@
+/** The pod chart: what it decides at first sight and at each change. Sentences in quotes are the readiness specification's. */
+import { describe, expect, test } from 'vitest';
+import type { PodFacts } from '../../../src/machines/facts.ts';
+import {
+  allProven,
+  forgotten,
+  newPod,
+  observed,
+  patched,
+  proven,
+  recheck,
+  servicesAsked,
+} from './pod-script.ts';
+
+describe('“ungated: the Pod has no readiness gate of that condition type”', () => {
+  test('“nothing is done”: no message, no patch, no Event, no deadline', () => {
+    const pod = newPod(observed({ gated: false }));
+    expect(pod.state).toBe('ungated');
+    expect(pod.asked()).toEqual([]);
+    expect(pod.patience).toBeNull();
+  });
+
+  test('“but a change is followed”: with the gate it is verified', () => {
+    const pod = newPod(observed({ gated: false }), observed());
+    expect(pod.state).toBe('proving.asking');
+    expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
+  });
+
+  test.each<[string, Partial<PodFacts>]>([
+    ['groupMissing', { groupResource: 'missing' }],
+    ['notApplicable', { groupResource: 'mismatch' }],
+    ['waitingForAddress', { address: null }],
+    ['invalid', { address: { invalid: 'x' } }],
+    ['proving.asking', {}],
+    ['ready.proven', { condition: 'True' }],
+  ])('a Pod in %s follows when the gate is taken from it', (state, change) => {
+    const pod = newPod(observed(change));
+    expect(pod.state.replace('.patient', '')).toBe(state);
+    expect(pod.take(observed({ ...change, gated: false })).state).toBe('ungated');
+  });
+
+  test('a Pod that loses its gate while it is marked asks for no patch any more', () => {
+    const pod = newPod(observed(), ...allProven);
+    pod.asked();
+    expect(pod.take(observed({ gated: false })).wait(600_000).state).toBe('ungated');
+    expect(pod.askedOf('pod-condition.patch')).toEqual([]);
+  });
+});
+
+describe('“groupResource: not found → groupMissing”', () => {
+  test('“woken by its creation”, at once and without an Event', () => {
+    const pod = newPod(observed({ groupResource: 'missing' })).wait(29_999);
+    expect(pod.state).toBe('groupMissing.patient');
+    expect(pod.asked()).toEqual([]);
+    expect(pod.take(observed({ groupResource: 'found' })).wait(1).state).toBe('proving.asking');
+    expect(pod.askedOf('kube-event.write')).toEqual([]);
+  });
+
+  test('“Warning Event after 30 s”: one, about this Pod, naming the RouteGate; and it still wakes', () => {
+    const pod = newPod(observed({ groupResource: 'missing' })).wait(3_600_000);
+    expect(pod.asked()).toEqual([
+      expect.objectContaining({
+        type: 'kube-event.write',
+        eventType: 'Warning',
+        reason: 'GroupResourceMissing',
+        regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web-0', uid: 'pod-1' },
+        note: expect.stringContaining('gate'),
+        at: 1_700_000_030_000,
+      }),
+    ]);
+    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('proving.asking');
+  });
+
+  test('a group resource that is deleted holds back a Pod that still proves, and asks for nothing', () => {
+    const pod = newPod(observed());
+    pod.asked();
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.patient');
+    expect(servicesAsked(pod)).toEqual([]);
+    expect(pod.take(...allProven).state).toBe('groupMissing.patient');
+  });
+
+  test('“a require mismatch → notApplicable”, and a change of it is followed in both directions', () => {
+    const pod = newPod(observed({ groupResource: 'mismatch' }));
+    expect(pod.state).toBe('notApplicable');
+    expect(pod.asked()).toEqual([]);
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.patient');
+    expect(pod.take(observed({ groupResource: 'mismatch' })).state).toBe('notApplicable');
+    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('proving.asking');
+  });
+});
+
+describe('the address', () => {
+  test('“waitingForAddress: no status.podIPs”: nothing is asked until there is one', () => {
+    const pod = newPod(observed({ address: null })).wait(3_600_000);
+    expect(pod.state).toBe('waitingForAddress');
+    expect(pod.asked()).toEqual([]);
+    pod.take(observed());
+    expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
+  });
+
+  test('“invalid: podIPs[0] does not parse → Warning Event, no HTTP, woken by a Pod change”', () => {
+    const pod = newPod(observed({ address: { invalid: '10.0.0.256' } })).wait(3_600_000);
+    expect(pod.state).toBe('invalid');
+    expect(pod.asked()).toEqual([
+      expect.objectContaining({
+        type: 'kube-event.write',
+        eventType: 'Warning',
+        reason: 'InvalidAddress',
+        note: expect.stringContaining('10.0.0.256'),
+      }),
+    ]);
+    expect(pod.take(observed()).state).toBe('proving.asking');
+  });
+
+  test('an invalid address that goes away is waited for', () => {
+    const pod = newPod(observed({ address: { invalid: 'x' } }), observed({ address: null }));
+    expect(pod.state).toBe('waitingForAddress');
+  });
+
+  test.each([[{ ip: '10.0.0.1', family: 'IPv4' }], [{ ip: 'fd00::1', family: 'IPv6' }]] as const)(
+    '“Family = that of podIPs[0]”: a proof is wanted for %o',
+    (address) => {
+      const pod = newPod(observed({ address }));
+      expect(pod.askedOf('message.send')).toEqual([
+        expect.objectContaining({
+          event: { type: 'route.wanted', pod: 'pod/shop/web-0', uid: 'pod-1', ...address },
+        }),
+      ]);
+    },
+  );
+});
+
+test('“onlyIfEnv”: a Pod that cannot be verified “counts as proven for every Service”', () => {
+  const pod = newPod(observed({ verifiable: false }));
+  expect(pod.state).toBe('marking.patching');
+  expect(servicesAsked(pod)).toEqual([]);
+});
+
+describe('“A condition that exists with status True at first sight → ready, no probing.”', () => {
+  test('it is ready; nothing is asked and nothing is written', () => {
+    const pod = newPod(observed({ condition: 'True' })).wait(3_600_000);
+    expect(pod.state).toBe('ready.proven');
+    expect(pod.asked()).toEqual([]);
+  });
+
+  test.each(['False', 'Unknown'] as const)('“With %s it is verified like a missing one.”', (condition) => {
+    const pod = newPod(observed({ condition }));
+    expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
+    expect(pod.take(proven('api'), proven('web')).state).toBe('proving.asking');
+    expect(pod.take(proven('www')).state).toBe('marking.patching');
+  });
+
+  test('a new Pod under an old name is looked at anew, whatever the old one had', () => {
+    const pod = newPod(observed({ condition: 'True' }), observed({ uid: 'pod-2' }));
+    expect(pod.state).toBe('proving.asking');
+    expect(pod.take(...allProven).state).toBe('proving.asking');
+  });
+});
+
+describe('“terminating, gone from anywhere”', () => {
+  const anywhere: Array<[string, Partial<PodFacts>]> = [
+    ['ungated', { gated: false }],
+    ['groupMissing.patient', { groupResource: 'missing' }],
+    ['notApplicable', { groupResource: 'mismatch' }],
+    ['waitingForAddress', { address: null }],
+    ['invalid', { address: { invalid: 'x' } }],
+    ['proving.asking', {}],
+    ['marking.patching', { services: {} }],
+    ['ready.proven', { condition: 'True' }],
+  ];
+
+  test.each(anywhere)('from %s a Pod that is being deleted asks and writes nothing more', (state, change) => {
+    const pod = newPod(observed(change));
+    expect(pod.state).toBe(state);
+    pod.asked();
+    pod.take(observed({ ...change, deleting: true })).wait(600_000);
+    expect(pod.state).toBe('terminating');
+    expect(pod.asked().filter(({ type }) => type !== 'message.send')).toEqual([]);
+    expect(pod.take(...allProven, patched()).state).toBe('terminating');
+  });
+
+  test.each(anywhere)('from %s a Pod that does not exist any more is gone', (state, change) => {
+    const pod = newPod(observed(change));
+    expect(pod.state).toBe(state);
+    pod.take(forgotten);
+    expect(pod.state).toBe('gone');
+    expect(pod.isOver).toBe(true);
+    expect(pod.patience).toBeNull();
+  });
+
+  test('a Pod that terminates takes back what it asked for, once, from those that owe it', () => {
+    const pod = newPod(observed(), proven('web'));
+    pod.asked();
+    pod.take(observed({ deleting: true }));
+    expect(servicesAsked(pod, 'route.unwanted')).toEqual(['api', 'www']);
+    pod.take(observed({ deleting: true, condition: 'False' })).wait(600_000);
+    expect(pod.asked()).toEqual([]);
+  });
+
+  test('also a Pod that vanishes, or ceases to be provable, takes back what it asked for', () => {
+    for (const event of [forgotten, observed({ gated: false }), observed({ groupResource: 'missing' })]) {
+      const pod = newPod(observed(), proven('web'));
+      pod.asked();
+      pod.take(event);
+      expect([event, servicesAsked(pod, 'route.unwanted')]).toEqual([event, ['api', 'www']]);
+    }
+  });
+});
+
+test('a recheck “looks again, as if the actor had just been made”: proofs are asked for anew', () => {
+  const pod = newPod(observed(), proven('api'), proven('web'));
+  pod.asked();
+  pod.take(recheck);
+  expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
+  expect(pod.take(proven('www')).state).toBe('proving.asking');
+});

@@ -1,0 +1,156 @@
+/** The service chart: routes that are watched (whenRouteIsLost: withdraw). Sentences in quotes are the readiness specification's. */
+import { describe, expect, test } from 'vitest';
+import type { ServiceFacts } from '../../../src/machines/facts.ts';
+import {
+  answered,
+  finished,
+  newService,
+  observed,
+  rounds,
+  routes,
+  type ServiceDriver,
+  told,
+  unwanted,
+  wanted,
+  watched,
+} from './service-script.ts';
+
+const ready = (...pods: number[]): Partial<ServiceFacts> => ({
+  readyAddresses: pods.map((n) => `10.0.0.${n}`),
+});
+
+/** A Service that has reached Pods 1 and 2 and watches them. */
+function watching(): ServiceDriver {
+  const service = newService(
+    observed(ready(1, 2)),
+    wanted(1),
+    wanted(2),
+    answered(1, 1),
+    answered(2, 1),
+    finished(1),
+  );
+  service.asked();
+  return service;
+}
+
+/** Lets the check that is due begin, and ends it with the Pods that it met. @returns its number */
+function check(service: ServiceDriver, ...met: number[]): number {
+  service.wait(service.patience ?? 0);
+  const { round } = service.context;
+  service.take(finished(round, { healthy: met.map((n) => `10.0.0.${n}`) }));
+  return round;
+}
+
+describe('with keep', () => {
+  test('nobody is watched: once everybody is reached, no call is made', () => {
+    const service = newService(observed(), wanted(1), answered(1, 1), finished(1)).wait(3_600_000);
+    expect(routes(service)).toBe('settled');
+    expect(rounds(service)).toHaveLength(1);
+  });
+
+  test('from withdraw to keep, the checks end; from keep to withdraw, whoever asks for it is watched', () => {
+    const service = watching().take(observed()).wait(60_000);
+    const asked = rounds(service.wait(3_600_000)).length;
+    expect(asked).toBeLessThanOrEqual(1);
+    service.take(watched(1), observed(ready(1)));
+    expect(rounds(service.wait(12_500))).toMatchObject([{ wanted: ['10.0.0.1'] }]);
+  });
+});
+
+describe('with withdraw, a Pod that was reached is watched', () => {
+  test('the watched Pods are looked for about every 10 s, all of them in one round', () => {
+    const service = watching();
+    expect(routes(service)).toBe('watching');
+    expect(rounds(service.wait(7_499))).toEqual([]);
+    expect(rounds(service.wait(5_001))).toMatchObject([{ wanted: ['10.0.0.1', '10.0.0.2'], calls: 6 }]);
+    expect(told(service.take(finished(2, { healthy: ['10.0.0.1', '10.0.0.2'] })))).toEqual([]);
+    expect(routes(service)).toBe('watching');
+  });
+
+  test('a Pod whose condition was True already is watched when it asks for it', () => {
+    const service = newService(observed(ready(1)), watched(1));
+    expect(rounds(service.wait(12_500))).toMatchObject([{ wanted: ['10.0.0.1'] }]);
+  });
+
+  test('a want is more urgent than a check', () => {
+    const service = watching().take(wanted(3));
+    expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.3'] }]);
+  });
+});
+
+describe('“samples keep missing it”', () => {
+  test('three checks in a row that miss it, and the Pod is told once; the one that is met is not', () => {
+    const service = watching();
+    check(service, 2);
+    check(service, 2);
+    expect(told(service)).toEqual([]);
+    check(service, 2);
+    expect(service.askedOf('message.send')).toEqual([
+      {
+        type: 'message.send',
+        to: ['pod/shop/web-1'],
+        event: { type: 'route.lost', service: 'web', serviceUid: 'web-1-lo', uids: ['pod-1'] },
+      },
+    ]);
+    for (let n = 0; n < 5; n++) check(service, 2);
+    expect(told(service)).toEqual([]);
+  });
+
+  test('one check that meets it, and the count begins anew', () => {
+    const service = watching();
+    for (let n = 0; n < 5; n++) {
+      check(service, 2);
+      check(service, 2);
+      check(service, 1, 2);
+    }
+    expect(told(service)).toEqual([]);
+  });
+
+  test('a round for a Pod that wants a proof ends when that one is met: it says nothing about those that it did not meet', () => {
+    const service = watching();
+    for (let n = 3; n < 13; n++) {
+      service.take(wanted(n));
+      const { round } = service.context;
+      service.take(answered(n, round), finished(round, { healthy: [`10.0.0.${n}`] }, 1));
+    }
+    expect(told(service).filter(([type]) => type === 'route.lost')).toEqual([]);
+  });
+
+  test('a lost Pod that asks again is proven again, and watched again', () => {
+    const service = watching();
+    for (let n = 0; n < 3; n++) check(service, 2);
+    service.asked();
+    service.take(wanted(1), answered(1, service.context.round + 0));
+    service.take(answered(1, service.context.round), finished(service.context.round));
+    expect(told(service)).toEqual([['route.proven', 'web-1']]);
+    expect(service.context.watched.map(({ pod }) => pod).sort()).toEqual([
+      'pod/shop/web-1',
+      'pod/shop/web-2',
+    ]);
+  });
+});
+
+describe('“the Pod left the Service’s endpoints”', () => {
+  test('it is told at once, before any check', () => {
+    expect(told(watching().take(observed(ready(2))))).toEqual([['route.lost', 'web-1']]);
+  });
+
+  test('a Pod that was never listed has not left: it was reached all the same', () => {
+    const service = newService(observed(ready()), wanted(1), answered(1, 1), finished(1));
+    service.asked();
+    service.take(observed({ ...ready(7), routesToken: 'b' }));
+    expect(told(service)).toEqual([]);
+    service.take(observed(ready(1)), observed(ready()));
+    expect(told(service)).toEqual([['route.lost', 'web-1']]);
+  });
+
+  test('a Pod that left while a round is in work is told, too', () => {
+    const service = watching().take(wanted(3), observed(ready(2, 3)));
+    expect(told(service)).toContainEqual(['route.lost', 'web-1']);
+  });
+});
+
+test('who takes his question back is not watched any more', () => {
+  const service = watching().take(unwanted(1), unwanted(2)).wait(60_000);
+  expect(rounds(service)).toHaveLength(0);
+});

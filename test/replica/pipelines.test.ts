@@ -1,0 +1,238 @@
+/** A replica's own health: what makes it unhealthy, what does not, and what follows. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Bus } from '../../src/bus/bus.ts';
+import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
+import { startOwnHealth } from '../../src/replica/health/own-health.ts';
+import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
+import { TestCluster, type TestReplica } from '../actors/harness.ts';
+import { VirtualClock } from '../virtual-clock.ts';
+
+const stopping: Pipelines[] = [];
+afterEach(() => {
+  for (const one of stopping.splice(0)) one.stop();
+});
+
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly pending = new Map<string, number | null>();
+  isConnected = true;
+  readonly pipelines: Pipelines;
+
+  constructor() {
+    this.pipelines = startPipelines({
+      clock: this.clock,
+      look: () => this.#look(),
+      isConnected: () => this.isConnected,
+      nodeEligible: () => true,
+    });
+    stopping.push(this.pipelines);
+  }
+
+  *#look(): Iterable<Pipeline> {
+    for (const [name, pendingSince] of this.pending) yield { name, pendingSince, waitsFor: 'is stuck' };
+  }
+
+  get code(): number {
+    return healthAnswer('livez', this.pipelines.picture(), this.clock.now()).status;
+  }
+}
+
+describe('families', () => {
+  test('an input that waits for 30 s makes the replica unhealthy, and its progress makes it healthy again', async () => {
+    const scene = new Scene();
+    scene.pending.set('shard/7', null);
+    await scene.clock.advance(5_000);
+    scene.pending.set('shard/7', scene.clock.now());
+    await scene.clock.advance(29_900);
+    expect([scene.code, scene.pipelines.complaints()]).toEqual([200, []]);
+    await scene.clock.advance(100);
+    expect([scene.code, scene.pipelines.complaints()]).toEqual([503, ['shard/7 is stuck']]);
+    scene.pending.set('shard/7', scene.clock.now());
+    await scene.clock.advance(1_000);
+    expect([scene.code, scene.pipelines.complaints()]).toEqual([200, []]);
+  });
+
+  test('a shard that always has something to do, and does it, stays healthy', async () => {
+    const scene = new Scene();
+    for (let second = 0; second < 120; second++) {
+      scene.pending.set('shard/7', scene.clock.now() - 500);
+      await scene.clock.advance(1_000);
+    }
+    expect(scene.code).toBe(200);
+  });
+
+  test('an idle replica stays healthy for ever', async () => {
+    const scene = new Scene();
+    scene.pending.set('shard/7', null);
+    await scene.clock.advance(3_600_000);
+    expect([scene.code, scene.pipelines.isFit()]).toEqual([200, true]);
+  });
+
+  test('what was given away is no family any more', async () => {
+    const scene = new Scene();
+    scene.pending.set('shard/7', scene.clock.now());
+    await scene.clock.advance(40_000);
+    expect(scene.code).toBe(503);
+    scene.pending.clear();
+    await scene.clock.advance(1_000);
+    expect([scene.code, Object.keys(scene.pipelines.picture().families)]).toEqual([200, ['event-loop']]);
+  });
+
+  test('whoever was unhealthy is unfit for a minute longer', async () => {
+    const scene = new Scene();
+    scene.pending.set('shard/7', scene.clock.now());
+    await scene.clock.advance(31_000);
+    expect(scene.pipelines.isFit()).toBe(false);
+    scene.pending.clear();
+    await scene.clock.advance(58_000);
+    expect(scene.pipelines.isFit()).toBe(false);
+    await scene.clock.advance(3_000);
+    expect(scene.pipelines.isFit()).toBe(true);
+  });
+});
+
+describe('while NATS is away', () => {
+  test('nothing counts, and what waits is timed anew from its return', async () => {
+    const scene = new Scene();
+    await scene.clock.advance(2_000);
+    scene.pending.set('shard/7', scene.clock.now());
+    scene.isConnected = false;
+    await scene.clock.advance(600_000);
+    expect([scene.code, scene.pipelines.isFit()]).toEqual([200, true]);
+    scene.isConnected = true;
+    await scene.clock.advance(29_000);
+    expect(scene.code).toBe(200);
+    await scene.clock.advance(3_000);
+    expect(scene.code).toBe(503);
+  });
+});
+
+test('a blocked event loop is told as soon as it runs again, and is over with the next turn', async () => {
+  let shift = 0;
+  const clock = new VirtualClock();
+  const shifted = {
+    now: () => clock.now() + shift,
+    monotonic: () => clock.monotonic() + shift,
+    after: clock.after.bind(clock),
+  };
+  const pipelines = startPipelines({
+    clock: shifted,
+    look: () => [],
+    isConnected: () => false,
+    nodeEligible: () => true,
+  });
+  stopping.push(pipelines);
+  await clock.advance(2_500);
+  // Time passes and no timer fires: that is what a blocked loop looks like from inside.
+  shift = 45_000;
+  await clock.advance(500);
+  expect(pipelines.complaints()).toEqual([expect.stringMatching(/^event-loop was blocked for 4\d s$/)]);
+  expect(healthAnswer('livez', pipelines.picture(), shifted.now()).status).toBe(503);
+  await clock.advance(1_000);
+  expect(pipelines.complaints()).toEqual([]);
+});
+
+describe('in a cluster', () => {
+  /** Two replicas; saves of one actor never end on the first while `stuck` is set. */
+  async function cluster() {
+    const scene = new TestCluster();
+    const stuck = { subject: '' };
+    const bend = (bus: Bus): Bus =>
+      new Proxy(bus, {
+        get(target, name) {
+          if (name !== 'append') return Reflect.get(target, name);
+          const append: Bus['append'] = (subject, data, options) =>
+            subject === stuck.subject ? new Promise(() => {}) : target.append(subject, data, options);
+          return append;
+        },
+      });
+    const healths: Pipelines[] = [];
+    const start = async (name: string, options: { bend?: (bus: Bus) => Bus }): Promise<TestReplica> => {
+      const isFit = () => healths[index]?.isFit() ?? true;
+      const index = healths.length;
+      const replica = await scene.replica(name, { ...options, isFit });
+      const { engine, bus } = replica;
+      healths[index] = startOwnHealth({
+        engine: () => engine,
+        mirrors: [],
+        bus,
+        clock: scene.clock,
+        node: null,
+      });
+      stopping.push(healths[index]);
+      return replica;
+    };
+    const first = await start('r0', { bend });
+    const second = await start('r1', {});
+    await scene.clock.advance(10_000);
+    return { scene, stuck, healths, replicas: [first, second] as const };
+  }
+
+  const proxierOn = ({ engine }: TestReplica) => {
+    for (let n = 0; ; n++) {
+      const id = `proxier/_/node-${n}` as const;
+      if (engine.shards.runOf(id)?.phase === 'active') return id;
+    }
+  };
+
+  test('a shard whose save never ends makes its owner unhealthy, and its shards move', async () => {
+    const { scene, stuck, healths, replicas } = await cluster();
+    const [ill, well] = replicas;
+    const id = proxierOn(ill);
+    const shard = ill.engine.shards.runOf(id)?.shard ?? -1;
+    stuck.subject = scene.subjects.state(shard, id);
+    const event = new TextEncoder().encode('{"type":"proxier.updated","family":"IPv4"}');
+    await scene.hub.connect('proxy').append(scene.subjects.send(id), event);
+    await scene.clock.advance(29_000);
+    expect(healths[0]?.complaints()).toEqual([]);
+    await scene.clock.advance(3_000);
+    expect(healths[0]?.complaints()).toEqual([
+      expect.stringMatching(new RegExp(`^shard/${shard} has been working on one event of ${id} for 3\\d s$`)),
+    ]);
+    await scene.clock.advance(40_000);
+    expect([...ill.engine.shards.open()]).toEqual([]);
+    expect([...well.engine.shards.open()]).toHaveLength(64);
+    expect(scene.states()[id]).toBe('IPv4.synced,IPv6.starting,node.unknown');
+    expect(healths.map((health) => health.complaints())).toEqual([[], []]);
+    // Well again, it gets its part of the shards back.
+    stuck.subject = '';
+    await scene.clock.advance(120_000);
+    expect([...ill.engine.shards.open()].length).toBeGreaterThan(16);
+  });
+
+  test('the last replica keeps its shards, ill as it is', async () => {
+    const { scene, stuck, healths, replicas } = await cluster();
+    const [ill, well] = replicas;
+    const ending = well.engine.stop(4_000);
+    await scene.clock.advance(10_000);
+    await ending;
+    const id = proxierOn(ill);
+    const shard = ill.engine.shards.runOf(id)?.shard ?? -1;
+    stuck.subject = scene.subjects.state(shard, id);
+    const event = new TextEncoder().encode('{"type":"proxier.updated","family":"IPv4"}');
+    await scene.hub.connect('proxy').append(scene.subjects.send(id), event);
+    await scene.clock.advance(60_000);
+    expect(healths[0]?.complaints()).toHaveLength(1);
+    expect([...ill.engine.shards.open()]).toHaveLength(64);
+  });
+
+  test('replicas that all lose NATS neither fall ill nor give anything away', async () => {
+    const { scene, healths, replicas } = await cluster();
+    const event = new TextEncoder().encode('{"type":"proxier.updated","family":"IPv4"}');
+    const proxy = scene.hub.connect('proxy');
+    for (const replica of replicas) await proxy.append(scene.subjects.send(proxierOn(replica)), event);
+    for (const { bus } of replicas) bus.faults.setLink('down');
+    for (let minute = 0; minute < 5; minute++) {
+      await scene.clock.advance(60_000);
+      expect(healths.map((health) => [health.complaints(), health.isFit()])).toEqual([
+        [[], true],
+        [[], true],
+      ]);
+    }
+    for (const { bus } of replicas) bus.faults.setLink('up');
+    await scene.clock.advance(20_000);
+    expect(healths.map((health) => health.complaints())).toEqual([[], []]);
+    const owned = replicas.map(({ engine }) => [...engine.shards.open()].length);
+    expect(owned.reduce((sum, count) => sum + count)).toBe(64);
+  });
+});

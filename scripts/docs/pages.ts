@@ -9,11 +9,13 @@ export type Read = (path: string) => string;
 /** Path → what has to stand in the file. */
 export function generatedPages(read: Read): ReadonlyMap<string, string> {
   return new Map([
-    ['docs/errors.md', errorsPage()],
-    ['docs/limits.md', limitsPage(read('src/base/limits.ts'))],
+    ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/limits.md', limitsPage(read('src/base/limits.ts'))],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
-    ['docs/operating.md', operatingPage(read('docs/operating.md'))],
+    ...Object.entries(tablesOf).map(
+      ([path, tables]) => [path, withTables(path, read(path), tables)] as const,
+    ),
   ]);
 }
 
@@ -40,13 +42,21 @@ Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 ${limitTable(source)}`;
 }
 
-/** Written by hand, but for the tables between the marks. */
-function operatingPage(page: string): string {
-  const tables = { flags: flagTable, paths: pathTable, metrics: metricRows, streams: streamTable };
+type Tables = Readonly<Record<string, () => string>>;
+
+/** Pages that are written by hand, but for a table between marks: page → mark → table. */
+const tablesOf: Readonly<Record<string, Tables>> = {
+  'docs/reference/command-line.md': { flags: flagTable },
+  'docs/reference/http.md': { paths: pathTable },
+  'docs/reference/metrics.md': { metrics: metricRows },
+  'docs/reference/subjects.md': { streams: streamTable },
+};
+
+function withTables(path: string, page: string, tables: Tables): string {
   return Object.entries(tables).reduce((text, [name, table]) => {
     const [open, close] = [`<!-- generated: ${name} -->`, `<!-- end: ${name} -->`];
     const [from, to] = [text.indexOf(open), text.indexOf(close)];
-    if (from < 0 || to < from) throw new Error(`docs/operating.md has no marks ${open} … ${close}`);
+    if (from < 0 || to < from) throw new Error(`${path} has no marks ${open} … ${close}`);
     return `${text.slice(0, from + open.length)}\n\n${table()}\n${text.slice(to)}`;
   }, page);
 }

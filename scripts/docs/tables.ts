@@ -63,6 +63,9 @@ export function flagTable(): string {
   return markdownTable(['flag', 'meaning', 'default', 'allowed'], rows);
 }
 
+/** The program's texts link as a page directly in docs/ does; the tables stand one folder below. */
+const fromReference = (text: string) => text.replaceAll(/\]\((?=[a-z-]+\.md)/g, '](../');
+
 export function pathTable(): string {
   // Only the table is read; no path is asked, so nothing of the parts is needed.
   const featurePaths = featuresOf()
@@ -71,7 +74,7 @@ export function pathTable(): string {
   const parts = { featurePaths, charts: [] } as unknown as HttpParts;
   const rows = routes(parts).map(({ path, about, open, method }) => [
     code(method === undefined ? path : `${method} ${path}`),
-    about,
+    fromReference(about),
     open === true ? 'no' : 'yes',
   ]);
   return markdownTable(['path', 'answer', 'token needed'], rows);

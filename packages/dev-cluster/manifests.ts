@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { type Clock, sleep } from '../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../src/base/errors.ts';
-import { limits } from '../../src/base/limits.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../src/base/kube-port.ts';
+import { limits } from '../../src/base/limits.ts';
 import { customResourceDefinitions } from '../../src/kube/api/resources.ts';
 import type { PodObject } from './objects.ts';
 

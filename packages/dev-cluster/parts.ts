@@ -2,9 +2,9 @@
  * What every moving part of the development cluster is handed: the API server, time, chance, and a log.
  */
 import type { Clock } from '../../src/base/clock.ts';
+import type { KubePort } from '../../src/base/kube-port.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
-import type { KubePort } from '../../src/base/kube-port.ts';
 
 export interface DevParts {
   readonly kube: KubePort;

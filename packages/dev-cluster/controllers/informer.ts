@@ -7,9 +7,9 @@
  */
 import { sleep } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
+import type { KubeObject, KubeResource, KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { jittered } from '../../../src/base/random.ts';
-import type { KubeObject, KubeResource, KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { keyOf } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 

@@ -4,8 +4,8 @@
  * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound first is left alone.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
+import { limits } from '../../../src/base/limits.ts';
 import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
 import { hasEnded, isDeleting, type PodObject, splitKey } from '../objects.ts';
 import type { DevParts } from '../parts.ts';

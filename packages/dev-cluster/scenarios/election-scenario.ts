@@ -6,10 +6,10 @@
  */
 
 import { type Clock, sleep } from '../../../src/base/clock.ts';
+import type { KubePort } from '../../../src/base/kube-port.ts';
 import type { Log } from '../../../src/base/log.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import type { Subjects } from '../../../src/bus/subjects.ts';
-import type { KubePort } from '../../../src/base/kube-port.ts';
 import { elections, namespaces } from '../../../src/kube/api/resources.ts';
 import { ensureObject } from '../manifests.ts';
 import type { DevPart } from '../parts.ts';

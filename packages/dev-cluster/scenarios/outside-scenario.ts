@@ -7,8 +7,8 @@
 import { join, resolve } from 'node:path';
 import { sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
-import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, externalWorkloads, namespaces, services } from '../../../src/kube/api/resources.ts';
 import { socketAddress } from '../../kube-api/addresses.ts';
 import { startInformer } from '../controllers/informer.ts';

@@ -8,8 +8,8 @@
 
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
+import { limits } from '../../../src/base/limits.ts';
 import {
   namespaces,
   routeGates,

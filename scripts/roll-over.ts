@@ -50,13 +50,13 @@ async function rollOver(run: Run, generation: string, checkout: string): Promise
     await sleep(clock, Number(values.seconds) * 1_000);
     await look(run, `after ${generation}-${index}`);
   }
-  const { asked, silent } = await takeStepsOn(run.stage, run.ledger, new RegExp(`^${generation}-`));
+  const { asked, quiet, silent } = await takeStepsOn(run.stage, run.ledger, new RegExp(`^${generation}-`));
   run.differences.push(...silent.map((id) => `${id}: took no step on ${generation}`));
   const records = [...run.ledger.records.values()].filter(({ gone }) => !gone).length;
   const { ledger, work } = run;
   const { sent, lost } = work.shop.counts();
   say(
-    `${generation.padEnd(5)} ${records} actors, ${asked} of them asked for a step, ${silent.length} silent; ` +
+    `${generation.padEnd(5)} ${records} actors, ${asked} asked for a step, ${quiet} had none to take, ${silent.length} silent; ` +
       `${ledger.counts.steps} steps, ${ledger.counts.records} records so far; ${sent} requests, ${lost} lost`,
   );
 }

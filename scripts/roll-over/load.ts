@@ -106,7 +106,7 @@ async function startCrowd({ cluster: { kube } }: Stage, count: number) {
     const labels = { app: `crowd-${n >> 2}` };
     const spec = {
       meshTLS: { identity: `spiffe://crowd/${n}`, serverName: `crowd-${n}.example.com` },
-      workloadIPs: [{ ip: `10.201.0.${n + 1}` }],
+      workloadIPs: [{ ip: `10.${201 + (n >> 8)}.1.${n & 255}` }],
       ports: [{ name: 'http', port: 8080 }],
     };
     await kube.create(

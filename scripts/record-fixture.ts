@@ -1,0 +1,221 @@
+/**
+ * Writes down what a running cluster stores, as a fixture of its release: records in as many states as were seen, checkpoints, fences,
+ * digests of the world, mail and a stretch of the feed.
+ *
+ * Run: node scripts/record-fixture.ts --out test/fixtures/records/<release> --from <checkout>   (starts a cluster of it, plays scenes)
+ *      node scripts/record-fixture.ts --out … --nats nats://127.0.0.1:4222 [--kubeconfig <file>] [--seconds 120]   (one that runs)
+ * Ends with 1 if a Secret's contents stand in any message that was seen.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Candidate, choose, showsOf } from './record-fixture/choice.ts';
+import { lineOf } from './record-fixture/lines.ts';
+import { playScenes } from './record-fixture/scenes.ts';
+import { leaks, secretWords } from './record-fixture/secrecy.ts';
+import { startWork } from './roll-over/load.ts';
+import {
+  type Bus,
+  clock,
+  connectKube,
+  connectNats,
+  decode,
+  type KubePort,
+  log,
+  random,
+  type StoredMessage,
+  type StreamName,
+  sleep,
+  subjectsOf,
+  unpackRecord,
+} from './roll-over/product.ts';
+import { clusterName, startStage } from './roll-over/stage.ts';
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    from: { type: 'string' },
+    nats: { type: 'string' },
+    kubeconfig: { type: 'string' },
+    cluster: { type: 'string', default: clusterName },
+    seconds: { type: 'string', default: '120' },
+  },
+});
+const subjects = subjectsOf(values.cluster);
+const basics = { clock, random, log };
+const recordsOfKind = 15;
+const bytesOfKind = 28_000;
+/** Kinds with many states, or large records. */
+const bytesOfLargeKinds: Readonly<Record<string, number>> = {
+  domain: 46_000,
+  election: 38_000,
+  release: 34_000,
+};
+const mailMost = 20;
+const worldMost = 40;
+const eventStretch = 24;
+const say = (line: string) => console.log(line);
+
+type Seen = Readonly<Record<Exclude<StreamName, 'dead'>, StoredMessage[]>>;
+
+/** Everything that the streams hold and take from now on. */
+async function watch(bus: Bus): Promise<{ readonly seen: Seen; stop(): Promise<void> }> {
+  const seen: Seen = { state: [], mail: [], world: [], event: [] };
+  const all: Readonly<Record<keyof Seen, string[]>> = {
+    state: [
+      subjects.stateAll,
+      subjects.fenceAll,
+      subjects.nodeAll,
+      subjects.nodesEpoch,
+      subjects.releaseStatusAll,
+    ],
+    mail: [subjects.mailAll],
+    world: [subjects.worldAll],
+    event: [subjects.eventAll],
+  };
+  const followings = await Promise.all(
+    (Object.keys(seen) as Array<keyof Seen>).map((stream) =>
+      bus.follow(stream, {
+        subjects: all[stream],
+        from: { kind: 'sequence', sequence: 1 },
+        onMessage: (message) => void seen[stream].push(message),
+      }),
+    ),
+  );
+  return {
+    seen,
+    async stop() {
+      for (const following of followings) await following.stop();
+    },
+  };
+}
+
+function recordsIn(state: readonly StoredMessage[]): Map<string, Candidate[]> {
+  const byKind = new Map<string, Candidate[]>();
+  for (const message of state) {
+    const parsed = subjects.parseState(message.subject);
+    if (parsed === undefined || message.data.byteLength === 0) continue;
+    const kind = parsed.id.split('/', 1)[0] ?? '';
+    const one = { message, shows: showsOf(unpackRecord(message.data, parsed.id)) };
+    byKind.set(kind, [...(byKind.get(kind) ?? []), one]);
+  }
+  return byKind;
+}
+
+/** The last message of each subject. */
+function lastOf(messages: readonly StoredMessage[]): StoredMessage[] {
+  return [...new Map(messages.map((message) => [message.subject, message])).values()];
+}
+
+function write(out: string, name: string, messages: readonly StoredMessage[]): void {
+  writeFileSync(join(out, `${name}.jsonl`), messages.map((message) => `${lineOf(message)}\n`).join(''));
+  say(`${name.padEnd(12)} ${String(messages.length).padStart(3)} messages`);
+}
+
+function keep(out: string, { state, mail, world, event }: Seen): void {
+  mkdirSync(out, { recursive: true });
+  const shards = new Set<number>();
+  for (const [kind, candidates] of recordsIn(state)) {
+    const chosen = choose(candidates, recordsOfKind, bytesOfLargeKinds[kind] ?? bytesOfKind);
+    for (const { subject } of chosen) shards.add(subjects.parseState(subject)?.shard ?? -1);
+    write(out, kind, chosen);
+  }
+  const last = lastOf(state);
+  const ofShards = (subjectOf: (shard: number) => string) =>
+    last.filter(({ subject }) => [...shards].some((shard) => subject === subjectOf(shard)));
+  write(out, 'checkpoints', ofShards(subjects.checkpoint));
+  write(out, 'fences', ofShards(subjects.fence));
+  write(
+    out,
+    'nodes',
+    last.filter(({ subject }) => /\.(node|nodes-epoch|release-status)(\.|$)/.test(subject)),
+  );
+  const typeOf = (message: StoredMessage) => {
+    const body = decode(message.data) as { type?: string; kind?: string } | null;
+    return [body?.type ?? body?.kind ?? ''];
+  };
+  write(
+    out,
+    'mail',
+    choose(
+      mail.map((message) => ({ message, shows: typeOf(message) })),
+      mailMost,
+    ),
+  );
+  write(
+    out,
+    'world',
+    choose(
+      world
+        .filter(({ data }) => data.byteLength > 0)
+        .map((message) => ({ message, shows: worldShows(message) })),
+      worldMost,
+    ),
+  );
+  const middle = Math.floor(event.length / 2);
+  write(out, 'events', event.slice(middle, middle + eventStretch));
+}
+
+/** Each resource, and each set of fields that a digest of it has. */
+function worldShows({ subject, data }: StoredMessage): string[] {
+  const resource = subjects.parseWorld(subject)?.resource ?? subjects.parseWorldFence(subject) ?? '';
+  const body = decode(data) as object | null;
+  return [resource, `${resource} ${Object.keys(body ?? {}).sort()}`];
+}
+
+async function check(seen: Seen, kube: KubePort | undefined): Promise<boolean> {
+  const words = await secretWords(kube);
+  const messages = Object.values(seen).flat();
+  const found = leaks(messages, words);
+  for (const leak of found) console.error(`a secret stands in ${leak}`);
+  say(`${messages.length} messages hold none of ${words.length} words of Secrets: ${found.length === 0}`);
+  return found.length === 0;
+}
+
+async function recordOwn(out: string, checkout: string): Promise<boolean> {
+  const stage = await startStage(say);
+  try {
+    // The first replica makes the streams.
+    const replicas = [await stage.start('orrery-0', checkout)];
+    const { seen, stop } = await watch(stage.bus);
+    for (const name of ['orrery-1', 'orrery-2']) replicas.push(await stage.start(name, checkout));
+    const work = await startWork(stage, () => {});
+    try {
+      await playScenes(stage, replicas, say);
+    } finally {
+      await work.stop();
+    }
+    const isClean = await check(seen, stage.cluster.kube);
+    await stop();
+    keep(out, seen);
+    return isClean;
+  } finally {
+    await stage.stop();
+  }
+}
+
+async function recordOther(out: string, nats: string): Promise<boolean> {
+  const bus = await connectNats({ ...basics, servers: [nats], name: 'record', cluster: values.cluster });
+  const kube =
+    values.kubeconfig === undefined ? undefined : connectKube({ ...basics, kubeconfig: values.kubeconfig });
+  try {
+    const { seen, stop } = await watch(bus);
+    await sleep(clock, Number(values.seconds) * 1_000);
+    const isClean = await check(seen, kube);
+    await stop();
+    keep(out, seen);
+    return isClean;
+  } finally {
+    kube?.close();
+    await bus.close();
+  }
+}
+
+const { out, from, nats } = values;
+if (out === undefined || (from === undefined) === (nats === undefined)) {
+  console.error('usage: node scripts/record-fixture.ts --out <folder> (--from <checkout> | --nats <url>)');
+  process.exit(2);
+}
+const isClean =
+  from === undefined ? await recordOther(resolve(out), nats ?? '') : await recordOwn(resolve(out), from);
+process.exit(isClean ? 0 : 1);

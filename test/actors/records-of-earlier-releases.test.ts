@@ -1,0 +1,238 @@
+/** What this release does with everything that an earlier one stored: it goes on with it. The fixtures were made by running that release. */
+import { describe, expect, test } from 'vitest';
+import { admit } from '../../src/actors/admission.ts';
+import { type ActorRecord, unpackRecord } from '../../src/actors/records.ts';
+import { homeOf, releaseHolding } from '../../src/actors/shard-run.ts';
+import { createStepper, type Snapshot, stateText } from '../../src/actors/step.ts';
+import { createWorld } from '../../src/actors/world.ts';
+import { decode } from '../../src/bus/codec.ts';
+import { readMessage } from '../../src/bus/envelope.ts';
+import { parseActorId } from '../../src/ids.ts';
+import { releaseShard } from '../../src/limits.ts';
+import { effectTypes } from '../../src/machines/effects.ts';
+import { type Chart, machines } from '../../src/machines/index.ts';
+import type { Transition } from '../../src/views.ts';
+import { samples } from '../machines/samples.ts';
+import { TestCluster, type TestReplica } from './harness.ts';
+import {
+  actorsOf,
+  clusterWith,
+  linesOf,
+  type RecordedActor,
+  recordedSubjects,
+  releases,
+  wavesOf,
+} from './recorded.ts';
+
+const durable = Object.values(machines).filter((chart) => chart.durable);
+const kinds = durable.map(({ name }) => name);
+const allOf = (release: string) => kinds.flatMap((kind) => actorsOf(release, kind));
+const wavesWith = (release: string) =>
+  wavesOf(allOf(release)).map((wave, index) => [index + 1, wave.length, wave] as const);
+const textOf = ({ snapshot }: ActorRecord) => stateText(snapshot.value);
+
+function chartOf({ record }: RecordedActor): Chart {
+  const chart = machines[record.machine];
+  if (!chart) throw new Error(`this release has no machine ${record.machine}`);
+  return chart;
+}
+
+function restored(actor: RecordedActor): Snapshot {
+  const { record } = actor;
+  return createStepper(chartOf(actor), new Set(effectTypes)).restore(record.snapshot, record.version);
+}
+
+test('there is a fixture of every release that may be rolled over from', () => {
+  expect(releases.length).toBeGreaterThan(0);
+});
+
+describe.each(releases)('records of %s', (release) => {
+  test.each(kinds)('%s: records stand in several states, and their bytes are what the lines say', (kind) => {
+    const actors = actorsOf(release, kind);
+    expect(new Set(actors.map(({ record }) => textOf(record))).size).toBeGreaterThanOrEqual(3);
+    for (const { record, says } of actors) expect(record).toEqual(says);
+  });
+
+  test.each(kinds)(
+    '%s: an actor is restored into the state in which it was left, with all that it knew',
+    (kind) => {
+      for (const actor of actorsOf(release, kind).filter(({ record }) => !record.gone)) {
+        const snapshot = restored(actor);
+        const { version, snapshot: stored } = actor.record;
+        expect(snapshot.status).toBe('active');
+        if (version !== chartOf(actor).version) continue;
+        expect(snapshot.value).toEqual(stored.value);
+        expect(snapshot.context).toEqual(stored.context);
+      }
+    },
+  );
+
+  test.each(kinds)('%s: deadlines are ones that the state waits for', (kind) => {
+    for (const actor of actorsOf(release, kind).filter(({ record }) => !record.gone)) {
+      const awaited = new Set(restored(actor)._nodes.flatMap(({ ownEvents }) => ownEvents));
+      for (const { event } of actor.record.timers) expect(awaited).toContain(event.type);
+    }
+  });
+
+  test('effects that wait in outboxes are ones that can be run', () => {
+    const waiting = allOf(release).flatMap(({ record }) => record.outbox.map(({ effect }) => effect.type));
+    expect(new Set(waiting).size).toBeGreaterThan(10);
+    expect(waiting.filter((type) => !(effectTypes as readonly string[]).includes(type))).toEqual([]);
+  });
+
+  test('mail of it is admitted', () => {
+    const letters = linesOf(release, 'mail');
+    expect(letters.length).toBeGreaterThan(3);
+    for (const letter of letters) {
+      const id = recordedSubjects.parseMail(letter.subject)?.id ?? 'pod/_/_';
+      const { event } = readMessage(letter);
+      const origin = { receivedAt: letter.storedAt, isTrusted: false };
+      expect(admit(parseActorId(id).kind, event, origin)).toMatchObject({ type: event.type });
+    }
+  });
+
+  test('the world that it mirrored is known', async () => {
+    const cluster = new TestCluster();
+    const bus = cluster.hub.connect(release);
+    const ports = { bus, subjects: cluster.subjects, clock: cluster.clock };
+    const unreadable: object[] = [];
+    const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => void unreadable.push(facts) };
+    const world = createWorld({ ...ports, log });
+    const objects = linesOf(release, 'world').flatMap((line) => {
+      const place = recordedSubjects.parseWorld(line.subject);
+      return place === undefined ? [] : [{ ...line, ...place }];
+    });
+    for (const { resource, namespace, name, data } of objects)
+      await bus.append(cluster.subjects.world(resource, namespace, name), data);
+    await world.start();
+    expect(objects.length).toBeGreaterThan(10);
+    for (const { resource, namespace, name, data } of new Map(
+      objects.map((one) => [one.subject, one]),
+    ).values()) {
+      const digest = decode(data) as { deleted?: boolean };
+      const known = digest.deleted === true ? null : digest;
+      expect(world.get(resource as never, namespace, name)).toEqual(known);
+    }
+    expect(unreadable).toEqual([]);
+    world.stop();
+  });
+
+  test('steps on its feed are of actors and events that this release has', () => {
+    const steps = linesOf(release, 'events').map(
+      ({ data }) => JSON.parse(new TextDecoder().decode(data)) as Transition,
+    );
+    expect(steps.length).toBeGreaterThan(10);
+    for (const { id, event, effects } of steps) {
+      const known: readonly string[] = machines[parseActorId(id).kind]?.machine.events ?? [];
+      expect(known).toContain(event.type);
+      for (const { type } of effects) expect(effectTypes).toContain(type);
+    }
+  });
+
+  test.each(wavesWith(release))(
+    'wave %i: a replica takes over %i actors; none is parked, deadlines that are over are taken and others stand, effects run again',
+    async (_, __, wave) => {
+      const { cluster, replica } = await takenOver(await clusterWith(release, wave), wave);
+      const now = cluster.clock.now();
+      const asked = new Set(cluster.ran.map(({ key }) => key));
+      for (const { id, record } of wave) {
+        const cell = cellOf(replica, id);
+        expect([id, cell?.unreadable, cell?.error]).toEqual([id, null, null]);
+        expect(record.outbox.map(({ key }) => key).filter((key) => !asked.has(key))).toEqual([]);
+        if (record.gone) continue;
+        const { timers, rev } = recordNow(cluster, id) ?? record;
+        expect(timers.filter(({ at }) => at < now - slackMs)).toEqual([]);
+        if (rev === record.rev) expect(timers).toEqual(record.timers);
+      }
+      replica.engine.kill();
+    },
+  );
+
+  test.each(wavesWith(release))(
+    'wave %i: each of the %i actors takes one more event; it is the next revision, under the new fence; what was not told yet and what is new are told once',
+    async (_, __, wave) => {
+      const saved = new Map<string, ActorRecord[]>();
+      const before = await clusterWith(release, wave, { checkpoints: false });
+      const { cluster, replica } = await takenOver(before, wave, (id, record) => {
+        saved.set(id, [...(saved.get(id) ?? []), record]);
+      });
+      for (const actor of wave) await takeOneMore(cluster, replica, actor, saved);
+      await cluster.clock.advance(2_000);
+      for (const { id, record, kind } of wave) {
+        const fence = replica.engine.shards.runOf(id)?.fence;
+        const steps = stepsIn(record, saved.get(id) ?? []);
+        expect([id, steps[0]?.rev]).toEqual([id, record.rev + 1]);
+        expect(steps.map(({ rev }) => rev)).toEqual(steps.map((_step, index) => record.rev + 1 + index));
+        for (const step of steps) expect(step).toMatchObject({ fence, version: machines[kind]?.version });
+        const told = cluster.transitions().filter((step) => step.id === id);
+        expect(told.map(({ rev }) => rev)).toEqual([...record.feed, ...steps].map(({ rev }) => rev));
+      }
+      replica.engine.kill();
+    },
+  );
+});
+
+/** A deadline is taken within this time, ms. */
+const slackMs = 500;
+
+const cellOf = ({ engine }: TestReplica, id: RecordedActor['id']) => engine.shards.runOf(id)?.cells.get(id);
+
+function recordNow(cluster: TestCluster, id: RecordedActor['id']): ActorRecord | undefined {
+  const subject = cluster.subjects.state(homeOf(id), id);
+  const last = cluster.hub.stored('state').findLast((message) => message.subject === subject);
+  return last && last.data.byteLength > 0 ? unpackRecord(last.data, id) : undefined;
+}
+
+/** A replica of this release that owns every shard, after whoever wrote the records has gone; its effects do not end. */
+async function takenOver(
+  cluster: TestCluster,
+  wave: readonly RecordedActor[],
+  onSaved: (id: string, record: ActorRecord) => void = () => {},
+): Promise<{ cluster: TestCluster; replica: TestReplica }> {
+  cluster.outside = () => new Promise(() => {});
+  cluster.hub.observe((stream, { subject, data }) => {
+    const id = stream === 'state' ? cluster.subjects.parseState(subject)?.id : undefined;
+    if (id !== undefined && data.byteLength > 0) onSaved(id, unpackRecord(data, id));
+  });
+  const replica = await cluster.replica('later-release');
+  const { engine } = replica;
+  engine.ownership.add({
+    name: releaseHolding,
+    stream: 'state',
+    fenceSubject: cluster.subjects.fence(releaseShard),
+    work: engine.shards.releaseWork(),
+  });
+  const isOwned = () => wave.every(({ id }) => engine.shards.runOf(id)?.phase === 'active');
+  for (let waited = 0; !isOwned() && waited < 60_000; waited += 250) await cluster.clock.advance(250);
+  expect(isOwned()).toBe(true);
+  await cluster.clock.advance(slackMs);
+  return { cluster, replica };
+}
+
+/** Saves at a new revision; a record is written again at its revision to take finished effects out of it. */
+function stepsIn(before: ActorRecord, saved: readonly ActorRecord[]): ActorRecord[] {
+  return saved.filter(({ rev }, index) => rev !== (saved[index - 1]?.rev ?? before.rev));
+}
+
+const questions: Readonly<Record<string, readonly object[]>> = {
+  pod: [{ type: 'pod.recheck' }],
+  service: [{ type: 'service.recheck' }],
+  workload: [{ type: 'workload.recheck' }],
+  domain: [{ type: 'domain.recheck' }],
+  issuer: [{ type: 'issuer.recheck' }],
+};
+
+/** Says to the actor what its kind takes, until it has taken a step. */
+async function takeOneMore(
+  cluster: TestCluster,
+  { engine }: TestReplica,
+  { id, kind, record }: RecordedActor,
+  saved: ReadonlyMap<string, readonly ActorRecord[]>,
+): Promise<void> {
+  for (const event of [...(questions[kind] ?? []), ...(samples[kind]?.events ?? [])]) {
+    if (stepsIn(record, saved.get(id) ?? []).length > 0) return;
+    const run = engine.shards.runOf(id);
+    if (run) engine.host.deliver(run, id, { event: { ...(event as { type: string }) }, cause: null });
+    await cluster.clock.advance(20);
+  }
+}

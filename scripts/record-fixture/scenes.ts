@@ -6,7 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Pebble, startPebble } from '../../test/certificates/pebble.ts';
+import { type Pebble, startPebble } from '../../test/features/certificates/pebble.ts';
 import {
   type ActorId,
   clock,

@@ -1,11 +1,14 @@
 /** The records of earlier releases as they lie in `test/fixtures/records/<release>/`, and a memory bus that holds them. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ActorRecord, unpackRecord } from '../../src/actors/records.ts';
-import { homeOf } from '../../src/actors/shard-run.ts';
+import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
+import { homesOf } from '../../src/actors/shards/shard-run.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { ActorId } from '../../src/ids.ts';
+import { charts } from '../../src/replica/charts.ts';
 import { TestCluster } from './harness.ts';
+
+const homeOf = homesOf(charts);
 
 /** A line of a file. */
 export interface Recorded {

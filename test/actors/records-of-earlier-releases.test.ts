@@ -1,17 +1,19 @@
 /** What this release does with everything that an earlier one stored: it goes on with it. The fixtures were made by running that release. */
 import { describe, expect, test } from 'vitest';
-import { admit } from '../../src/actors/admission.ts';
-import { type ActorRecord, unpackRecord } from '../../src/actors/records.ts';
-import { homeOf, releaseHolding } from '../../src/actors/shard-run.ts';
-import { createStepper, type Snapshot, stateText } from '../../src/actors/step.ts';
-import { createWorld } from '../../src/actors/world.ts';
+import { createAdmission } from '../../src/actors/admission.ts';
+import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
+import { createStepper, type Snapshot, stateText } from '../../src/actors/host/step.ts';
+import { homesOf, ledHolding } from '../../src/actors/shards/shard-run.ts';
+import { createWorld } from '../../src/actors/world/world.ts';
+import { parseActorId } from '../../src/base/ids.ts';
+import { ledShard } from '../../src/base/limits.ts';
+import type { Transition } from '../../src/base/views.ts';
 import { decode } from '../../src/bus/codec.ts';
 import { readMessage } from '../../src/bus/envelope.ts';
-import { parseActorId } from '../../src/ids.ts';
-import { releaseShard } from '../../src/limits.ts';
-import { effectTypes } from '../../src/machines/effects.ts';
-import { type Chart, machines } from '../../src/machines/index.ts';
-import type { Transition } from '../../src/views.ts';
+import type { Chart } from '../../src/machines/chart.ts';
+import { charts } from '../../src/replica/charts.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { machines } from '../chart-of.ts';
 import { samples } from '../machines/samples.ts';
 import { TestCluster, type TestReplica } from './harness.ts';
 import {
@@ -23,6 +25,10 @@ import {
   releases,
   wavesOf,
 } from './recorded.ts';
+
+const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
+const homeOf = homesOf(charts);
+const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
 const kinds = durable.map(({ name }) => name);
@@ -39,7 +45,7 @@ function chartOf({ record }: RecordedActor): Chart {
 
 function restored(actor: RecordedActor): Snapshot {
   const { record } = actor;
-  return createStepper(chartOf(actor), new Set(effectTypes)).restore(record.snapshot, record.version);
+  return createStepper(chartOf(actor)).restore(record.snapshot, record.version);
 }
 
 test('there is a fixture of every release that may be rolled over from', () => {
@@ -197,10 +203,10 @@ async function takenOver(
   const replica = await cluster.replica('later-release');
   const { engine } = replica;
   engine.ownership.add({
-    name: releaseHolding,
+    name: ledHolding,
     stream: 'state',
-    fenceSubject: cluster.subjects.fence(releaseShard),
-    work: engine.shards.releaseWork(),
+    fenceSubject: cluster.subjects.fence(ledShard),
+    work: engine.shards.ledWork(),
   });
   const isOwned = () => wave.every(({ id }) => engine.shards.runOf(id)?.phase === 'active');
   for (let waited = 0; !isOwned() && waited < 60_000; waited += 250) await cluster.clock.advance(250);

@@ -46,12 +46,5 @@ export async function runAgent(
 function lines(err: Terminal['err']): Log {
   const write = (level: string) => (facts: object, message: string) =>
     err(`${JSON.stringify({ level, ...facts, msg: message })}\n`);
-  const log: Log = {
-    debug() {},
-    info: write('info'),
-    warn: write('warn'),
-    error: write('error'),
-    child: () => log,
-  };
-  return log;
+  return { debug() {}, info: write('info'), warn: write('warn'), error: write('error') };
 }

@@ -13,7 +13,7 @@ import type { ControlPort, HistoryView } from '../base/views.ts';
 import { cookieOf, isToken } from './credentials.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import type { PageFile, PageFiles } from './page-files.ts';
-import type { HttpRequest, Route } from './routes.ts';
+import type { HttpRequest, Route } from './route.ts';
 
 export interface PageParts {
   readonly control: Pick<ControlPort, 'send'>;

@@ -1,18 +1,18 @@
 /**
  * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
  */
-import type { IncomingHttpHeaders } from 'node:http';
+
 import type { HttpAnswerer, HttpPath, HttpReply } from '../actors/feature.ts';
-import type { AccessVerb } from '../base/access.ts';
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import { actorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { ControlPort, ListRequest, Readiness } from '../base/views.ts';
 import type { Chart } from '../machines/chart.ts';
-import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
+import { jsonAnswer, problem } from './http-answer.ts';
 import { machineView } from './machine-view.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
+import type { Route } from './route.ts';
 
 export interface HttpParts extends PageParts {
   readonly control: ControlPort;
@@ -25,32 +25,6 @@ export interface HttpParts extends PageParts {
   readonly charts: readonly Chart[];
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
   readonly clock: Clock;
-}
-
-export interface HttpRequest {
-  readonly headers: IncomingHttpHeaders;
-  /** As JSON gave it; undefined if there is none. */
-  readonly body: unknown;
-  readonly token: string | null;
-  /** Whose token it is, where that was asked. */
-  readonly user: string;
-  /** Why the caller may not look; only `shell` paths are asked all the same. */
-  readonly refusal: HttpAnswer | undefined;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
-}
-
-export interface Route {
-  readonly path: string;
-  /** What is there, for docs/operating.md. */
-  readonly about: string;
-  /** Absent: GET, and HEAD with it. */
-  readonly method?: 'POST' | 'DELETE';
-  /** Answered without asking who calls; `shell`: it is asked, and the path answers those too who may not look. */
-  readonly open: boolean | 'shell';
-  /** What the caller must be allowed to do; absent: `get`. */
-  readonly verb?: AccessVerb;
-  readonly answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>;
 }
 
 export function routes(parts: HttpParts): readonly Route[] {

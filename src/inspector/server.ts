@@ -13,7 +13,8 @@ import { limits } from '../base/limits.ts';
 import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
-import { type HttpParts, type HttpRequest, type Route, routes } from './routes.ts';
+import type { HttpRequest, Route } from './route.ts';
+import { type HttpParts, routes } from './routes.ts';
 import { type SocketParts, serveSockets } from './socket.ts';
 
 export interface HttpOptions extends HttpParts {

@@ -12,13 +12,13 @@ import type { Clock } from '../base/clock.ts';
 import type { WorldEntry } from '../base/digests.ts';
 import { asError } from '../base/errors.ts';
 import type { KubePort } from '../base/kube-port.ts';
+import type { Log } from '../base/log-port.ts';
 import type { Random } from '../base/random.ts';
 import { type Tracing, traceHeader } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { labelled } from '../kube/api/labelled.ts';
-import type { KubeLog } from '../kube/api/log.ts';
 import { endpointSlices, nodes, pods, routeGates, secrets, services } from '../kube/api/resources.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from '../kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../kube/mirror/optional-mirror.ts';
@@ -30,7 +30,7 @@ export interface WatchParts {
   readonly world: World;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
   readonly metrics: MirrorMetrics;
   readonly namespaces: readonly string[] | null;
   /** By the name of the mirror: what its replica keeps beside it. */

@@ -13,8 +13,8 @@ import { insert } from '../writing/insert.ts';
 import type { WriteOptions } from '../writing/options.ts';
 import { comparable, emptyObject, ownedSchema } from '../writing/ownership.ts';
 import { readObject } from '../writing/read-object.ts';
-import { shownValue, storePatched } from './patch.ts';
 import { objectAnswer, placeOfTarget } from './read.ts';
+import { shownValue, storePatched } from './store-patched.ts';
 import { checkName } from './write.ts';
 
 interface ApplyOptions extends WriteOptions {

@@ -1,9 +1,10 @@
 /** A new object: identity, rules, allocation, storage. */
-import { type Cluster, generatedName, newUid } from '../cluster.ts';
+import { type Cluster, generatedName } from '../cluster.ts';
 import { type ObjectMeta, placeOf, type StoredObject, wholeSeconds } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { alreadyExists, badRequest, forbidden, notFound, plainError } from '../status.ts';
 import { type Version, versionOf } from '../storage/version.ts';
+import { newUid } from '../uid.ts';
 import { trackedWrite, type Writer, withManagers } from './ownership.ts';
 import { checkNew } from './rules.ts';
 

@@ -4,6 +4,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { TraceContext, Tracing } from '../../base/tracing.ts';
@@ -12,18 +13,8 @@ import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
+import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
-
-/** What is logged and counted; the composition root hands in the real ones. */
-export interface HostLog {
-  debug(facts: object, message: string): void;
-  /** Whether `debug` writes anything: lines that are made for each step ask first. */
-  isDebug?(): boolean;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}
 
 export interface HostMetrics {
   transition(kind: string): void;
@@ -47,7 +38,7 @@ export interface HostPorts {
   readonly replica: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly metrics: HostMetrics;
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;

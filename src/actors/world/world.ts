@@ -9,11 +9,11 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Digest, ResourceName, WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
+import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { HostLog } from '../host/host-parts.ts';
 import { createWorldReading } from './world-reading.ts';
 
 export interface World {
@@ -44,7 +44,7 @@ interface WorldOptions {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
-  readonly log: HostLog;
+  readonly log: Log;
 }
 
 export function createWorld(options: WorldOptions): World {

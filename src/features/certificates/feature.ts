@@ -1,14 +1,10 @@
 /** The feature `certificates`: one certificate for each host, obtained once and renewed in time (docs/features/certificates.md). */
+
 import type { Feature } from '../../actors/feature.ts';
-import type { HostPort } from '../../base/config-values.ts';
 import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
-
-export interface CertificatesSettings {
-  /** Where challenge answers are served; absent: nowhere. */
-  readonly acmeHttp?: HostPort;
-}
+import type { CertificatesSettings } from './start.ts';
 
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {

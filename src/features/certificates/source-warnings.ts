@@ -4,11 +4,12 @@
  * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
  * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
  */
+
 import { type Clock, sleep, timestamp } from '../../base/clock.ts';
 import type { Digest, WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
+import type { Log } from '../../base/log-port.ts';
 import { domains } from '../../kube/api/resources.ts';
 
 export interface SourceWarning {
@@ -32,7 +33,7 @@ export interface SourceWarningParts {
   };
   readonly warn: (warning: SourceWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
-  readonly log: KubeLog;
+  readonly log: Log;
 }
 
 const kinds = ['domains.orrery.dev', 'services', 'ingresses.networking.k8s.io'];

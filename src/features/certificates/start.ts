@@ -1,7 +1,9 @@
 /** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
+
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
+import type { HostPort } from '../../base/config-values.ts';
 import {
   acmeAuthorize,
   acmeFinalize,
@@ -30,8 +32,12 @@ import { reportDomain, reportIssuer } from './effects/certificate-reports.ts';
 import { storeCertificate } from './effects/certificate-store.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
-import type { CertificatesSettings } from './feature.ts';
 import { sourceWarnings } from './source-warning-events.ts';
+
+export interface CertificatesSettings {
+  /** Where challenge answers are served; absent: nowhere. */
+  readonly acmeHttp?: HostPort;
+}
 
 export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
   return (ports): FeatureRun => {

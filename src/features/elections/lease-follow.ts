@@ -6,11 +6,12 @@
  * Promises: a Lease is said to be missing only if a read of its own says so and nothing was written around it.
  * Absent: what a change means. Why there is no mirror of Leases: docs/decisions/0003-following-leases.md
  */
+
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
 import { leases } from '../../kube/api/resources.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
 import type { ObjectFeed } from '../../kube/mirror/watch.ts';
@@ -44,7 +45,7 @@ export interface FollowerParts {
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
   /** Whether a watch is of a whole namespace, shared, or of one object. */
   readonly breadth: 'namespace' | 'object';
 }

@@ -1,13 +1,10 @@
 /** The feature `endpoints`: EndpointSlices for workloads outside the cluster, and their probes (docs/features/endpoints.md). */
+
 import type { Feature } from '../../actors/feature.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { workloadChart } from '../../machines/workload/workload.ts';
 import { workloadMessages } from './messages.ts';
-
-export interface EndpointsSettings {
-  /** 1 to 1,000. */
-  readonly endpointsPerSlice: number;
-}
+import type { EndpointsSettings } from './start.ts';
 
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {

@@ -1,15 +1,9 @@
 /** The feature `releases`: only the newest release writes, and only what the oldest can live with (docs/features/releases.md). */
+
 import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';
 import { releaseChart } from '../../machines/release/release.ts';
-import type { Bundle } from './bundle.ts';
-
-export interface ReleasesSettings {
-  /** What this replica applies while it leads; null: nothing. */
-  readonly bundle: Bundle | null;
-  /** Of the program. */
-  readonly release: string;
-}
+import type { ReleasesSettings } from './start.ts';
 
 export function releases(settings: ReleasesSettings = { bundle: null, release: '0.0.0' }): Feature {
   return {

@@ -1,14 +1,10 @@
 /** The feature `routes`: a Pod counts as Ready only when traffic through each Service of its group reaches it (docs/features/routes.md). */
-import type { LookupFunction } from 'node:net';
+
 import type { Feature } from '../../actors/feature.ts';
 import { podChart } from '../../machines/pod/pod.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { podMessages, serviceMessages } from './messages.ts';
-
-export interface RoutesSettings {
-  /** How probes resolve names; absent: the system's way. */
-  readonly lookup?: LookupFunction;
-}
+import type { RoutesSettings } from './start.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {

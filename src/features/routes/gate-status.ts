@@ -4,6 +4,7 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
+
 import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
 import {
   type Digest,
@@ -14,7 +15,7 @@ import {
 } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
+import type { Log } from '../../base/log-port.ts';
 import { routeGates } from '../../kube/api/resources.ts';
 
 export interface GateStatusParts {
@@ -30,7 +31,7 @@ export interface GateStatusParts {
   /** Writes a Warning Event about a RouteGate; the same key is written once. */
   readonly warn: (about: GateWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
-  readonly log: KubeLog;
+  readonly log: Log;
 }
 
 export interface GateWarning {

@@ -6,7 +6,7 @@ import type { ChartMoment } from './chart-view.ts';
 import { layoutOf, toneOf } from './charts.ts';
 import { ContextTree } from './context-tree.ts';
 import { isDialogOpen, isTyping } from './keys.ts';
-import { go } from './navigation.ts';
+import { go, goTo } from './navigation.ts';
 import { Age, Mark, StateName, useTick } from './pieces.ts';
 import { actorHref, listHref } from './route.ts';
 import { SendEvent } from './send-event.ts';
@@ -157,10 +157,4 @@ function useActorKeys({
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   });
-}
-
-/** Past the newest step is the present. */
-export function goTo(id: ActorId, steps: readonly HistoryStep[], index: number): void {
-  if (index < 0) return;
-  go(actorHref(id, index >= steps.length ? null : (steps[index]?.rev ?? null)), { replace: true });
 }

@@ -2,10 +2,9 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { HistoryStep } from '../../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../../base/words.ts';
-import { goTo } from './actor.ts';
 import { senderOf } from './cause.ts';
 import { toneOf } from './charts.ts';
-import { go } from './navigation.ts';
+import { go, goTo } from './navigation.ts';
 import { ActorLink, Mark } from './pieces.ts';
 import { actorHref } from './route.ts';
 import { html, type VNode } from './vendor.ts';

@@ -10,12 +10,13 @@
  *   everything; the statement follows everything that it speaks of.
  * Absent: the election of the one replica, and joins (both in actors/).
  */
+
 import type { Clock } from '../../base/clock.ts';
 import type { SyncedDigest, WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import type { KubeLog } from '../api/log.ts';
 import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
 import { createPicture } from './picture.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
@@ -56,7 +57,7 @@ export interface MirrorOptions {
   readonly namespaces?: readonly string[] | null;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
   readonly metrics: MirrorMetrics;
   /** The fence was refused: another replica mirrors the resource now. */
   readonly onLost: (error: OrreryError) => void;

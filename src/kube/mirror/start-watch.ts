@@ -6,16 +6,16 @@ import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { type WatchEffect, type WatchInput, watchChart } from '../../machines/watch/watch.ts';
-import type { KubeLog } from '../api/log.ts';
 import { createWatchRunner, type ObjectFeed } from './watch.ts';
 
 export interface WatchParts {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
 }
 
 export interface WatchedObjects<T> {

@@ -6,10 +6,12 @@
  * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
  * Absent: when to ask again, and for what; that is the chart.
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import type {
   WatchEffect,
   WatchEvent,
@@ -17,7 +19,6 @@ import type {
   WatchList,
   WatchOpen,
 } from '../../machines/watch/watch.ts';
-import type { KubeLog } from '../api/log.ts';
 
 /** Where objects go; `T` is what is kept of one. */
 export interface ObjectFeed<T> {
@@ -38,7 +39,7 @@ export interface WatchRunnerOptions<T> {
   readonly labelSelector?: string;
   readonly feed: ObjectFeed<T>;
   readonly clock: Clock;
-  readonly log: KubeLog;
+  readonly log: Log;
   /** Called for each failed page or stream. */
   readonly onRestart: (code: ErrorCode) => void;
 }

@@ -5,7 +5,7 @@
  * exchange endpoints, each waiting for the other, what one of them gains goes to a new slice instead.
  */
 import type { SliceEndpoint, SlicePort } from '../../../base/digests.ts';
-import type { Bin } from './pack.ts';
+import type { Bin } from './slices.ts';
 import { type StandingSlice, workloadOf } from './slices.ts';
 
 interface Contents {

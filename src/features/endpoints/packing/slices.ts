@@ -83,3 +83,12 @@ export function ownerReferences({ owner }: SliceFrame): SliceContent['ownerRefer
     },
   ];
 }
+
+/** A slice in the making. */
+export interface Bin {
+  /** null: it will be a new one. */
+  readonly slice: StandingSlice | null;
+  readonly family: IpFamily;
+  group: SliceGroup | null;
+  endpoints: readonly SliceEndpoint[];
+}

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type * as PageFilesModuleType from '../../src/inspector/page-files.ts';
+import type * as PageFilesModuleType from '../../src/inspector/http/page-files.ts';
 
 type PageFilesModule = typeof PageFilesModuleType;
 
@@ -33,7 +33,7 @@ test('the built program finds its parts and its version', () => {
 });
 
 test('the built page is whole: each module that it asks for is there, and the drawings of the charts', async () => {
-  const { createPageFiles } = (await import(join(dir, 'dist/inspector/page-files.js'))) as PageFilesModule;
+  const { createPageFiles } = (await import(join(dir, 'dist/inspector/http/page-files.js'))) as PageFilesModule;
   const files = createPageFiles();
   const page = files.page().plain.toString('utf8');
   const paths = [...page.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].map(([, path = '']) => path);

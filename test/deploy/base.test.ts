@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type HttpParts, routes } from '../../src/inspector/routes.ts';
+import { type HttpParts, routes } from '../../src/inspector/http/routes.ts';
 import { environmentName, readRunConfig, runFlags } from '../../src/replica/config.ts';
 import { baseManifests, readYaml, root, yamlFiles } from './manifests.ts';
 

@@ -3,10 +3,9 @@
  * answered as the test says.
  */
 
-import type { RunnableEffect } from '../../src/actors/effect-runner.ts';
+import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
 import type { Feature, FeaturePorts } from '../../src/actors/feature.ts';
-import type { EffectRun } from '../../src/actors/host/host-parts.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
@@ -35,7 +34,7 @@ export interface RanEffect {
 }
 
 /** What the outside answers; the default reaches every Pod through every Service and accepts every patch. */
-export type Outside = (effect: EffectData, run: EffectRun, replica: string) => Promise<PlainEvent>;
+export type Outside = (effect: EffectData, run: EffectContext, replica: string) => Promise<PlainEvent>;
 
 export interface TestReplica {
   readonly name: string;

@@ -5,6 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Log } from '../../base/log-port.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
@@ -14,7 +15,7 @@ import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
 import type { EffectContext } from '../effect-runner.ts';
 import type { ShardRun } from './owned.ts';
-import type { Stepper } from './step.ts';
+import type { EffectData, Stepper } from './step.ts';
 
 export interface HostMetrics {
   transition(kind: string): void;

@@ -1,6 +1,6 @@
 /**
- * What the world holds for the sake of EndpointSlices (I10): slices that are ours, Services whose selector matches a workload outside the
- * cluster, and Services of which a slice of ours is left.
+ * What the world holds for the sake of EndpointSlices (I10): slices that are ours, Services whose selector
+ * matches a workload outside the cluster, and Services of which a slice of ours is left.
  */
 import type { Interest } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
@@ -15,7 +15,10 @@ export function ownSlices(): Interest {
   };
 }
 
-/** Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from then on to `fold`. */
+/**
+ * Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from
+ * then on to `fold`.
+ */
 export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */

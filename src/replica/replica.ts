@@ -171,17 +171,21 @@ async function createEngine(
   const { replica, release } = config;
   const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
   const starters = await Promise.all(features.map((feature) => feature.load()));
-  return new Engine({
+  const engine: Engine = new Engine({
     ...common,
     features,
     start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
     effects: [
-      runs(messageSend, sendMessage(bus, subjects)),
+      runs(
+        messageSend,
+        sendMessage(bus, subjects, () => engine.hearsEarlier()),
+      ),
       runs(kubeEventWrite, writeKubeEvent(kube, { replica })),
     ],
     isFit: () => health.isFit(),
     tracing,
   });
+  return engine;
 }
 
 /** The paths that features declare, each with who answers it here. */

@@ -18,7 +18,7 @@ export interface HttpRequest {
 
 export interface Route {
   readonly path: string;
-  /** What is there, for docs/operating.md. */
+  /** What is there, for docs/reference/http.md. */
   readonly about: string;
   /** Absent: GET, and HEAD with it. */
   readonly method?: 'POST' | 'DELETE';

@@ -139,8 +139,15 @@ function requestSubjects(prefix: string) {
     rpcSend: (id: ActorId) => `${prefix}.rpc.send.${actorTokens(id).join('.')}`,
     rpcList: `${prefix}.rpc.list`,
     rpcShards: `${prefix}.rpc.shards`,
+    /** What the feed and the dead letters hold, page by page. */
+    rpcHistory: `${prefix}.rpc.history`,
+    rpcDead: `${prefix}.rpc.dead`,
     rpcElection: (namespace: string, name: string, action: ElectionAction) =>
       `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
+    /** What is known of a Node, for its agent. */
+    rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
+    rpcNodeAll: `${prefix}.rpc.node.*`,
+    parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
     rpcGetAll: `${prefix}.rpc.get.*.*.*`,
     rpcSendAll: `${prefix}.rpc.send.*.*.*`,
     rpcElectionAll: `${prefix}.rpc.election.*.*.*`,

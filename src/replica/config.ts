@@ -11,6 +11,7 @@ import {
   anyText,
   type HostPort,
   hostPort,
+  inboxPrefix,
   isLoopback,
   nameServer,
   namespaceList,
@@ -30,6 +31,8 @@ export interface NatsConfig {
   readonly caFile: string | null;
   readonly certFile: string | null;
   readonly keyFile: string | null;
+  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
+  readonly inbox: string | null;
 }
 
 /** What a client of a running Orrery needs to know: the part of the flags that the reading commands share with `run`. */
@@ -106,6 +109,11 @@ export const clientFlags = {
   'nats-key': flag(anyText, {
     placeholder: 'FILE',
     description: 'private key of the client certificate (with --nats-cert)',
+  }),
+  'nats-inbox': flag(inboxPrefix, {
+    placeholder: 'PREFIX',
+    description: 'what the subjects begin with on which answers come, as the rights of the NATS user have it',
+    defaultText: '_INBOX',
   }),
 } as const;
 
@@ -245,12 +253,13 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
       caFile: value('nats-ca') ?? null,
       certFile,
       keyFile,
+      inbox: value('nats-inbox') ?? null,
     },
   };
 }
 
 /** How to reach NATS, as the connection takes it: what is not set is absent. */
-export function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: NatsConfig) {
+export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
   const tls = {
     ...(caFile === null ? {} : { caFile }),
     ...(certFile === null ? {} : { certFile }),
@@ -259,6 +268,7 @@ export function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: Na
   return {
     servers,
     ...(credsFile === null ? {} : { credsFile }),
+    ...(inbox === null ? {} : { inboxPrefix: inbox }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }

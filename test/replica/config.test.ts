@@ -32,6 +32,7 @@ test('with nothing given the defaults are those of the contract', () => {
       caFile: null,
       certFile: null,
       keyFile: null,
+      inbox: null,
     },
     kubeconfig: null,
     replica: hostname(),
@@ -156,7 +157,14 @@ describe('values that are refused, with flag, value and what is allowed in one l
 test('the reading commands take the part of the flags that says where', () => {
   expect(readClientConfig({ cluster: 'dev', nats: 'nats://a:1' }, {})).toEqual({
     cluster: 'dev',
-    nats: { servers: ['nats://a:1'], credsFile: null, caFile: null, certFile: null, keyFile: null },
+    nats: {
+      servers: ['nats://a:1'],
+      credsFile: null,
+      caFile: null,
+      certFile: null,
+      keyFile: null,
+      inbox: null,
+    },
   });
 });
 

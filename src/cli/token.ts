@@ -98,7 +98,7 @@ export async function requestToken(
   name: string,
   expirationSeconds: number,
 ): Promise<{ readonly token: string; readonly expires: string }> {
-  const [{ serviceAccounts }, { audience }] = await Promise.all([
+  const [{ coreResource }, { audience }] = await Promise.all([
     import('../kube/api/resources.ts'),
     import('../kube/api/token-review.ts'),
   ]);
@@ -110,7 +110,12 @@ export async function requestToken(
   };
   try {
     const signal = AbortSignal.timeout(limits.kubeRequestMs);
-    const { status } = await kube.create(serviceAccounts, request, signal, 'token');
+    const { status } = await kube.create(
+      coreResource('serviceaccounts', 'ServiceAccount'),
+      request,
+      signal,
+      'token',
+    );
     const { token, expirationTimestamp } = (status ?? {}) as {
       token?: unknown;
       expirationTimestamp?: unknown;

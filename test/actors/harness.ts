@@ -3,13 +3,11 @@
  * answered as the test says.
  */
 
-import type { RunnableEffect } from '../../src/actors/effect-runner.ts';
+import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
 import type { Feature, FeaturePorts } from '../../src/actors/feature.ts';
-import type { EffectRun } from '../../src/actors/host/host-parts.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log-port.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
@@ -22,6 +20,7 @@ import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import type { Endpoint } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/features/routes/digests.ts';
 import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { FakeKube } from '../kube/fake-kube.ts';
@@ -35,7 +34,7 @@ export interface RanEffect {
 }
 
 /** What the outside answers; the default reaches every Pod through every Service and accepts every patch. */
-export type Outside = (effect: EffectData, run: EffectRun, replica: string) => Promise<PlainEvent>;
+export type Outside = (effect: EffectData, run: EffectContext, replica: string) => Promise<PlainEvent>;
 
 export interface TestReplica {
   readonly name: string;

@@ -7,8 +7,9 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Digest, type IpFamily, nodeEligibility } from '../../base/digests.ts';
+import type { AnyDigest } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -21,6 +22,7 @@ import { errorInAnswer } from '../../bus/rpc.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import { nodeEligibility } from './node-digest.ts';
 import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
@@ -155,7 +157,7 @@ async function askOnce({ control, node, health, log }: AgentFeedOptions): Promis
 function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
-  let digest: Digest | null = null;
+  let digest: AnyDigest | null = null;
   let isListed = false;
   const take = (message: BusMessage | StoredMessage) => {
     try {
@@ -200,11 +202,11 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
 const noData = new Uint8Array();
 
 /** @throws Error for what is no digest of a Node: it must not look as if the Node were gone */
-function digestOf(message: BusMessage | StoredMessage): Digest | null {
+function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
   const value = messageValue(message);
   if (value === null || value.deleted === true) return null;
   if (value.kind !== 'nodes') throw new Error('it is no digest of a Node');
-  return value as unknown as Digest;
+  return value as unknown as AnyDigest;
 }
 
 const isStatement = (message: BusMessage | StoredMessage) => messageValue(message)?.kind === 'synced';

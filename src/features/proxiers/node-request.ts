@@ -1,6 +1,6 @@
 /** Tells a node agent of its Node, as the replicas know it: agents have no right on the streams. `rpc.node.<name>`, answered by any replica. */
 import type { EngineView } from '../../actors/feature.ts';
-import type { Digest } from '../../base/digests.ts';
+import type { AnyDigest } from '../../base/digests.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
@@ -9,7 +9,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 /** Answer to `rpc.node.<name>`. */
 export interface NodeAnswer {
   /** null: there is no such Node, or it is not listed yet. */
-  readonly node: Digest | null;
+  readonly node: AnyDigest | null;
   /** Whether all Nodes were listed once. */
   readonly isListed: boolean;
 }

@@ -2,8 +2,10 @@
  * What may come to an actor by mail or by `orrery send`: which events of which kind, and the form of their fields, as the features
  * declare them.
  *
- * Promises: people and programs say public messages alone. Internal messages come from actors, whose replicas vouch for the sender's name,
- * and only from one that holds what it speaks of. Events that only the host makes (what the world says, outcomes of effects) are not
+ * Promises: people and programs say public messages alone. Internal messages come from actors, whose
+ * replicas vouch for the sender's name,
+ * and only from one that holds what it speaks of. Events that only the host makes (what the world says,
+ * outcomes of effects) are not
  * admitted at all: nobody outside may tell an actor what the world looks like.
  */
 import { type GenericSchema, safeParse } from 'valibot';
@@ -18,7 +20,10 @@ export interface KindMessages {
   readonly public: Schemas;
   /** What actors say to one another. */
   readonly internal?: Schemas;
-  /** Whether the sender holds what the internal message speaks of; absent: every actor may say all of them. */
+  /**
+   * Whether the sender holds what the internal message speaks of; absent: every actor may say all
+   * of them.
+   */
   readonly holds?: (event: PlainEvent, parties: Parties) => boolean;
   /** The last word on an admitted message. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
   readonly refine?: (event: PlainEvent, origin: Origin) => PlainEvent;
@@ -40,7 +45,10 @@ export interface Origin {
   readonly receivedAt: number;
   /** It came by a request subject. */
   readonly isTrusted: boolean;
-  /** A replica says so: the actor that speaks, and the one that is spoken to. Absent: somebody outside speaks. */
+  /**
+   * A replica says so: the actor that speaks, and the one that is spoken to. Absent: somebody
+   * outside speaks.
+   */
   readonly between?: { readonly from: ActorId; readonly to: ActorId };
 }
 
@@ -50,7 +58,8 @@ export interface Admission {
   /**
    * The event with exactly the fields that its schema knows.
    *
-   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, saying what is wrong and what is allowed
+   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, saying what is
+   * wrong and what is allowed
    */
   admit(kind: string, event: PlainEvent, origin: Origin): PlainEvent;
 }

@@ -140,7 +140,10 @@ export class Engine implements EngineView {
     return this.#directory?.live() != null;
   }
 
-  /** Whether a replica lives, or did a moment ago, that reads what actors say to one another over `send` alone. */
+  /**
+   * Whether a replica lives, or did a moment ago, that reads what actors say to one another over
+   * `send` alone.
+   */
   hearsEarlier(): boolean {
     return this.#options.clock.now() - this.ports.earlierHeardAt() < earlierSilenceMs;
   }
@@ -253,6 +256,7 @@ export class Engine implements EngineView {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
       serving: this.#isServing,
+      tells: true,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,

@@ -51,7 +51,10 @@ function actorSubjects(prefix: string) {
     /** The public way to drive an actor; the mail stream puts it on `mail`. */
     send: (id: ActorId) => `${prefix}.send.${path(id)}`,
     mail: (shard: number, id: ActorId) => `${prefix}.mail.${shard}.${path(id)}`,
-    /** What one actor says to another, in the same stream; only replicas may publish it, and they know the shard. */
+    /**
+     * What one actor says to another, in the same stream; only replicas may publish it, and they
+     * know the shard.
+     */
     tell: (shard: number, id: ActorId) => `${prefix}.tell.${shard}.${path(id)}`,
     state: (shard: number, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
     fence: (shard: number) => `${prefix}.fence.${shard}`,

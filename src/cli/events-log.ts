@@ -1,7 +1,9 @@
 /**
- * The log of transitions for somebody who has no right on the streams: what is past over `rpc.history`, what happens over the feed.
+ * The log of transitions for somebody who has no right on the streams: what is past over `rpc.history`,
+ * what happens over the feed.
  *
- * Promises: each transition once; what happened while the connection was away is read when it is back. Absent: how it is printed.
+ * Promises: each transition once; what happened while the connection was away is read when it is back.
+ * Absent: how it is printed.
  */
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';

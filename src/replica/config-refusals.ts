@@ -1,4 +1,7 @@
-/** What a replica refuses of its flags, beside values that have the wrong form: combinations that are not safe, or make no sense. */
+/**
+ * What a replica refuses of its flags, beside values that have the wrong form: combinations that
+ * are not safe, or make no sense.
+ */
 import { isLoopback } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import { parseServer } from '../bus/nats/nats-url.ts';

@@ -29,6 +29,7 @@ import {
 
 const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
 const homeOf = homesOf(charts);
+const ended = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
 const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
@@ -93,9 +94,7 @@ describe.each(releases)('records of %s', (release) => {
     for (const letter of letters) {
       const id = recordedSubjects.parseMail(letter.subject)?.id ?? 'pod/_/_';
       const { event } = readMessage(letter);
-      // Its owner ended before it was read: the shard's mail may speak for actors until then (docs/reference/subjects.md).
-      const ports = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
-      const origin = originOf(ports, { sendIsOpenUntil: letter.storedAt }, letter, id);
+      const origin = originOf(ended, { sendIsOpenUntil: letter.storedAt }, letter, id);
       expect(admit(parseActorId(id).kind, event, origin)).toMatchObject({ type: event.type });
     }
   });

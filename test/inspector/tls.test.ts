@@ -1,4 +1,7 @@
-/** HTTP with TLS: the pair of files that was given, a renewed one without a restart, and cookies for TLS alone. */
+/**
+ * HTTP with TLS: the pair of files that was given, a renewed one without a restart, and cookies for
+ * TLS alone.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';

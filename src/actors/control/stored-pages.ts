@@ -1,8 +1,11 @@
 /**
- * History and dead letters, page by page, for those who have no right on the streams: `rpc.history`, `rpc.dead`.
+ * History and dead letters, page by page, for those who have no right on the streams: `rpc.history`,
+ * `rpc.dead`.
  *
- * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes; `next` is where the page after
- * begins, null at the end of what is stored. What cannot be read is left out. Any replica answers. Absent: what comes later (the feed).
+ * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
+ * `next` is where the page after
+ * begins, null at the end of what is stored. What cannot be read is left out. Any replica answers. Absent:
+ * what comes later (the feed).
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';

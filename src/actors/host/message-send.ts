@@ -2,7 +2,8 @@
  * `message.send`: one event to other actors, by the mail stream.
  *
  * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it the receiver's record
- * tells the repetition. It goes over `tell`, where only replicas may publish; while a replica of an earlier release lives, which
+ * tells the repetition. It goes over `tell`, where only replicas may publish; while a replica of an earlier
+ * release lives, which
  * reads nothing there, over `send` as that release does.
  */
 

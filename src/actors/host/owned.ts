@@ -109,7 +109,10 @@ export interface ShardRun {
   /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
   world: number;
   readonly mail: Progress;
-  /** Mail over `send` that was stored until then may speak for actors (mail-origin.ts); ms since the epoch. */
+  /**
+   * Mail over `send` that was stored until then may speak for actors (mail-origin.ts); ms since the
+   * epoch.
+   */
   sendIsOpenUntil: number;
   /** The same as the stored checkpoint tells it; null: it does not. */
   savedOpenUntil: number | null;

@@ -1,7 +1,8 @@
 /**
  * How far a shard has come: its checkpoint as it stands beside the records.
  *
- * Promise: what cannot be read, or has not the form, is null; the shard then begins at the oldest message, and records tell what they took.
+ * Promise: what cannot be read, or has not the form, is null; the shard then begins at the oldest message,
+ * and records tell what they took.
  */
 import { decode, encode } from '../../bus/codec.ts';
 
@@ -12,7 +13,8 @@ export interface Checkpoint {
   /** Every transition of a record up to this sequence is on the event stream. */
   readonly feed: number;
   /**
-   * Mail over `send` that was stored until then may speak for actors, ms since the epoch; null: it was written by a release whose actors
+   * Mail over `send` that was stored until then may speak for actors, ms since the epoch; null: it was
+   * written by a release whose actors
    * all spoke over `send`.
    */
   readonly sendIsOpenUntil: number | null;

@@ -21,7 +21,10 @@ export interface Beat {
   readonly leaving: boolean;
   /** false: what is written in the cluster does not suit it, and it takes no shards. */
   readonly serving: boolean;
-  /** It reads what actors say to one another over `tell`; replicas of releases before that say nothing of it. */
+  /**
+   * It reads what actors say to one another over `tell`; replicas of releases before that say
+   * nothing of it.
+   */
   readonly tells: boolean;
   readonly shards: readonly number[];
   readonly actors: number;
@@ -50,7 +53,10 @@ export interface Directory {
   isPresent(replica: string, incarnation: string): boolean;
   /** Everybody who was heard of in the last minute. */
   all(): readonly Member[];
-  /** When a replica was heard last that reads what actors say over `send` alone, wall time in ms; 0: never. */
+  /**
+   * When a replica was heard last that reads what actors say over `send` alone, wall time in ms; 0:
+   * never.
+   */
   earlierHeardAt(): number;
   /** Tells the others now, not at the next beat. */
   beat(): void;
@@ -63,7 +69,7 @@ export function startDirectory(options: {
   readonly clock: Clock;
   readonly replica: string;
   readonly incarnation: string;
-  readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'tells'>;
+  readonly describe: () => Omit<Beat, 'replica' | 'incarnation'>;
   /** Called after each own beat, and when somebody came or left. */
   readonly onChange: () => void;
 }): Directory {
@@ -71,14 +77,10 @@ export function startDirectory(options: {
   const members = new Map<string, Member>();
   let timer: Timer | null = null;
   let stopped = false;
-  let earlierHeardAt = 0;
 
   const beat = () => {
     if (stopped) return;
-    bus.publish(
-      subjects.member(replica),
-      encodeJson({ replica, incarnation, tells: true, ...describe() } satisfies Beat),
-    );
+    bus.publish(subjects.member(replica), encodeJson({ replica, incarnation, ...describe() } satisfies Beat));
   };
   const tick = () => {
     beat();
@@ -91,7 +93,6 @@ export function startDirectory(options: {
     const known = members.get(heard.replica);
     const isNew = known?.incarnation !== heard.incarnation;
     const now = clock.monotonic();
-    if (!heard.tells) earlierHeardAt = clock.now();
     // One that starts says that it leaves until it can take something over; it lives from then on.
     const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
     members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
@@ -100,7 +101,6 @@ export function startDirectory(options: {
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
-
   return {
     incarnation,
     live() {
@@ -121,7 +121,7 @@ export function startDirectory(options: {
       for (const [name, { lastHeard }] of members) if (now - lastHeard > 60_000) members.delete(name);
       return [...members.values()];
     },
-    earlierHeardAt: () => earlierHeardAt,
+    earlierHeardAt: () => latestWithoutTell(members.values()),
     beat,
     stop() {
       stopped = true;
@@ -129,6 +129,12 @@ export function startDirectory(options: {
       subscription.stop();
     },
   };
+}
+
+function latestWithoutTell(members: Iterable<Member>): number {
+  let latest = 0;
+  for (const { tells, lastSeen } of members) if (!tells) latest = Math.max(latest, lastSeen);
+  return latest;
 }
 
 function readBeat(message: BusMessage): Beat | null {

@@ -124,7 +124,10 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
   return { found, stored: stored as StoredMessage | null };
 }
 
-/** A checkpoint that cannot be read must not make the shard deaf: it begins at the oldest message, and its records know what they took. */
+/**
+ * A checkpoint that cannot be read must not make the shard deaf: it begins at the oldest message,
+ * and its records know what they took.
+ */
 function placesOf(ports: StorePorts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
   const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: null };
   if (stored === null) return nowhere;

@@ -68,10 +68,8 @@ export function createWorld(options: WorldOptions): World {
         apply({ ...parsed, digest: digestOf(message) });
       } catch (error) {
         options.onUnreadable?.();
-        log.error(
-          { subject: message.subject, error: asError(error).message },
-          'a part of the world cannot be read',
-        );
+        const facts = { subject: message.subject, error: asError(error).message };
+        log.error(facts, 'a part of the world cannot be read');
       }
     }
     sequence = Math.max(sequence, message.sequence);

@@ -2,7 +2,8 @@
  * Makes the streams of a cluster on a NATS server, or brings them up to date.
  *
  * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the same form is
- * no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more – the number of shards – is compared and refused.
+ * no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more – the
+ * number of shards – is compared and refused.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { StreamName } from '../bus.ts';

@@ -1,8 +1,10 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every few seconds: somebody may
- * have deleted one, and a replica of an older release takes away what it does not know at each of its reconnects.
+ * After each reconnect they are looked at again: the server may be another one, with an empty disk. And
+ * every few seconds: somebody may
+ * have deleted one, and a replica of an older release takes away what it does not know at each of its
+ * reconnects.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -27,7 +29,10 @@ export interface KeepStreams {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Five questions to the server; short, since what is sent meanwhile to a stream that is gone is not stored. */
+/**
+ * Five questions to the server; short, since what is sent meanwhile to a stream that is gone is not
+ * stored.
+ */
 const lookMs = 5_000;
 
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */

@@ -43,7 +43,10 @@ export interface NatsOptions {
   readonly servers: readonly string[];
   readonly credsFile?: string;
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
-  /** What the subjects begin with on which answers come, where this connection's rights name one; absent: `_INBOX`. */
+  /**
+   * What the subjects begin with on which answers come, where this connection's rights name one;
+   * absent: `_INBOX`.
+   */
   readonly inboxPrefix?: string;
   /** The connection's name in the server's reports. */
   readonly name: string;

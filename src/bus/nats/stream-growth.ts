@@ -1,11 +1,15 @@
 /**
  * What a stream's settings become when replicas of two releases look after it: they only grow.
  *
- * An older replica neither takes a newer one's subjects away nor shortens what it keeps. Which release speaks last stands in the stream's
+ * An older replica neither takes a newer one's subjects away nor shortens what it keeps. Which release
+ * speaks last stands in the stream's
  * metadata: of a stream that a newer one has shaped, an older one changes nothing.
  */
 
-/** Grows with each change of a stream's definition. 1: before it was written down; 2: `tell` beside `send`. */
+/**
+ * Grows with each change of a stream's definition. 1: before it was written down; 2: `tell` beside
+ * `send`.
+ */
 export const streamsFormat = 2;
 export const formatKey = 'orrery.streams';
 

@@ -1,5 +1,6 @@
 /**
- * Requests over one shared inbox: a token for each that nobody can guess, one subscription for all, one timer for all deadlines.
+ * Requests over one shared inbox: a token for each that nobody can guess, one subscription for all, one
+ * timer for all deadlines.
  *
  * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to `sweepMs` late), by
  * abort, or at once when the connection is lost. Absent: any meaning of the answer.

@@ -1,7 +1,8 @@
 /**
  * The certificate of a replica's HTTP, from files that somebody renews.
  *
- * Promise: a renewed pair is taken without a restart; while the files cannot be read, or do not belong together, the last good pair stays.
+ * Promise: a renewed pair is taken without a restart; while the files cannot be read, or do not belong
+ * together, the last good pair stays.
  */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type Server } from 'node:tls';

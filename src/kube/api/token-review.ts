@@ -17,7 +17,10 @@ interface Remembered {
   readonly until: number;
 }
 
-/** What tokens must be made for: one for another service, or for the API server itself, opens nothing here. */
+/**
+ * What tokens must be made for: one for another service, or for the API server itself, opens
+ * nothing here.
+ */
 export const audience = 'orrery';
 
 /** What Kubernetes says of a token's owner. */

@@ -1,4 +1,7 @@
-/** Who may say what to an actor: people public messages, actors their own over `tell`, and nobody for another. */
+/**
+ * Who may say what to an actor: people public messages, actors their own over `tell`, and nobody
+ * for another.
+ */
 import { expect, test } from 'vitest';
 import { createAdmission } from '../../../src/actors/admission.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -137,7 +140,8 @@ test('what actors of the release before said over `send` is taken by the first o
   await cluster.shop(1, 1);
   await cluster.clock.advance(2_000);
   await end(cluster, first);
-  // As the release before leaves it: a checkpoint that says nothing of `send`, and a message that nobody read.
+  // As the release before leaves it: a checkpoint that says nothing of `send`, and a message that nobody
+  // read.
   const writer = cluster.hub.connect('before');
   const shard = shardOf(pod);
   const mail = cluster.hub.stored('mail').at(-1)?.sequence ?? 0;

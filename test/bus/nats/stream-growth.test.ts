@@ -1,4 +1,7 @@
-/** Streams that replicas of two releases look after: their settings only grow, and what was taken away comes back. */
+/**
+ * Streams that replicas of two releases look after: their settings only grow, and what was taken
+ * away comes back.
+ */
 import { afterEach, expect, test } from 'vitest';
 import { startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
 import type { Bus } from '../../../src/bus/bus.ts';

@@ -5,6 +5,7 @@
  * the simulation can put a virtual one in its place. No other file may call `Date.now`, `performance.now`,
  * `setTimeout` or `setInterval` (test/tidy.test.ts).
  */
+import { uptime } from 'node:os';
 
 /** A timer that was asked for and can be taken back; cancelling twice, or after it fired, does nothing. */
 export interface Timer {
@@ -16,12 +17,16 @@ export interface Clock {
   now(): number;
   /** Milliseconds since an arbitrary start; never goes back, stands still while the machine is suspended. */
   monotonic(): number;
+  /** Milliseconds since the machine started, suspensions included, to about 10 ms; absent where nothing tells it. */
+  sinceBoot?(): number;
   /** Calls `fn` once after `delayMs` (clamped to 0 … 24.8 days, the longest a Node timer can hold). */
   after(delayMs: number, fn: () => void): Timer;
 }
 
 /** The longest delay a Node timer holds; a longer one would fire at once. */
 export const timerDelayMaxMs = 2_147_483_647;
+
+const sinceBoot = bootClock();
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -30,7 +35,18 @@ export const systemClock: Clock = {
     const handle = setTimeout(fn, Math.min(Math.max(0, delayMs), timerDelayMaxMs));
     return { cancel: () => clearTimeout(handle) };
   },
+  ...(sinceBoot === null ? {} : { sinceBoot }),
 };
+
+/** Elsewhere it is told in whole seconds, or follows wall time. */
+function bootClock(): (() => number) | null {
+  if (process.platform !== 'linux') return null;
+  try {
+    return uptime() > 0 ? () => uptime() * 1_000 : null;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Resolves after `delayMs`, or rejects with the signal's reason as soon as it is aborted.

@@ -80,6 +80,12 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** A candidate is answered within this time, also while its election moves to another replica (ms). */
+  electionAnswerMs: 3_000,
+  /** Requests of candidates that a replica keeps while it does not know who will answer them; each is a few hundred bytes. */
+  electionRequestsKept: 4_096,
+  /** Characters of the context from which a told step goes on after steps that were not told; a message of the feed stays small. */
+  resumptionChars: 32_768,
   /** Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1 KiB each. */
   leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */

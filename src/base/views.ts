@@ -20,6 +20,8 @@ export interface Transition {
   readonly from: string | null;
   readonly to: string;
   readonly effects: ReadonlyArray<{ readonly type: string } & Readonly<Record<string, unknown>>>;
+  /** Steps before this one were not told (`Chart.quiet`): the snapshot that they led to; null: it is too large to be told. */
+  readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
 }
 
 /** One row of `orrery get`. */

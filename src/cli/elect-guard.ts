@@ -9,7 +9,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { systemClock, type Timer } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
-import { leaseClock } from '../features/elections/lease-clock.ts';
+import { leaseClock } from '../base/lease-clock.ts';
 
 /** To the guard. */
 export type GuardOrder =

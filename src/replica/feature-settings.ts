@@ -1,5 +1,6 @@
 /** What a replica's flags say to its features. */
 import type { CertificatesSettings } from '../features/certificates/feature.ts';
+import type { ElectionsSettings } from '../features/elections/feature.ts';
 import type { EndpointsSettings } from '../features/endpoints/feature.ts';
 import type { ProxiersSettings } from '../features/proxiers/feature.ts';
 import { type Bundle, loadBundle } from '../features/releases/bundle.ts';
@@ -12,6 +13,7 @@ export interface FeatureSettings {
   readonly routes?: RoutesSettings;
   readonly endpoints?: EndpointsSettings;
   readonly certificates?: CertificatesSettings;
+  readonly elections?: ElectionsSettings;
   readonly releases?: ReleasesSettings;
   readonly proxiers?: ProxiersSettings;
 }
@@ -25,6 +27,7 @@ export function settingsOf(config: RunConfig): FeatureSettings & { readonly bund
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
     endpoints: { endpointsPerSlice },
     certificates: { acmeHttp },
+    elections: { leaseNamespaces: config.electionNamespaces },
     releases: { bundle, release },
     proxiers: { timeoutMs },
   };

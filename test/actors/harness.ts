@@ -85,7 +85,7 @@ export class TestCluster {
       release: '1.0.0',
       features,
       start: (view) => {
-        joins = joinsOf(view, this);
+        joins = joinsOf(view, { clock: this.clock, subjects: this.subjects, bus });
         return joins.runs;
       },
       runEffect: (effect, run) => {

@@ -10,6 +10,7 @@
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { createLeapGauge } from '../../base/lease-clock.ts';
 import { limits } from '../../base/limits.ts';
 import { begin, type ShardRun } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
@@ -47,10 +48,14 @@ export class Host {
   readonly #consequences: Consequences;
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
+  readonly #runs = new Set<ShardRun>();
+  readonly #leapt: () => number;
+  #leapKnown = 0;
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
+    this.#leapt = createLeapGauge(ports.clock);
     this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
     this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
     this.#consequences = createConsequences(ports, {
@@ -71,6 +76,21 @@ export class Host {
     });
   }
 
+  /** Says to those who count in real time that the clock was set, before they take anything by it. Called about once a second, too. */
+  noticeLeap(): void {
+    const leapt = this.#leapt();
+    const byMs = leapt - this.#leapKnown;
+    if (byMs === 0) return;
+    this.#leapKnown = leapt;
+    for (const run of this.#runs) {
+      for (const cell of run.cells.values()) {
+        const hot = this.#stepperOf(cell)?.chart.leaps && !isOver(cell) ? this.#wake(cell) : null;
+        hot?.mailbox.unshift({ event: { type: 'clock.leapt', byMs }, cause: null });
+        if (hot) this.#startWork(cell, hot);
+      }
+    }
+  }
+
   listen(listener: HostListener): void {
     this.#listener = listener;
   }
@@ -78,6 +98,7 @@ export class Host {
   /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
   activate(run: ShardRun): void {
     run.phase = 'active';
+    this.#runs.add(run);
     for (const cell of [...run.cells.values()]) {
       if (cell.unreadable !== null) continue;
       try {
@@ -97,6 +118,7 @@ export class Host {
   /** Gives the shard up at once: effects are aborted, nothing more is saved. */
   drop(run: ShardRun, reason: Error): void {
     run.phase = 'closed';
+    this.#runs.delete(run);
     run.abort.abort(reason);
     for (const cell of run.cells.values()) {
       this.#hotCells.delete(cell);
@@ -241,7 +263,9 @@ export class Host {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const item = takeNext(hot, this.#stepperOf(cell)?.chart.merge);
+        const chart = this.#stepperOf(cell)?.chart;
+        if (chart?.leaps) this.noticeLeap();
+        const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
         hot.takingSince = this.#ports.clock.now();
@@ -342,14 +366,16 @@ export class Host {
       return;
     }
     const sequence = await traced(span, this.#store(cell, next.record, bytes));
-    const { record, transition, newTimers, newEffects } = next;
+    const { record, transition, isQuiet, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
-    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
+    const told = isQuiet ? [] : [transition];
+    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...told] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
     cell.state = result.done ? '' : transition.to;
     begin(shard.feed, sequence);
-    this.#consequences.publish(cell, hot, sequence);
+    if (isQuiet) shard.feed.outstanding.delete(sequence);
+    else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
     endStepSpan(this.#ports, cell, span, transition);
@@ -357,7 +383,7 @@ export class Host {
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
     metrics.stepSeconds((clock.monotonic() - started) / 1000);
-    onStep?.(transition, record.snapshot.context);
+    if (!isQuiet) onStep?.(transition, record.snapshot.context);
     const held = settle(cell, item, { kind: 'stepped', transition });
     if (held) await held;
   }
@@ -387,4 +413,9 @@ export class Host {
       this.#startWork(cell, hot);
     }
   }
+}
+
+/** It was never born, or has ended: there is nobody to tell. */
+function isOver(cell: Cell): boolean {
+  return cell.state === '' || cell.unreadable !== null;
 }

@@ -13,6 +13,7 @@ import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
+import { leaseClock } from '../../base/lease-clock.ts';
 import type { Random } from '../../base/random.ts';
 import type { KubeLog } from '../../kube/api/log.ts';
 import { electionChart } from '../../machines/election/election.ts';
@@ -27,7 +28,6 @@ import {
 } from '../../machines/election/lease-record.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
 import { createLeaseStore } from './lease.ts';
-import { leaseClock } from './lease-clock.ts';
 import { createLeaseFollower } from './lease-follow.ts';
 
 export interface Leadership {

@@ -1,9 +1,15 @@
 /** The feature `elections`: who leads, by one Lease that client-go's candidates contend for too (docs/features/elections.md). */
 import type { Feature } from '../../actors/feature.ts';
+import type { NamespaceGrants } from '../../base/config-values.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { electionMessages } from './messages.ts';
 
-export function elections(): Feature {
+export interface ElectionsSettings {
+  /** By namespace of an Election: whose Leases it may contend for beside those of its own (§7.1). */
+  readonly leaseNamespaces: NamespaceGrants;
+}
+
+export function elections(settings: ElectionsSettings = { leaseNamespaces: {} }): Feature {
   return {
     name: 'elections',
     charts: [electionChart],
@@ -17,6 +23,6 @@ export function elections(): Feature {
         help: 'Highest known term of each election that this replica serves.',
       },
     },
-    load: async () => (await import('./start.ts')).startElections,
+    load: async () => (await import('./start.ts')).startElections(settings),
   };
 }

@@ -97,6 +97,7 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
 
   const say = ({ name, news }: SeenObject) => {
     last.set(name, news);
+    store.sighted({ namespace, name }, news.record);
     for (const listener of listeners.get(name) ?? []) listener(news);
   };
   /** Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write. */

@@ -9,16 +9,20 @@ import { electionStatusPatch } from '../../machines/election/election-effects.ts
 import { patchElectionStatus } from './effects/election-status.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
 import { createElectionJoin } from './election-join.ts';
-import { electionEndpoint } from './election-requests.ts';
+import { answerCandidates } from './election-requests.ts';
+import type { ElectionsSettings } from './feature.ts';
 import { createLeaseStore } from './lease.ts';
 import { createLeaseFollower } from './lease-follow.ts';
 
-export function startElections(ports: FeaturePorts): FeatureRun {
+export const startElections = (settings: ElectionsSettings) => (ports: FeaturePorts) =>
+  start(settings, ports);
+
+function start({ leaseNamespaces }: ElectionsSettings, ports: FeaturePorts): FeatureRun {
   const { engine, kube, clock, random, log } = ports;
   return {
-    join: createElectionJoin(engine.world),
+    join: createElectionJoin(engine.world, leaseNamespaces),
     effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
-    requests: [electionEndpoint(ports)],
+    ...answerCandidates(ports),
     gauges: () => termsIn(engine),
   };
 

@@ -5,7 +5,6 @@
  * the simulation can put a virtual one in its place. No other file may call `Date.now`, `performance.now`,
  * `setTimeout` or `setInterval` (test/tidy.test.ts).
  */
-import { uptime } from 'node:os';
 
 /** A timer that was asked for and can be taken back; cancelling twice, or after it fired, does nothing. */
 export interface Timer {
@@ -26,8 +25,6 @@ export interface Clock {
 /** The longest delay a Node timer holds; a longer one would fire at once. */
 export const timerDelayMaxMs = 2_147_483_647;
 
-const sinceBoot = bootClock();
-
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -35,18 +32,7 @@ export const systemClock: Clock = {
     const handle = setTimeout(fn, Math.min(Math.max(0, delayMs), timerDelayMaxMs));
     return { cancel: () => clearTimeout(handle) };
   },
-  ...(sinceBoot === null ? {} : { sinceBoot }),
 };
-
-/** Elsewhere it is told in whole seconds, or follows wall time. */
-function bootClock(): (() => number) | null {
-  if (process.platform !== 'linux') return null;
-  try {
-    return uptime() > 0 ? () => uptime() * 1_000 : null;
-  } catch {
-    return null;
-  }
-}
 
 /**
  * Resolves after `delayMs`, or rejects with the signal's reason as soon as it is aborted.

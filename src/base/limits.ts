@@ -80,6 +80,15 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** Rounds that changed something, of which a release remembers what they did. */
+  releaseChangesKept: 10,
+  /** Objects of one such round that are told by name, of each sort; the others are counted. */
+  releaseNamesTold: 20,
+  /** Objects of one such round of which it is told how their fields changed: ten rounds take at most some 100 KiB of a record. */
+  releaseObjectsTold: 6,
+  /** Fields of one object of which it is told how they changed, and characters of a value. */
+  releaseFieldsTold: 8,
+  releaseValueChars: 80,
   /** A candidate is answered within this time, also while its election moves to another replica (ms). */
   electionAnswerMs: 3_000,
   /** Requests of candidates that a replica keeps while it does not know who will answer them; each is a few hundred bytes. */

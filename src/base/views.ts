@@ -128,6 +128,8 @@ export interface MachineView {
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  /** What an operator should know though the replica may get requests. */
+  readonly notes?: readonly string[];
 }
 
 /**

@@ -5,6 +5,7 @@ import { sleep, systemClock } from '../base/clock.ts';
 import { type Reader, wholeNumber } from '../base/config-values.ts';
 import { asError, hasCode, OrreryError } from '../base/errors.ts';
 import { silentLog } from '../base/log.ts';
+import { machineClock } from '../base/machine-clock.ts';
 import { systemRandom } from '../base/random.ts';
 import type { KubeConnection } from '../kube/api/client.ts';
 import { defaultTiming, type ElectionTiming, type LeasePlace } from '../machines/election/lease-record.ts';
@@ -79,7 +80,7 @@ async function elect(
     if (held === null) return;
     const electing = startElect({
       kube,
-      clock: systemClock,
+      clock: machineClock,
       random: systemRandom,
       log: silentLog,
       place: held.place,

@@ -21,7 +21,7 @@ export interface FeatureSettings {
 /** @throws OrreryError USAGE if the bundle cannot be read */
 export function settingsOf(config: RunConfig): FeatureSettings & { readonly bundle: Bundle | null } {
   const { probeDns, endpointsPerSlice, acmeHttp, release, proxierHealthTimeoutMs: timeoutMs } = config;
-  const bundle = config.bundle === null ? null : loadBundle(config.bundle);
+  const bundle = config.bundle === null ? null : loadBundle(config.bundle, config.cluster);
   return {
     bundle,
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },

@@ -12,6 +12,7 @@ import { everybodyMay } from '../base/access.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
+import { machineClock } from '../base/machine-clock.ts';
 import { systemRandom } from '../base/random.ts';
 import { isTracingWanted, type Tracing } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -47,7 +48,7 @@ export interface Replica {
 /** All together a graceful end takes under 5 s; the shards get most of it. */
 const handOverMs = 4_000;
 
-const basics = { clock: systemClock, random: systemRandom } as const;
+const basics = { clock: machineClock, random: systemRandom } as const;
 
 interface Connections {
   readonly bus: Bus;
@@ -81,7 +82,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     engine: () => engine,
     mirrors,
     bus,
-    clock: systemClock,
+    clock: machineClock,
     node,
   });
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
@@ -102,7 +103,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     engine,
     bus,
     subjects,
-    clock: systemClock,
+    clock: machineClock,
     replica: config.replica,
     release: config.release,
     requests: engine.runs.flatMap(({ requests }) => requests ?? []),

@@ -51,6 +51,7 @@ async function write(kube: KubePort, effect: ReleaseResourceWrite, signal: Abort
     status: {
       ...status,
       lastApplied: status.lastApplied === null ? null : seconds(status.lastApplied),
+      changes: (status.changes ?? []).map((one) => ({ ...one, at: seconds(one.at) })),
       observedGeneration: current.metadata.generation ?? 0,
       conditions: conditions.map((one) => conditionOf(current, one, at)),
     },

@@ -80,6 +80,8 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** A report of a service proxy that was not taken within this time is said again; the longest pause before that, too (ms). */
+  proxierReportMs: 5_000,
   /** Rounds that changed something, of which a release remembers what they did. */
   releaseChangesKept: 10,
   /** Objects of one such round that are told by name, of each sort; the others are counted. */

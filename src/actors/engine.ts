@@ -259,7 +259,6 @@ export class Engine implements EngineView {
         ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
       );
       this.#stepsBefore = this.host.stats.steps;
-      this.host.noticeLeap();
       this.host.sweep();
       for (const run of this.shards.open()) this.host.forgetEnded(run);
       this.shards

@@ -88,8 +88,9 @@ export const limits = {
   releaseNamesTold: 20,
   /** Objects of one such round of which it is told how their fields changed: ten rounds take at most some 100 KiB of a record. */
   releaseObjectsTold: 6,
-  /** Fields of one object of which it is told how they changed, and characters of a value. */
+  /** Fields of one object of which it is told how they changed. */
   releaseFieldsTold: 8,
+  /** Characters of such a value: enough to tell an image or a number from another. */
   releaseValueChars: 80,
   /** A candidate is answered within this time, also while its election moves to another replica (ms). */
   electionAnswerMs: 3_000,

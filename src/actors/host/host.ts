@@ -10,7 +10,6 @@
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
-import { createLeapGauge } from '../../base/lease-clock.ts';
 import { limits } from '../../base/limits.ts';
 import { begin, type ShardRun } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
@@ -28,6 +27,7 @@ import {
 } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostPorts } from './host-parts.ts';
+import { createLeaps, type Leaps } from './leaps.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
@@ -48,14 +48,15 @@ export class Host {
   readonly #consequences: Consequences;
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
-  readonly #runs = new Set<ShardRun>();
-  readonly #leapt: () => number;
-  #leapKnown = 0;
+  readonly #leaps: Leaps;
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
-    this.#leapt = createLeapGauge(ports.clock);
+    this.#leaps = createLeaps(ports.clock, {
+      wake: (cell) => (this.#stepperOf(cell)?.chart.leaps ? this.#wake(cell) : null),
+      work: (cell, hot) => this.#startWork(cell, hot),
+    });
     this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
     this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
     this.#consequences = createConsequences(ports, {
@@ -76,21 +77,6 @@ export class Host {
     });
   }
 
-  /** Says to those who count in real time that the clock was set, before they take anything by it. Called about once a second, too. */
-  noticeLeap(): void {
-    const leapt = this.#leapt();
-    const byMs = leapt - this.#leapKnown;
-    if (byMs === 0) return;
-    this.#leapKnown = leapt;
-    for (const run of this.#runs) {
-      for (const cell of run.cells.values()) {
-        const hot = this.#stepperOf(cell)?.chart.leaps && !isOver(cell) ? this.#wake(cell) : null;
-        hot?.mailbox.unshift({ event: { type: 'clock.leapt', byMs }, cause: null });
-        if (hot) this.#startWork(cell, hot);
-      }
-    }
-  }
-
   listen(listener: HostListener): void {
     this.#listener = listener;
   }
@@ -98,7 +84,7 @@ export class Host {
   /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
   activate(run: ShardRun): void {
     run.phase = 'active';
-    this.#runs.add(run);
+    this.#leaps.open(run);
     for (const cell of [...run.cells.values()]) {
       if (cell.unreadable !== null) continue;
       try {
@@ -118,7 +104,7 @@ export class Host {
   /** Gives the shard up at once: effects are aborted, nothing more is saved. */
   drop(run: ShardRun, reason: Error): void {
     run.phase = 'closed';
-    this.#runs.delete(run);
+    this.#leaps.close(run);
     run.abort.abort(reason);
     for (const cell of run.cells.values()) {
       this.#hotCells.delete(cell);
@@ -153,8 +139,9 @@ export class Host {
     return oldestWork(this.#hotCells);
   }
 
-  /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
+  /** Notices a clock that was set, writes records again that name finished effects, lets idle cells rest. Called about once a second. */
   sweep(): void {
+    this.#leaps.notice();
     const before = this.#ports.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
@@ -264,7 +251,7 @@ export class Host {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         const chart = this.#stepperOf(cell)?.chart;
-        if (chart?.leaps) this.noticeLeap();
+        if (chart?.leaps) this.#leaps.notice();
         const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
@@ -368,8 +355,7 @@ export class Host {
     const sequence = await traced(span, this.#store(cell, next.record, bytes));
     const { record, transition, isQuiet, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
-    const told = isQuiet ? [] : [transition];
-    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...told] };
+    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
     cell.state = result.done ? '' : transition.to;
@@ -413,9 +399,4 @@ export class Host {
       this.#startWork(cell, hot);
     }
   }
-}
-
-/** It was never born, or has ended: there is nobody to tell. */
-function isOver(cell: Cell): boolean {
-  return cell.state === '' || cell.unreadable !== null;
 }

@@ -79,6 +79,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
   const noteQueued = { type: 'noteQueued', params: { family } } as const;
   const noteUpdated = { type: 'noteUpdated', params: { family } } as const;
   const noteReported = { type: 'noteReported', params: { family } } as const;
+  const toPending = { target: '.pending', actions: noteReported } as const;
   const toSynced = { guard, target: 'synced', actions: noteUpdated } as const;
   return {
     description: `Whether ${family} keeps up with its changes.`,
@@ -89,12 +90,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
         { guard: { type: 'isNoNews', params: { family } } },
         { guard: { type: 'saysStarting', params: { family } }, target: '.starting', actions: noteReported },
         { guard: { type: 'saysLate', params: { family } }, target: '.late', actions: noteReported },
-        {
-          guard: { type: 'saysPending', params: { family } },
-          target: '.pending',
-          reenter: true,
-          actions: noteReported,
-        },
+        { guard: { type: 'saysPending', params: { family } }, ...toPending, reenter: true },
         { target: '.synced', actions: noteReported },
       ],
     },

@@ -6,8 +6,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { createLeapGauge } from '../../base/lease-clock.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
-import type { Cell, Hot } from './cell.ts';
+import type { Cell, Hot, ShardRun } from './owned.ts';
 
 export interface Leaps {
   /** Tells of what the clock was set by since it was called last; about once a second, and before an event is taken. */

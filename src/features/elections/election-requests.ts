@@ -8,8 +8,8 @@
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
 import type { EngineView } from '../../actors/feature.ts';
-import { livingRecordOf, type Taken } from '../../actors/host/cell.ts';
-import type { ShardRun } from '../../actors/shards/shard-run.ts';
+import { livingRecordOf } from '../../actors/host/cell.ts';
+import type { ShardRun, Taken } from '../../actors/host/owned.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';

@@ -1,21 +1,25 @@
 /** The feature `elections`: who leads, by one Lease that client-go's candidates contend for too (docs/features/elections.md). */
 import type { Feature } from '../../actors/feature.ts';
-import type { NamespaceGrants } from '../../base/config-values.ts';
 import { electionChart } from '../../machines/election/election.ts';
+import { electionPart } from './election-digest.ts';
 import { electionMessages } from './messages.ts';
-
-export interface ElectionsSettings {
-  /** By namespace of an Election: whose Leases it may contend for beside those of its own (§7.1). */
-  readonly leaseNamespaces: NamespaceGrants;
-}
+import type { ElectionsSettings } from './start.ts';
 
 export function elections(settings: ElectionsSettings = { leaseNamespaces: {} }): Feature {
   return {
     name: 'elections',
     charts: [electionChart],
     messages: { election: electionMessages },
-    watches: [],
-    rights: [],
+    watches: [{ resource: { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' }, digest: electionPart }],
+    rights: [
+      { apiGroup: 'orrery.dev', resources: ['elections/status'], verbs: ['patch'], why: 'who leads' },
+      {
+        apiGroup: 'coordination.k8s.io',
+        resources: ['leases'],
+        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+        why: 'elections are decided by Leases',
+      },
+    ],
     metrics: {
       orrery_election_term: {
         type: 'gauge',

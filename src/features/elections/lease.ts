@@ -13,8 +13,8 @@ import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { leaseClock } from '../../base/lease-clock.ts';
 import { limits } from '../../base/limits.ts';
-import { leases } from '../../kube/api/resources.ts';
 import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
+import { leases } from './resources.ts';
 
 export interface SeenLease {
   readonly record: LeaseRecord;

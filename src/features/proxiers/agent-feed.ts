@@ -7,8 +7,9 @@
  */
 
 import { createAdmission, type Origin } from '../../actors/admission.ts';
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Digest, type IpFamily, nodeEligibility } from '../../base/digests.ts';
+import type { AnyDigest } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -21,6 +22,7 @@ import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import { proxierMessages } from './messages.ts';
+import { nodeEligibility } from './node-digest.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 import type { ProxierReport } from './proxier-reporter.ts';
 
@@ -161,7 +163,7 @@ async function askOwner({ bus, control, node, health, clock, log, signal }: Agen
 function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
-  let digest: Digest | null = null;
+  let digest: AnyDigest | null = null;
   let isListed = false;
   const take = (message: BusMessage | StoredMessage) => {
     try {
@@ -189,10 +191,10 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
   };
 }
 
-function digestOf({ data, headers }: BusMessage | StoredMessage): Digest | null {
+function digestOf({ data, headers }: BusMessage | StoredMessage): AnyDigest | null {
   if (data.byteLength === 0) return null;
   const value = decode(data, headerOf(headers, contentType.header)) as
-    | (Partial<Digest> & { deleted?: boolean })
+    | (Partial<AnyDigest> & { readonly deleted?: boolean })
     | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as AnyDigest);
 }

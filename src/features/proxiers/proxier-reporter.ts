@@ -6,8 +6,8 @@
  * Promises: one report is on its way at a time; one that fails or is not answered in time is said again, after a pause, with the newest
  * level and as often as it takes. Absent: how it is sent.
  */
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { IpFamily } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { FamilyHealth } from '../../machines/proxier/health-family.ts';

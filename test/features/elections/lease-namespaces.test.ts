@@ -1,7 +1,7 @@
 /** Whose Leases an Election may contend for (docs/features/elections.md §7.1): it acts with Orrery's rights, not with its author's. */
 import { describe, expect, test } from 'vitest';
 import type { NamespaceGrants } from '../../../src/base/config-values.ts';
-import type { ElectionDigest } from '../../../src/base/digests.ts';
+import type { ElectionDigest } from '../../../src/features/elections/election-digest.ts';
 import { createElectionJoin } from '../../../src/features/elections/election-join.ts';
 import type { ElectionObserved } from '../../../src/machines/election/election-events.ts';
 import { defaultTiming } from '../../../src/machines/election/lease-record.ts';

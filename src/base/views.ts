@@ -22,7 +22,10 @@ export interface Transition {
   readonly from: string | null;
   readonly to: string;
   readonly effects: ReadonlyArray<PlainEvent>;
-  /** Steps before this one were not told (`Chart.quiet`): the snapshot that they led to; null: it is too large to be told. */
+  /**
+   * Steps before this one were not told (`Chart.quiet`): the snapshot that they led to; null: it is too large
+   * to be told.
+   */
   readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
 }
 

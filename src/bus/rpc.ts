@@ -169,7 +169,10 @@ function runEndpoint(
   };
 }
 
-/** Answers one request, with what `work` gives or with the error that it throws; undefined: not for us after all. */
+/**
+ * Answers one request, with what `work` gives or with the error that it throws; undefined: not for us after
+ * all.
+ */
 export async function answerLate(
   bus: Bus,
   { reply }: BusMessage,

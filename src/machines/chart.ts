@@ -26,9 +26,15 @@ export interface Chart {
   readonly migrations?: Readonly<Record<number, Migration>>;
   /** The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent: each always is. */
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
-  /** It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything else. */
+  /**
+   * It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything
+   * else.
+   */
   readonly leaps?: true;
-  /** Steps that are saved and not told: nothing is different for anybody but when something was heard of last. Pure. */
+  /**
+   * Steps that are saved and not told: nothing is different for anybody but when something was heard of last.
+   * Pure.
+   */
   readonly quiet?: (step: QuietStep) => boolean;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
   readonly explain?: (context: unknown) => readonly string[];

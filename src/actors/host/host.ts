@@ -13,10 +13,10 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
+import { createLeaps, type Leaps } from '../time/leaps.ts';
 import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostPorts } from './host-parts.ts';
-import { createLeaps, type Leaps } from './leaps.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
@@ -129,7 +129,10 @@ export class Host {
     return oldestWork(this.#hotCells);
   }
 
-  /** Notices a clock that was set, writes records again that name finished effects, lets idle cells rest. Called about once a second. */
+  /**
+   * Notices a clock that was set, writes records again that name finished effects, lets idle cells rest.
+   * Called about once a second.
+   */
   sweep(): void {
     this.#leaps.notice();
     const before = this.#ports.clock.monotonic() - limits.restAfterMs;

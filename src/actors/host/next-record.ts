@@ -97,7 +97,10 @@ function isQuietStep(
   return quiet({ from, to, event, effects: result.effects, before: before.snapshot.context, after });
 }
 
-/** What is told after steps that were not goes on from a snapshot, so that whoever takes the steps again comes out the same. */
+/**
+ * What is told after steps that were not goes on from a snapshot, so that whoever takes the steps again comes
+ * out the same.
+ */
 function resumption(before: ActorRecord | null): Pick<Transition, 'resumes'> {
   if (before === null || before.gone || (before.quiet ?? 0) === 0) return {};
   const { value, context } = before.snapshot;

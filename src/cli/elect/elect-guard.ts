@@ -7,10 +7,10 @@
  * process group of its own, and nothing of the group is left when the command has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { leaseClock } from '../../actors/time/lease-clock.ts';
+import { machineClock } from '../../actors/time/machine-clock.ts';
 import type { Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import { leaseClock } from '../../base/lease-clock.ts';
-import { machineClock } from '../../base/machine-clock.ts';
 
 /** To the guard. */
 export type GuardOrder =

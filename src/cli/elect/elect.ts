@@ -1,11 +1,11 @@
 /** `orrery elect`: runs a command only while leading an election. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { machineClock } from '../../actors/time/machine-clock.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
 import { type Reader, wholeNumber } from '../../base/config-values.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import { silentLog } from '../../base/log.ts';
-import { machineClock } from '../../base/machine-clock.ts';
 import { systemRandom } from '../../base/random.ts';
 import type { KubeConnection } from '../../kube/api/client.ts';
 import { defaultTiming, type ElectionTiming, type LeasePlace } from '../../machines/election/lease-record.ts';

@@ -10,10 +10,10 @@
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
-import { leaseClock } from '../../base/lease-clock.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { electionChart } from '../../machines/election/election.ts';

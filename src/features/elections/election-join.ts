@@ -1,8 +1,9 @@
 /**
  * The join of elections: each Election resource calls for the actor of its name, and says how the election is to be held.
  *
- * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all Elections were listed. Whether it
- * may contend for a Lease of another namespace is the operator's word, not that of who wrote the Election (§7.1).
+ * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all
+ * Elections were listed. Whether it may contend for a Lease of another namespace is the operator's word, not
+ * that of who wrote the Election (§7.1).
  */
 
 import type { Join } from '../../actors/world/join.ts';
@@ -41,7 +42,10 @@ export function createElectionJoin(
   };
 }
 
-/** An Election acts with our rights: without this rule its author could lead in kube-system (a confused deputy). */
+/**
+ * An Election acts with our rights: without this rule its author could lead in kube-system (a confused
+ * deputy).
+ */
 function refusal(
   namespace: string,
   { place, invalid }: ElectionSpec,

@@ -1,9 +1,11 @@
 /**
- * Answers candidates: `rpc.election.<ns>.<name>[.<candidate>].campaign|renew|resign` and `….get` (docs/features/elections.md).
+ * Answers candidates: `rpc.election.<ns>.<name>[.<candidate>].campaign|renew|resign` and `….get`
+ * (docs/features/elections.md).
  *
- * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known then and waits for
- * nobody else. Only the owner of the election answers. While an election moves nobody does: each replica keeps the requests that it
- * leaves to others for a moment, and whoever becomes the owner answers those that came meanwhile (§5.8, late-requests.ts).
+ * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known
+ * then and waits for nobody else. Only the owner of the election answers. While an election moves nobody
+ * does: each replica keeps the requests that it leaves to others for a moment, and whoever becomes the owner
+ * answers those that came meanwhile (§5.8, late-requests.ts).
  */
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
@@ -84,7 +86,10 @@ async function answerAsOwner(
   return encodeJson(answerOf(context, event, clock.now()));
 }
 
-/** @throws OrreryError MESSAGE_UNREADABLE, MESSAGE_UNKNOWN_EVENT; CANDIDATE_REFUSED if the body names another than the subject */
+/**
+ * @throws OrreryError MESSAGE_UNREADABLE, MESSAGE_UNKNOWN_EVENT; CANDIDATE_REFUSED if the body names another
+ * than the subject
+ */
 function readEvent(
   { ports }: EngineView,
   message: BusMessage,

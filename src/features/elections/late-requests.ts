@@ -1,11 +1,13 @@
 /**
- * Requests that this replica left to others, kept for a moment: if it becomes the owner meanwhile, it answers them.
+ * Requests that this replica left to others, kept for a moment: if it becomes the owner meanwhile, it answers
+ * them.
  *
- * Every replica hears every request, and a dead owner is missed only after a second and a half. So nobody knows at first whether a
- * request will be answered; whoever takes the election over does what was asked since then. A request that the former owner did answer
- * is done once more, which changes nothing: campaigns and renewals say what holds already, a resignation names its term.
- * Promises: a request is kept for `limits.electionAnswerMs`; whoever asked is told at the end if there is no owner; what is kept is
- * bounded, the oldest is forgotten first. Absent: what requests mean.
+ * Every replica hears every request, and a dead owner is missed only after a second and a half. So nobody
+ * knows at first whether a request will be answered; whoever takes the election over does what was asked
+ * since then. A request that the former owner did answer is done once more, which changes nothing: campaigns
+ * and renewals say what holds already, a resignation names its term. Promises: a request is kept for
+ * `limits.electionAnswerMs`; whoever asked is told at the end if there is no owner; what is kept is bounded,
+ * the oldest is forgotten first. Absent: what requests mean.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';

@@ -64,7 +64,10 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
   return {
     async follow(place, seconds, onNews, signal) {
       if (signal.aborted) return;
-      const leave = watchOf(place).join(place.name, onNews);
+      const leave = watchOf(place).join(place.name, (news) => {
+        parts.store.sighted(place, news.record);
+        onNews(news);
+      });
       await sleep(clock, seconds * 1_000, signal).catch(() => {});
       leave();
     },
@@ -98,7 +101,6 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
 
   const say = ({ name, news }: SeenObject) => {
     last.set(name, news);
-    store.sighted({ namespace, name }, news.record);
     for (const listener of listeners.get(name) ?? []) listener(news);
   };
   /** Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write. */

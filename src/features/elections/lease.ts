@@ -1,17 +1,18 @@
 /**
  * Leases as elections need them: read, made, replaced on condition of their version, given back. No policy.
  *
- * Promises: what a Lease has beside the fields of an election (labels, annotations, owners) stays; a write that would come after
- * `notAfter` is not sent, whatever happened between its being asked for and now; times are MicroTime with six digits.
- * A holder that has to be respected is not written over before this process has seen its record unchanged for that long, by a clock
- * that nobody sets (§1.2, §1.3).
- * One store for a process: it keeps the objects that it saw last, so that a renewal is one request.
+ * Promises: what a Lease has beside the fields of an election (labels, annotations, owners) stays; a write
+ * that would come after `notAfter` is not sent, whatever happened between its being asked for and now; times
+ * are MicroTime with six digits. A holder that has to be respected is not written over before this process
+ * has seen its record unchanged for that long, by a clock that nobody sets (§1.2, §1.3). One store for a
+ * process: it keeps the objects that it saw last, so that a renewal is one request.
  */
+
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { equal } from '../../base/equal.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
-import { leaseClock } from '../../base/lease-clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
 import { leases } from './resources.ts';
@@ -26,7 +27,10 @@ export interface LeaseStore {
   read(place: LeasePlace, signal: AbortSignal): Promise<SeenLease | null>;
   /** Somebody saw the Lease in another way than by this store. */
   sighted(place: LeasePlace, record: LeaseRecord | null): void;
-  /** @throws OrreryError LEASE_HELD (its holder has still to be respected), KUBE_CONFLICT (another version, or there is none, or one where none was thought), LEASE_LATE, others of the port */
+  /**
+   * @throws OrreryError LEASE_HELD (its holder has still to be respected), KUBE_CONFLICT (another version, or
+   * there is none, or one where none was thought), LEASE_LATE, others of the port
+   */
   write(place: LeasePlace, write: LeaseWriting, signal: AbortSignal): Promise<SeenLease>;
   /** Changes whenever something is written or is about to be: what was read around it may be older than it seems. */
   writesOf(place: LeasePlace): number;
@@ -38,7 +42,10 @@ export interface LeaseWriting {
   readonly resourceVersion: string | null;
   /** By the clock of the store, milliseconds. */
   readonly notAfter: number;
-  /** Of a holder that was not ours: its record has to have been seen unchanged for so long; absent: nobody has to be respected. */
+  /**
+   * Of a holder that was not ours: its record has to have been seen unchanged for so long; absent: nobody has
+   * to be respected.
+   */
   readonly respectMs?: number;
 }
 
@@ -68,38 +75,25 @@ export function createLeaseStore({
     sightings.note(key, record);
     return { record, resourceVersion: versionOf(object) };
   };
-  const get = async (place: LeasePlace, signal: AbortSignal): Promise<KubeObject | null> => {
-    try {
-      return await kube.get(leases, place.namespace, place.name, signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-      throw thrown;
-    }
-  };
   const baseOf = async (place: LeasePlace, version: string, signal: AbortSignal): Promise<KubeObject> => {
     const known = objects.get(keyOf(place));
-    const base = known && versionOf(known) === version ? known : await get(place, signal);
+    const base = known && versionOf(known) === version ? known : await getLease(kube, place, signal);
     if (base === null || versionOf(base) !== version) throw otherVersion(place);
+    sightings.note(keyOf(place), leaseRecordOf(base));
     return base;
   };
   const count = (place: LeasePlace) => writes.set(keyOf(place), (writes.get(keyOf(place)) ?? 0) + 1);
 
   return {
     async read(place, signal) {
-      const object = await get(place, signal);
+      const object = await getLease(kube, place, signal);
       return object === null ? null : keep(place, object);
     },
     sighted: (place, record) => sightings.note(keyOf(place), record),
     async write(place, { record, resourceVersion, notAfter, respectMs = 0 }, signal) {
       const base = resourceVersion === null ? newLease(place) : await baseOf(place, resourceVersion, signal);
-      const leftMs = respectMs - sightings.ageMs(keyOf(place));
-      if (leftMs > 0) {
-        const message = `the holder of the Lease ${keyOf(place)} has to be respected for another ${leftMs} ms`;
-        throw new OrreryError('LEASE_HELD', message, { facts: { leftMs } });
-      }
-      if (clock.now() > notAfter) {
-        throw new OrreryError('LEASE_LATE', `it is too late to write the Lease ${keyOf(place)}`);
-      }
+      sightings.checkMayReplace(place, respectMs);
+      checkInTime(clock, place, notAfter);
       count(place);
       try {
         const object = { ...base, spec: specOf(base, record) };
@@ -116,6 +110,21 @@ export function createLeaseStore({
   };
 }
 
+async function getLease(kube: KubePort, place: LeasePlace, signal: AbortSignal): Promise<KubeObject | null> {
+  try {
+    return await kube.get(leases, place.namespace, place.name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+/** @throws OrreryError LEASE_LATE */
+function checkInTime(clock: Clock, place: LeasePlace, notAfter: number): void {
+  if (clock.now() <= notAfter) return;
+  throw new OrreryError('LEASE_LATE', `it is too late to write the Lease ${keyOf(place)}`);
+}
+
 /** Since when the record of each Lease has been seen unchanged. */
 function createSightings(clock: Clock) {
   const sightings = new Map<string, { readonly record: LeaseRecord; readonly since: number }>();
@@ -125,7 +134,14 @@ function createSightings(clock: Clock) {
       else if (!equal(sightings.get(key)?.record, record)) sightings.set(key, { record, since: clock.now() });
     },
     forget: (key: string) => sightings.delete(key),
-    ageMs: (key: string): number => clock.now() - (sightings.get(key)?.since ?? clock.now()),
+    /** @throws OrreryError LEASE_HELD */
+    checkMayReplace(place: LeasePlace, respectMs: number): void {
+      const now = clock.now();
+      const leftMs = respectMs - (now - (sightings.get(keyOf(place))?.since ?? now));
+      if (leftMs <= 0) return;
+      const message = `the holder of the Lease ${keyOf(place)} has to be respected for another ${leftMs} ms`;
+      throw new OrreryError('LEASE_HELD', message, { facts: { leftMs } });
+    },
   };
 }
 

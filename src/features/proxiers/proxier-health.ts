@@ -32,7 +32,10 @@ export interface ProxierHealthOptions {
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   readonly random?: Random;
-  /** Tells somebody else, such as Orrery, how the families stand: called with each change, and again until it resolves. */
+  /**
+   * Tells somebody else, such as Orrery, how the families stand: called with each change, and again until it
+   * resolves.
+   */
   readonly report?: SendReport;
 }
 
@@ -53,13 +56,16 @@ export interface ProxierHealth {
   queued(family: IpFamily, at?: number): void;
   /** Every change is applied. @param at milliseconds since the epoch; default: now */
   updated(family: IpFamily, at?: number): void;
-  /** How a family stands, as somebody else says; a sequence that is not greater than the last changes nothing. */
+  /**
+   * How a family stands, as somebody else says; a sequence that is not greater than the last changes nothing.
+   */
   reported(
     report: Omit<ProxierReport, 'type'>,
     received?: { readonly at?: number; readonly isTimed?: boolean },
   ): void;
   /**
-   * Nothing can be heard from now on: what waits, and is not late yet, is not late for that reason alone. Ended by `back`.
+   * Nothing can be heard from now on: what waits, and is not late yet, is not late for that reason alone.
+   * Ended by `back`.
    */
   away(): void;
   /** Everything that was said meanwhile is known; what still waits is timed from now on. */

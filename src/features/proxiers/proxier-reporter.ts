@@ -1,10 +1,12 @@
 /**
- * Reports of a service proxy to whoever keeps its health elsewhere: levels with a sequence, said again until they were taken.
+ * Reports of a service proxy to whoever keeps its health elsewhere: levels with a sequence, said again until
+ * they were taken.
  *
- * A report says how a family stands, not what just happened: one that is lost is made good by the next, and of several that wait the
- * latest alone is said (docs/features/proxiers.md §1). Sequences grow over restarts too, for they begin with the time.
- * Promises: one report is on its way at a time; one that fails or is not answered in time is said again, after a pause, with the newest
- * level and as often as it takes. Absent: how it is sent.
+ * A report says how a family stands, not what just happened: one that is lost is made good by the next, and
+ * of several that wait the latest alone is said (docs/features/proxiers.md §1). Sequences grow over restarts
+ * too, for they begin with the time. Promises: one report is on its way at a time; one that fails or is not
+ * answered in time is said again, after a pause, with the newest level and as often as it takes. Absent: how
+ * it is sent.
  */
 import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
@@ -12,7 +14,10 @@ import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
 
-/** An event that `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take; times in milliseconds since the epoch. */
+/**
+ * An event that `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take; times in milliseconds since the
+ * epoch.
+ */
 export interface ProxierReport {
   readonly type: 'proxier.reported';
   readonly family: IpFamily;
@@ -23,7 +28,10 @@ export interface ProxierReport {
   readonly seq: number;
 }
 
-/** Resolves when the report was taken: the answer of `rpc.send`, the acknowledgement of the stream. The signal ends a vain attempt. */
+/**
+ * Resolves when the report was taken: the answer of `rpc.send`, the acknowledgement of the stream. The signal
+ * ends a vain attempt.
+ */
 export type SendReport = (report: ProxierReport, signal: AbortSignal) => Promise<unknown>;
 
 export interface Reporter {

@@ -41,9 +41,15 @@ export interface Bundle {
 
 /** Every manifest of a bundle says so of itself; earlier releases told by it alone what is theirs. */
 export const builtinLabel = 'orrery.dev/builtin';
-/** Whose an object is: the bundle's and no other's, of this Orrery and no other. What carries it may be changed and deleted (§3.2, §3.4). */
+/**
+ * Whose an object is: the bundle's and no other's, of this Orrery and no other. What carries it may be
+ * changed and deleted (§3.2, §3.4).
+ */
 export const bundleLabel = 'orrery.dev/bundle';
-/** On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made anew (§3.5). */
+/**
+ * On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made
+ * anew (§3.5).
+ */
 export const immutableMark = 'orrery.dev/on-immutable';
 /** On a manifest: an object of that name that is not ours is taken over. */
 export const adoptMark = 'orrery.dev/adopt';
@@ -79,7 +85,9 @@ const manifestObject = v.looseObject({
   }),
 });
 
-/** `<cluster>.<name>`, or, where that is no value of a label, a form of it that is as good as one of its kind. */
+/**
+ * `<cluster>.<name>`, or, where that is no value of a label, a form of it that is as good as one of its kind.
+ */
 export function bundleId(cluster: string, name: string): string {
   const id = `${cluster}.${name}`;
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,61}[A-Za-z0-9]$/.test(id)) return id;
@@ -122,7 +130,9 @@ export function labelled(object: BundleObject, id: string): BundleObject {
   return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [bundleLabel]: id } } };
 }
 
-/** Whether the object may be deleted and made anew. A definition takes every object of its kind along: never. */
+/**
+ * Whether the object may be deleted and made anew. A definition takes every object of its kind along: never.
+ */
 export function isRecreatable({ kind, metadata }: BundleObject): boolean {
   if (kind === 'CustomResourceDefinition' || kind === 'Namespace') return false;
   return (

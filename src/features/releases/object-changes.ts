@@ -1,8 +1,9 @@
 /**
- * What a round changed in one object: the fields that differ between how it stood and how it stands, for people.
+ * What a round changed in one object: the fields that differ between how it stood and how it stands, for
+ * people.
  *
- * Promises: of a Secret no value is told, nor of a field whose name speaks of one (I9); what is told is short. Pure.
- * Absent: fields that the API server writes by itself.
+ * Promises: of a Secret no value is told, nor of a field whose name speaks of one (I9); what is told is
+ * short. Pure. Absent: fields that the API server writes by itself.
  */
 import { equal } from '../../base/equal.ts';
 import type { KubeObject } from '../../base/kube-port.ts';

@@ -1,9 +1,10 @@
 /**
  * Brings one object of a bundle to what its manifest says, by server-side apply.
  *
- * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the manifest adopts it, one of
- * another bundle never; where the API server refuses because a field cannot be changed, that is an error, unless the manifest says
- * `recreate`: then the object is deleted – that very one, as it was seen – and made anew.
+ * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the
+ * manifest adopts it, one of another bundle never; where the API server refuses because a field cannot be
+ * changed, that is an error, unless the manifest says `recreate`: then the object is deleted – that very one,
+ * as it was seen – and made anew.
  */
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';

@@ -1,8 +1,8 @@
 /**
  * Deletes what an older bundle made and the present one no longer has.
  *
- * Promises: only objects that carry this bundle's own label are looked at, only of the kinds that are named; one is deleted on condition
- * that it is still that very object as it was seen.
+ * Promises: only objects that carry this bundle's own label are looked at, only of the kinds that are named;
+ * one is deleted on condition that it is still that very object as it was seen.
  */
 
 import { hasCode } from '../../base/errors.ts';

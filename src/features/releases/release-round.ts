@@ -1,8 +1,9 @@
 /**
  * One round over a bundle: apply every object; if each of them stands, delete what the bundle has no more.
  *
- * Promises: nothing is deleted after a failure (docs/features/releases.md §3.7); namespaces and definitions come first; one object's error does not stop the others, and is in the summary; a kind that the
- * cluster does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
+ * Promises: nothing is deleted after a failure (docs/features/releases.md §3.7); namespaces and definitions
+ * come first; one object's error does not stop the others, and is in the summary; a kind that the cluster
+ * does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
  */
 
 import { asError, hasCode } from '../../base/errors.ts';
@@ -64,7 +65,8 @@ export async function releaseRound(
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) problems.add(`the list of ${kind.kind}`, thrown);
     }
   };
-  // Who could not apply everything knows too little of the cluster, and of its rights there, to delete anything.
+  // Who could not apply everything knows too little of the cluster, and of its rights there, to delete
+  // anything.
   const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
   for (const kind of kindsToPrune) {
     signal.throwIfAborted();

@@ -3,7 +3,10 @@ import { limits } from '../../base/limits.ts';
 import { type Candidate, type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
 import type { ElectionCampaign, ElectionRenew } from './election-events.ts';
 
-/** A leader whose election has just been taken over by another replica has at most so long to reach it, ms (§5.9). */
+/**
+ * A leader whose election has just been taken over by another replica has at most so long to reach it, ms
+ * (§5.9).
+ */
 const graceMaxMs = 3_000;
 /** Candidates whose subjects are remembered: those of now, and as many that were. */
 const boundMax = 2 * limits.electionCandidates;

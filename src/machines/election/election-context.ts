@@ -45,7 +45,10 @@ export interface Reign {
 export interface Asked {
   readonly record: LeaseRecord;
   readonly at: number;
-  /** Its holder has to have been seen silent for so long by whoever writes; absent: nobody has to be respected. */
+  /**
+   * Its holder has to have been seen silent for so long by whoever writes; absent: nobody has to be
+   * respected.
+   */
   readonly respectMs?: number;
 }
 
@@ -66,7 +69,9 @@ export interface ElectionContext {
   readonly facts: ElectionFacts | null;
   readonly ending: boolean;
   readonly candidates: Readonly<Record<string, Candidate>>;
-  /** Candidates that have spoken on a subject of their own and are heard there alone, the latest last (§5.6). */
+  /**
+   * Candidates that have spoken on a subject of their own and are heard there alone, the latest last (§5.6).
+   */
   readonly bound: readonly string[];
   readonly seen: Seen | null;
   /** The highest that is known; it never goes back. */

@@ -22,7 +22,10 @@ export interface LeaseWrite {
   readonly resourceVersion: string | null;
   readonly record: LeaseRecord;
   readonly term: number;
-  /** Whoever holds it has to have been silent for so long, as seen by whoever writes; absent: it is nobody's but ours. */
+  /**
+   * Whoever holds it has to have been silent for so long, as seen by whoever writes; absent: it is nobody's
+   * but ours.
+   */
   readonly respectMs?: number;
   /** Past this time nothing is written, milliseconds since the epoch. */
   readonly notAfter: number;
@@ -73,7 +76,10 @@ export interface ElectionStatusPatch {
   readonly name: string;
   readonly uid: string;
   readonly status: ElectionStatus;
-  /** lastTransitionTime of the condition: it is of its status, not of its reason. Milliseconds since the epoch. */
+  /**
+   * lastTransitionTime of the condition: it is of its status, not of its reason. Milliseconds since the
+   * epoch.
+   */
   readonly at: number;
 }
 

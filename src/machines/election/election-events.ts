@@ -68,8 +68,8 @@ export type LeaseRefused = {
   readonly type: 'lease.refused';
   readonly attempt: number;
   /**
-   * conflict: the Lease is another than was thought; late: it was too late to write; held: its holder has still to be respected;
-   * error: anything else, also an unknown outcome.
+   * conflict: the Lease is another than was thought; late: it was too late to write; held: its holder has
+   * still to be respected; error: anything else, also an unknown outcome.
    */
   readonly reason: 'conflict' | 'late' | 'held' | 'error';
   readonly message: string;

@@ -1,7 +1,9 @@
 /**
- * Which steps of an election are heartbeats: the Lease or a candidate was renewed, and nothing is different for anybody (§8.1). Pure.
+ * Which steps of an election are heartbeats: the Lease or a candidate was renewed, and nothing is different
+ * for anybody (§8.1). Pure.
  *
- * What is looked at is what others can tell: who campaigns, who leads under which term, what the Lease says but for its times.
+ * What is looked at is what others can tell: who campaigns, who leads under which term, what the Lease says
+ * but for its times.
  */
 import { equal } from '../../base/equal.ts';
 import type { QuietStep } from '../chart.ts';

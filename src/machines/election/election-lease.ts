@@ -111,7 +111,10 @@ function isLeftByUs(context: ElectionContext): boolean {
   return wasOurs || (asked !== null && record !== null && equal(record, asked.record));
 }
 
-/** For how long whoever writes has to have seen the holder say nothing: the chart's own clock may have been set (§1.2). */
+/**
+ * For how long whoever writes has to have seen the holder say nothing: the chart's own clock may have been
+ * set (§1.2).
+ */
 function respectOf(context: ElectionContext): Pick<Asked, 'respectMs'> {
   const record = context.seen?.record ?? null;
   if (record === null || record.holder === '' || isLeftByUs(context)) return {};

@@ -43,8 +43,8 @@ export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel): boolean
 }
 
 /**
- * What a report says is how things stand. The times of a sender that is not trusted only tell one change from another: what is new
- * happened when the report was received.
+ * What a report says is how things stand. The times of a sender that is not trusted only tell one change from
+ * another: what is new happened when the report was received.
  */
 export function reported(
   before: FamilyHealth,
@@ -71,8 +71,9 @@ export function isLate({ pendingSince, lastUpdated }: FamilyHealth, now: number,
 }
 
 /**
- * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily` and those that tell what a
- * report says, the actions `noteQueued`, `noteUpdated` and `noteReported`, and the delay that is named here.
+ * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`
+ * and those that tell what a report says, the actions `noteQueued`, `noteUpdated` and `noteReported`, and the
+ * delay that is named here.
  */
 export function familyRegion<Family extends string, Delay extends string>(family: Family, lateness: Delay) {
   const guard = { type: 'isOfFamily', params: { family } } as const;

@@ -14,7 +14,9 @@ export type ProxierUpdated = {
   readonly family: IpFamily;
   readonly happenedAt?: number;
 };
-/** How the family stands: a level, repeated until it was taken, so that a lost one is made good by the next. */
+/**
+ * How the family stands: a level, repeated until it was taken, so that a lost one is made good by the next.
+ */
 export type ProxierReported = {
   readonly type: 'proxier.reported';
   readonly family: IpFamily;

@@ -44,7 +44,10 @@ export interface ReleaseResourceWrite {
     /** milliseconds since the epoch */
     readonly lastApplied: number | null;
     readonly lastError: string | null;
-    /** The last rounds that changed something, by name; the latest first. Absent: asked for by an earlier release. */
+    /**
+     * The last rounds that changed something, by name; the latest first. Absent: asked for by an earlier
+     * release.
+     */
     readonly changes?: readonly ReleaseChange[];
   };
   readonly conditions: readonly ReleaseCondition[];

@@ -1,5 +1,4 @@
 /** What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of `orrery explain`. Pure. */
-import { timestamp } from '../../base/clock.ts';
 import {
   type Args,
   type ChangingRound,
@@ -170,7 +169,7 @@ function explainChanges({
   more,
 }: ChangingRound): readonly string[] {
   return [
-    `changed at ${timestamp(at)} by ${leader}, release ${release}: ${made.length} made, ${changed.length} changed, ${pruned.length} deleted${more === 0 ? '' : `, and ${more} that are not named`}`,
+    `changed at ${new Date(at).toISOString()} by ${leader}, release ${release}: ${made.length} made, ${changed.length} changed, ${pruned.length} deleted${more === 0 ? '' : `, and ${more} that are not named`}`,
     ...made.map((object) => `  made ${object}`),
     ...changed.flatMap(({ object, fields }) => [
       `  changed ${object}`,

@@ -1,4 +1,7 @@
-/** What heartbeats cost (docs/features/elections.md §8), and that those who read the feed come out the same without them. */
+/**
+ * What heartbeats cost (docs/features/elections.md §8), and that those who read the feed come out the same
+ * without them.
+ */
 import { expect, test } from 'vitest';
 import { createMemory } from '../../../src/actors/control/history.ts';
 import { createReplay } from '../../../src/actors/control/replay.ts';

@@ -1,4 +1,7 @@
-/** Whose Leases an Election may contend for (docs/features/elections.md §7.1): it acts with Orrery's rights, not with its author's. */
+/**
+ * Whose Leases an Election may contend for (docs/features/elections.md §7.1): it acts with Orrery's rights,
+ * not with its author's.
+ */
 import { describe, expect, test } from 'vitest';
 import type { NamespaceGrants } from '../../../src/base/config-values.ts';
 import type { ElectionDigest } from '../../../src/features/elections/election-digest.ts';

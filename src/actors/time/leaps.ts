@@ -1,15 +1,18 @@
 /**
- * Says to actors that count in real time by how much the wall clock was set: their deadlines are wall times, and were meant by the clock
- * as it was (`Chart.leaps`).
+ * Says to actors that count in real time by how much the wall clock was set: their deadlines are wall times,
+ * and were meant by the clock as it was (`Chart.leaps`).
  *
  * Promise: they hear of it before they take anything by the clock as it is. Absent: what they do about it.
  */
 import type { Clock } from '../../base/clock.ts';
-import { createLeapGauge } from '../../base/lease-clock.ts';
-import type { Cell, Hot, ShardRun } from './owned.ts';
+import type { Cell, Hot, ShardRun } from '../host/owned.ts';
+import { createLeapGauge } from './lease-clock.ts';
 
 export interface Leaps {
-  /** Tells of what the clock was set by since it was called last; about once a second, and before an event is taken. */
+  /**
+   * Tells of what the clock was set by since it was called last; about once a second, and before an event is
+   * taken.
+   */
   notice(): void;
   open(run: ShardRun): void;
   close(run: ShardRun): void;

@@ -1,6 +1,9 @@
-/** The system's clock with the time since the machine started, for whoever must count suspensions. Not for browsers. */
+/**
+ * The system's clock with the time since the machine started, for whoever must count suspensions. Not for
+ * browsers.
+ */
 import { uptime } from 'node:os';
-import { type Clock, systemClock } from './clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 
 const sinceBoot = bootClock();
 

@@ -1,15 +1,20 @@
 /**
- * The clock by which a process counts time that really passed: how long it may lead, how long another one has been silent.
+ * The clock by which a process counts time that really passed: how long it may lead, how long another one has
+ * been silent.
  *
- * Wall time can be set back and ahead; monotonic time stands still while the machine is suspended, and then a leadership would last
- * longer. This clock goes with monotonic time and adds how long the machine was suspended, which the time since its start tells.
- * Where that is not known, whatever wall time leaps ahead counts as a suspension: a leadership then ends too early, never too late.
- * Promises: it never goes back; after a suspension it has gone on for at least as long; where suspensions are known, a clock that
- * is set ahead changes nothing. `createLeapGauge` tells by how much wall time was set.
+ * Wall time can be set back and ahead; monotonic time stands still while the machine is suspended, and then a
+ * leadership would last longer. This clock goes with monotonic time and adds how long the machine was
+ * suspended, which the time since its start tells. Where that is not known, whatever wall time leaps ahead
+ * counts as a suspension: a leadership then ends too early, never too late. Promises: it never goes back;
+ * after a suspension it has gone on for at least as long; where suspensions are known, a clock that is set
+ * ahead changes nothing. `createLeapGauge` tells by how much wall time was set.
  */
-import type { Clock } from './clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
-/** The clocks are read one after the other, and time since the start is told in hundredths of a second: less than this is no leap, ms. */
+/**
+ * The clocks are read one after the other, and time since the start is told in hundredths of a second: less
+ * than this is no leap, ms.
+ */
 const leapMs = 250;
 
 /** @param clock where all times come from; timers stay its own */
@@ -48,7 +53,10 @@ function leapsAhead(clock: Clock): () => number {
   };
 }
 
-/** By how many milliseconds wall time has been set since the gauge was made, ahead or (negative) back; suspensions are not leaps. */
+/**
+ * By how many milliseconds wall time has been set since the gauge was made, ahead or (negative) back;
+ * suspensions are not leaps.
+ */
 export function createLeapGauge(clock: Clock): () => number {
   const passed = leaseClock(clock);
   let [wall, real, leapt] = [clock.now(), passed.now(), 0];

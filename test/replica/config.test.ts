@@ -48,6 +48,7 @@ test('with nothing given the defaults are those of the contract', () => {
     endpointsPerSlice: 100,
     probeDns: null,
     namespaces: null,
+    electionNamespaces: {},
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
     release: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -76,6 +77,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     'health-http': '127.0.0.1:3',
     'nats-insecure': 'true',
     'probe-dns': '127.0.0.1:53',
+    'election-namespaces': 'shop=bank',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -99,6 +101,10 @@ describe('values that are taken', () => {
     [{ 'stream-replicas': '3' }, { streamReplicas: 3 }],
     [{ namespaces: 'a, b,a' }, { namespaces: ['a', 'b'] }],
     [{ nats: 'a:1, tls://b:2', 'nats-insecure': 'true' }, { nats: { servers: ['nats://a:1', 'tls://b:2'] } }],
+    [
+      { 'election-namespaces': 'shop=bank,till, mall=bank' },
+      { electionNamespaces: { shop: ['bank', 'till'], mall: ['bank'] } },
+    ],
     [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
   ])('%j', (given, part) => {
@@ -130,6 +136,9 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['probe-dns', '127.0.0.1:0'],
     ['namespaces', 'Shop'],
     ['namespaces', ''],
+    ['election-namespaces', 'shop'],
+    ['election-namespaces', 'shop=bank=till'],
+    ['election-namespaces', 'Shop=bank'],
     ['inspector-auth', 'basic'],
     ['log-level', 'loud'],
   ])('--%s %s', (name, value) => {

@@ -1,5 +1,5 @@
 /** Digests of what the charts of certificates are made of. Nothing secret is part of one (I9). */
-import type { DigestBase } from './digests.ts';
+import type { DigestBase, LabelSelector } from './digests.ts';
 
 /** Where a Secret stands, and under which of its keys. */
 export interface SecretRef {
@@ -26,6 +26,8 @@ export interface CaSpec {
 
 export interface IssuerSpec {
   readonly domains: readonly string[];
+  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
+  readonly allowedNamespaces?: LabelSelector | null;
   readonly acme: AcmeSpec | null;
   readonly ca: CaSpec | null;
   /** null: no limits. */
@@ -46,8 +48,16 @@ export interface DomainDigest extends DigestBase {
   readonly kind: 'domains';
   readonly generation: number;
   readonly spec:
-    | { readonly host: string; readonly secretName: string; readonly issuer: string | null }
+    | {
+        readonly host: string;
+        readonly secretName: string;
+        readonly issuer: string | null;
+        /** Namespaces that may have the key too; absent: none. */
+        readonly sharedWith?: readonly string[];
+      }
     | { readonly invalid: string };
+  /** The annotation `orrery.dev/renew`; absent without it. */
+  readonly renew?: string;
 }
 
 export interface IngressDigest extends DigestBase {
@@ -73,6 +83,11 @@ export interface SecretDigest extends DigestBase {
   readonly notAfter: number;
 }
 
+/** Of a Namespace nothing but its labels is told. */
+export interface NamespaceDigest extends DigestBase {
+  readonly kind: 'namespaces';
+}
+
 /** The answer to an HTTP-01 challenge, public by its nature (RFC 8555 8.3). It stands at `world._acme._.<token>`. */
 export interface ChallengeDigest {
   readonly kind: 'challenge';
@@ -81,4 +96,10 @@ export interface ChallengeDigest {
   readonly expiresAt: number;
 }
 
-export type CertificateDigest = IssuerDigest | DomainDigest | IngressDigest | SecretDigest | ChallengeDigest;
+export type CertificateDigest =
+  | IssuerDigest
+  | DomainDigest
+  | IngressDigest
+  | SecretDigest
+  | NamespaceDigest
+  | ChallengeDigest;

@@ -19,7 +19,15 @@ import { encode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { labelled } from '../kube/api/labelled.ts';
 import type { KubeLog } from '../kube/api/log.ts';
-import { endpointSlices, nodes, pods, routeGates, secrets, services } from '../kube/api/resources.ts';
+import {
+  endpointSlices,
+  namespaces,
+  nodes,
+  pods,
+  routeGates,
+  secrets,
+  services,
+} from '../kube/api/resources.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from '../kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../kube/mirror/optional-mirror.ts';
 
@@ -48,7 +56,7 @@ interface NamedKind {
 }
 
 /** Kinds that every cluster has, and our own that nothing works without. */
-const constantKinds = [routeGates, pods, services, endpointSlices, nodes];
+const constantKinds = [routeGates, pods, services, endpointSlices, nodes, namespaces];
 /** Kinds that are watched as soon as the cluster has them; without them it has no objects of the kind. */
 const optionalKinds: readonly NamedKind[] = [
   { apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer' },

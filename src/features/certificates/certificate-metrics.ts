@@ -21,19 +21,20 @@ export function* certificateExpiries({
   for (const [host, notAfter] of earliest) yield { name, labels: { host }, value: notAfter / 1000 };
 }
 
-const steps = ['ordering', 'authorizing', 'finalizing', 'storing'];
+const steps = 'acquiring.';
 
 const outcomes: Readonly<Record<string, string>> = {
   valid: 'issued',
-  backingOff: 'refused',
-  rateLimited: 'rate_limited',
-  issuerDown: 'authority_down',
-  failed: 'failed',
+  'resting.backingOff': 'refused',
+  'queued.rateLimited': 'rate_limited',
+  'queued.issuerDown': 'authority_down',
+  'queued.waitingForPermit': 'failed',
+  'resting.failed': 'failed',
 };
 
 /** How an attempt ended with this step; null: none did. */
 export function attemptOutcome({ id, from, to, event }: Transition, context: unknown): string | null {
-  if (!id.startsWith('domain/') || from === null || !steps.includes(from)) return null;
+  if (!id.startsWith('domain/') || from === null || !from.startsWith(steps)) return null;
   const outcome = outcomes[to];
   const isCopy = (context as { storeFrom?: unknown }).storeFrom === 'stored';
   if (outcome === undefined || isCopy) return null;

@@ -10,6 +10,7 @@ import type {
   DomainDigest,
   IngressDigest,
   IssuerDigest,
+  NamespaceDigest,
   SecretDigest,
 } from '../../base/digests-certificates.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
@@ -22,23 +23,35 @@ type Fields = Readonly<Record<string, unknown>>;
 const serveAnnotation = 'orrery.dev/serve';
 const issuerAnnotation = 'orrery.dev/issuer';
 const hostAnnotation = 'orrery.dev/host';
+const renewAnnotation = 'orrery.dev/renew';
+/** Enough to tell one wish from the next. */
+const renewCharsMax = 64;
 
 export function issuerDigest(object: KubeObject, base: DigestBase): IssuerDigest {
   return { kind: 'issuers', ...base, ...generation(object), spec: readIssuerSpec(object.spec) };
 }
 
 export function domainDigest(object: KubeObject, base: DigestBase): DomainDigest {
-  return { kind: 'domains', ...base, ...generation(object), spec: domainSpec(record(object.spec)) };
+  const renew = object.metadata.annotations?.[renewAnnotation];
+  const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
+  return { kind: 'domains', ...base, ...generation(object), spec: domainSpec(record(object.spec)), ...wish };
 }
 
-function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['spec'] {
+/** Of a Namespace its labels, by which Issuers choose. */
+export function namespaceDigest(base: DigestBase): NamespaceDigest {
+  return { kind: 'namespaces', ...base };
+}
+
+function domainSpec({ host: given, secretName, issuer, sharedWith }: Fields): DomainDigest['spec'] {
   if (typeof given !== 'string') return { invalid: 'spec.host: must be text' };
   const host = readHost(given);
   if (typeof host !== 'string') return { invalid: `spec.host: ${host.invalid}` };
+  const shared = list(sharedWith).filter((one) => typeof one === 'string');
   return {
     host,
     secretName: typeof secretName === 'string' && secretName !== '' ? secretName : secretNameOf(host),
     issuer: typeof issuer === 'string' && issuer !== '' ? issuer : null,
+    ...(shared.length === 0 ? {} : { sharedWith: shared }),
   };
 }
 

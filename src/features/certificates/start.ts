@@ -12,7 +12,7 @@ import {
   domainReport,
   pendingDiscard,
 } from '../../machines/domain/domain-effects.ts';
-import { issuerReport, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
+import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
 import { createHttpClient, type HttpClient } from './acme/http.ts';
@@ -28,6 +28,7 @@ import { createAuthorities } from './effects/certificate-authorities.ts';
 import { inspectCertificate } from './effects/certificate-inspect.ts';
 import { reportDomain, reportIssuer } from './effects/certificate-reports.ts';
 import { storeCertificate } from './effects/certificate-store.ts';
+import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
 import type { CertificatesSettings } from './feature.ts';
@@ -87,6 +88,7 @@ export function certificateEffects(
     runs(pendingDiscard, discardPending(kube)),
     runs(domainReport, reportDomain(own)),
     runs(issuerVerify, verifyIssuer({ ...own, accounts, authorities })),
+    runs(issuerSecretsWatch, watchIssuerSecrets({ ...own, authorities })),
     runs(issuerReport, reportIssuer(own)),
   ];
 }

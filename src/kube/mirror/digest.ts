@@ -27,6 +27,7 @@ import {
   domainDigest,
   ingressDigest,
   issuerDigest,
+  namespaceDigest,
   secretDigest,
   serveDigest,
 } from '../../features/certificates/digest-certificates.ts';
@@ -72,6 +73,7 @@ const wholeDigests: Readonly<Record<ResourceName, (object: KubeObject) => Digest
   'ingresses.networking.k8s.io': (object) => ingressDigest(object, base(object)),
   secrets: (object) => secretDigest(object, base(object)),
   nodes: nodeDigest,
+  namespaces: (object) => namespaceDigest(base(object)),
   'elections.orrery.dev': electionDigest,
   'externalworkloads.workload.linkerd.io': (object) => ({ ...base(object), ...workloadDigest(object) }),
 };

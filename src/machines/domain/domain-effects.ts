@@ -20,6 +20,10 @@ export interface CertificateInspect {
   readonly targets: readonly Target[];
   /** Where pending things would lie; null: nowhere (a CA signs at once). */
   readonly at: Target | null;
+  /** Fingerprints that the record names: what has another one is copied nowhere. Absent in records of earlier releases, as `owner`. */
+  readonly known?: readonly string[];
+  /** The namespace whose Secrets alone may be taken for good without being named. */
+  readonly owner?: string;
 }
 
 /** Makes an order at the authority. Outcome: order.made | acquisition.failed. */
@@ -43,6 +47,8 @@ export interface AcmeFinalize extends Step {
   readonly type: 'acme.finalize';
   readonly order: OrderPlace;
   readonly at: Target;
+  /** The object with which the pending things go; absent: none is known. */
+  readonly source?: DomainSource | null;
 }
 
 /**
@@ -55,6 +61,9 @@ export interface CertificateStore extends Step {
   readonly targets: readonly Target[];
   /** Where pending things lie. */
   readonly at: Target;
+  /** What is stored from where it stands has this fingerprint; null: the CA makes it. Absent in records of earlier releases. */
+  readonly fingerprint?: string | null;
+  readonly owner?: string;
 }
 
 /** Asks for the suggested window of renewal. Outcome: ari.fetched | ari.unavailable. */
@@ -105,6 +114,8 @@ export interface DomainReport {
   readonly type: 'domain.report';
   readonly host: string;
   readonly sources: readonly DomainSource[];
+  /** Those that may not have it, and are told so; absent in records of earlier releases. */
+  readonly refused?: readonly DomainSource[];
   readonly status: DomainStatus;
   readonly notice: Notice | null;
   /** ms since the epoch */

@@ -18,6 +18,14 @@ export interface DomainSource {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
+  /** The annotation `orrery.dev/renew` of a Domain; absent without it. */
+  readonly renew?: string;
+}
+
+/** A Secret that was asked for and holds, or was promised, the certificate of another host. */
+export interface TakenTarget extends Target {
+  /** Whose it is. */
+  readonly by: string;
 }
 
 export interface DomainIssuer {
@@ -28,11 +36,18 @@ export interface DomainIssuer {
   readonly challenge: 'http01' | 'dns01' | null;
 }
 
+/** A host as one of the namespaces that ask for it would have it: docs/features/certificates.md §2. */
 export interface DomainFacts {
-  /** Oldest first. */
+  /** The namespace whose objects decide. */
+  readonly owner: string;
+  /** Those of the owner and of the namespaces that it shares with; the owner's first, then oldest first. */
   readonly sources: readonly DomainSource[];
-  /** One for each distinct Secret that the sources name, oldest source first. */
+  /** Those of other namespaces: they receive no key and decide nothing. */
+  readonly refused: readonly DomainSource[];
+  /** One for each distinct Secret that the sources name, in their order. */
   readonly targets: readonly Target[];
+  /** Secrets that the sources name and that are another host's. */
+  readonly taken: readonly TakenTarget[];
   readonly issuer: DomainIssuer | null;
   /** For people, why there is no Issuer; empty if there is one. */
   readonly issuerMissing: string;

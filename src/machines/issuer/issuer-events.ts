@@ -19,11 +19,18 @@ export type IssuerFailed = {
   readonly retryAfterMs: number | null;
 };
 
+/** A Secret that the specification names came, went or changed. */
+export type IssuerSecretsChanged = { readonly type: 'issuer-secrets.changed'; readonly check: number };
+/** None did for as long as it was looked. */
+export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'; readonly check: number };
+
 export type IssuerEvent =
   | IssuerObserved
   | IssuerRecheck
   | IssuerVerified
   | IssuerFailed
+  | IssuerSecretsChanged
+  | IssuerSecretsUnchanged
   | PermitAsked
   | PermitReturned
   | ReportDue

@@ -181,7 +181,7 @@ export class AuthorityModel {
       order.status = 'valid';
       this.#pending.set(host, { certificate: this.#issue(order.url), at: effect.at });
     }
-    return { type: 'certificate.received', attempt };
+    return { type: 'certificate.received', attempt, fingerprint: `f-${order.url}` };
   }
 
   #issue(id: string): CertificateFacts {
@@ -221,7 +221,7 @@ export class AuthorityModel {
       });
     }
     this.#pending.delete(host);
-    return { type: 'certificate.stored', attempt, certificate, foreign: [] };
+    return { type: 'certificate.stored', attempt, certificate, foreign: [], refused: [] };
   }
 
   /** The mirror shows the Secret a moment later. */

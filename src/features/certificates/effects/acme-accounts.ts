@@ -53,7 +53,9 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       const known = parts.issuerOf(issuer);
       const spec = known?.spec.acme;
       if (!known || !spec)
-        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`);
+        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`, {
+          facts: { issuer: true },
+        });
       const before = opened.get(issuer);
       if (before?.version === known.version) {
         const account = await before.account.catch(() => null);
@@ -80,7 +82,8 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
   if (!hmac) {
     throw new OrreryError(
       'CERTIFICATE_UNUSABLE',
-      `Secret ${namespace}/${name} with the key ${key} (acme.eab) is missing`,
+      `the Secret ${namespace}/${name} with the key ${key} (acme.eab) does not exist`,
+      { facts: { issuer: true } },
     );
   }
   return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, accountKey };
@@ -118,6 +121,7 @@ function checkedKey(pem: string, place: string): string {
     return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
     // What the library says may quote what it could not read.
-    throw new OrreryError('CERTIFICATE_UNUSABLE', `Secret ${place} holds no account key (${accountKeyName})`);
+    const text = `the Secret ${place} holds no account key (${accountKeyName})`;
+    throw new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
   }
 }

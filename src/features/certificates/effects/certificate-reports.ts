@@ -14,6 +14,7 @@ import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
+import { sourceVersions } from './certificate-secrets.ts';
 
 interface ReportParts {
   readonly kube: KubePort;
@@ -22,16 +23,10 @@ interface ReportParts {
 
 type Regarding = KubeEventWrite['regarding'];
 
-const apiVersions = {
-  Domain: 'orrery.dev/v1alpha1',
-  Service: 'v1',
-  Ingress: 'networking.k8s.io/v1',
-} as const;
-
 export function reportDomain({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
   const notify = notifier(kube, replica);
-  return async ({ sources, status, notice, at }, context) => {
+  return async ({ host, sources, refused = [], status, notice, at }, context) => {
     const { notBefore, notAfter, renewAt, nextAttempt } = status;
     const body = {
       ...status,
@@ -46,9 +41,55 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
         : [],
     );
     const told = sources.map(({ kind, namespace, name, uid }, index) =>
-      notify({ apiVersion: apiVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
+      notify({ apiVersion: sourceVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
     );
-    return settled('domain.report', await Promise.allSettled([...written, ...told]));
+    const denied = refused.flatMap(({ kind, namespace, name, uid, generation }, index) => [
+      ...(kind === 'Domain'
+        ? [
+            statuses.write(
+              { namespace, name, uid },
+              statusBody(refusal(host, at), generation),
+              context.signal,
+            ),
+          ]
+        : []),
+      notify(
+        { apiVersion: sourceVersions[kind], kind, namespace, name, uid },
+        refusalNotice(host),
+        at,
+        // One Event for each object, however often it is told.
+        { ...context, key: `refused/${uid}/${host}` },
+        sources.length + index,
+      ),
+    ]);
+    return settled('domain.report', await Promise.allSettled([...written, ...told, ...denied]));
+  };
+}
+
+/** Whose it is is not said: namespaces need not know of each other. */
+const refusalText = (host: string) =>
+  `${host} belongs to another namespace, whose object asked for it first; its Domain may share it (spec.sharedWith)`;
+
+const refusalNotice = (host: string): Notice => ({
+  eventType: 'Warning',
+  reason: 'HostOwnedByAnother',
+  note: refusalText(host),
+});
+
+/** The status of an object that asks for another's host: docs/features/certificates.md §2.2. */
+function refusal(host: string, at: number) {
+  const message = refusalText(host);
+  const none = { notBefore: null, notAfter: null, renewAt: null, nextAttempt: null };
+  const no = { status: 'False', since: at } as const;
+  return {
+    state: 'refused',
+    ...none,
+    failures: 0,
+    lastError: message,
+    conditions: [
+      { type: 'Ready', ...no, reason: 'HostOwnedByAnother', message },
+      { type: 'Issuing', ...no, reason: 'HostOwnedByAnother', message: '' },
+    ],
   };
 }
 

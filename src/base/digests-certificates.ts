@@ -58,6 +58,10 @@ export interface DomainDigest extends DigestBase {
     | { readonly invalid: string };
   /** The annotation `orrery.dev/renew`; absent without it. */
   readonly renew?: string;
+  /** It only shows the host of a Service or an Ingress, and asks for nothing. */
+  readonly shown?: true;
+  /** Of one that shows a host: the uids of its owners. */
+  readonly owners?: readonly string[];
 }
 
 export interface IngressDigest extends DigestBase {

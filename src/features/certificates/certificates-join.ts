@@ -110,7 +110,9 @@ class Askings {
     return (target) => {
       const others = [...this.hostsOf(target.namespace, target.secretName)].filter((one) => one !== host);
       const claims = others.flatMap((other) => {
-        const [first] = [...this.of(other)].filter((asking) => isAt(asking, target)).sort(byAge);
+        const [first] = [...this.of(other)]
+          .filter((asking) => isAt(asking, target) && !asking.isShown)
+          .sort(byAge);
         return first === undefined ? [] : [{ host: other, first }];
       });
       return claims.sort((a, b) => byAge(a.first, b.first))[0] ?? null;
@@ -158,7 +160,8 @@ function askedBy({ namespace, name }: WorldEntry, digest: Digest | null): Readon
     case 'domains':
       if (!('invalid' in digest.spec)) {
         const { host, secretName, issuer, sharedWith = [] } = digest.spec;
-        ask('Domain', host, { secretName, issuer, sharedWith }, digest.renew);
+        const isShown = digest.shown === true ? { isShown: true as const } : {};
+        ask('Domain', host, { secretName, issuer, sharedWith, ...isShown }, digest.renew);
       }
       break;
     case 'services':

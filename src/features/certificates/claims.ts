@@ -25,6 +25,8 @@ export interface Asking {
   readonly issuer: string | null;
   /** Namespaces that may have the key too. */
   readonly sharedWith: readonly string[];
+  /** It is told, and asks for nothing: a Domain that shows the host of a Service or an Ingress. */
+  readonly isShown?: true;
 }
 
 type Reading = Pick<World, 'get' | 'entries'>;
@@ -46,9 +48,11 @@ export function claimsOf(
   asking: Iterable<Asking>,
   otherClaim: OtherClaim,
 ): readonly DomainFacts[] {
-  const inOrder = [...asking].sort(byAge);
+  const all = [...asking].sort(byAge);
+  const inOrder = all.filter(({ isShown }) => isShown !== true);
+  const shown = all.filter(({ isShown }) => isShown === true);
   const owners = [...new Set(inOrder.map(({ source }) => source.namespace))];
-  return owners.map((owner) => factsOf(world, host, { inOrder, owner, otherClaim }));
+  return owners.map((owner) => factsOf(world, host, { inOrder, shown, owner, otherClaim }));
 }
 
 /** Objects that are told that the host is another's; of a crowd of them only so many. */
@@ -56,15 +60,19 @@ const refusedMax = 64;
 /** Secrets that one certificate is written to; more askers than that share them. Far more than people name, small in a record. */
 const targetsMax = 16;
 
-function factsOf(
-  world: Reading,
-  host: string,
-  { inOrder, owner, otherClaim }: { inOrder: readonly Asking[]; owner: string; otherClaim: OtherClaim },
-): DomainFacts {
+interface Claim {
+  readonly inOrder: readonly Asking[];
+  readonly shown: readonly Asking[];
+  readonly owner: string;
+  readonly otherClaim: OtherClaim;
+}
+
+function factsOf(world: Reading, host: string, { inOrder, shown, owner, otherClaim }: Claim): DomainFacts {
   const own = inOrder.filter(({ source }) => source.namespace === owner);
   const shared = new Set(own.flatMap(({ sharedWith }) => sharedWith));
   const granted = inOrder.filter(({ source }) => source.namespace !== owner && shared.has(source.namespace));
   const others = inOrder.filter(({ source }) => source.namespace !== owner && !shared.has(source.namespace));
+  const isAdmitted = ({ namespace }: DomainSource) => namespace === owner || shared.has(namespace);
   const admitted = [...own, ...granted];
   const wanted = distinct(
     admitted.map(({ source, secretName }) => ({ namespace: source.namespace, secretName })),
@@ -76,8 +84,10 @@ function factsOf(
   const choice = chooseIssuer(world, host, { owner, asking: own });
   return {
     owner,
-    sources: admitted.map(({ source }) => source),
-    refused: others.slice(0, refusedMax).map(({ source }) => source),
+    sources: [...admitted, ...shown.filter(({ source }) => isAdmitted(source))].map(({ source }) => source),
+    refused: [...others, ...shown.filter(({ source }) => !isAdmitted(source))]
+      .slice(0, refusedMax)
+      .map(({ source }) => source),
     targets,
     taken,
     issuer: choice.issuer,

@@ -23,6 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const serveAnnotation = 'orrery.dev/serve';
 const issuerAnnotation = 'orrery.dev/issuer';
 const hostAnnotation = 'orrery.dev/host';
+/** On Domains that show hosts of Services and Ingresses. */
+export const shownLabel = 'orrery.dev/shown';
 const renewAnnotation = 'orrery.dev/renew';
 /** Enough to tell one wish from the next. */
 const renewCharsMax = 64;
@@ -34,7 +36,14 @@ export function issuerDigest(object: KubeObject, base: DigestBase): IssuerDigest
 export function domainDigest(object: KubeObject, base: DigestBase): DomainDigest {
   const renew = object.metadata.annotations?.[renewAnnotation];
   const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
-  return { kind: 'domains', ...base, ...generation(object), spec: domainSpec(record(object.spec)), ...wish };
+  const spec = domainSpec(record(object.spec));
+  return { kind: 'domains', ...base, ...generation(object), spec, ...wish, ...shown(object) };
+}
+
+function shown({ metadata }: KubeObject): Pick<DomainDigest, 'shown' | 'owners'> {
+  const owners = list(metadata.ownerReferences).map((one) => String(record(one).uid));
+  // A person's own may bear the label by mistake: without an owner it would ask for nothing for ever.
+  return metadata.labels?.[shownLabel] === undefined || owners.length === 0 ? {} : { shown: true, owners };
 }
 
 /** Of a Namespace its labels, by which Issuers choose. */

@@ -1,6 +1,6 @@
 /** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
-import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
 import {
   acmeAuthorize,
@@ -32,6 +32,7 @@ import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
 import type { CertificatesSettings } from './feature.ts';
+import { ShownDomains } from './shown-domains.ts';
 import { sourceWarnings } from './source-warning-events.ts';
 
 export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
@@ -44,7 +45,12 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
     return {
       join: createCertificatesJoin(world),
       effects: certificateEffects(ports, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
-      keepers: { 'orrery.dev/v1alpha1/Domain': sourceWarnings({ ...ports, world }) },
+      keepers: {
+        'orrery.dev/v1alpha1/Domain': both(
+          sourceWarnings({ ...ports, world }),
+          new ShownDomains({ ...ports, world }),
+        ),
+      },
       onStep(transition, context) {
         const outcome = attemptOutcome(transition, context);
         if (outcome !== null) metrics.count('orrery_certificate_attempts_total', { outcome });
@@ -54,6 +60,17 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
     };
   };
 }
+
+const both = (one: Keeper, other: Keeper): Keeper => ({
+  start() {
+    one.start();
+    other.start();
+  },
+  stop() {
+    one.stop();
+    other.stop();
+  },
+});
 
 /** Issuers as the world knows them. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {

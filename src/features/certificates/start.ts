@@ -16,7 +16,7 @@ import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/i
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
 import { createHttpClient, type HttpClient } from './acme/http.ts';
-import { attemptOutcome, certificateExpiries } from './certificate-metrics.ts';
+import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
 import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
@@ -55,7 +55,7 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
         const outcome = attemptOutcome(transition, context);
         if (outcome !== null) metrics.count('orrery_certificate_attempts_total', { outcome });
       },
-      gauges: () => certificateExpiries(engine),
+      gauges: () => certificateGauges(engine),
       stop: () => challenges?.close(),
     };
   };

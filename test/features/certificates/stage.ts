@@ -180,6 +180,18 @@ export class Stage {
         return held !== null && held.fingerprint !== options.not ? held : undefined;
       },
       { what: `a certificate in Secret ${name}`, timeoutMs: options.timeoutMs ?? 30_000 },
+    ).catch(async (error) => {
+      throw new Error(`${error.message}; ${await this.#statuses()}`);
+    });
+  }
+
+  /** For messages of failures: how every Domain and Issuer stands. */
+  async #statuses(): Promise<string> {
+    const kinds = await Promise.all(
+      [domains, issuers].map((kind) => this.cluster.kube.list(kind, {}, signal)),
+    );
+    return JSON.stringify(
+      kinds.flatMap(({ items }) => items.map(({ metadata, status }) => [metadata.name, status])),
     );
   }
 

@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import { ledShard } from '../base/limits.ts';
+import type { Log } from '../base/log-port.ts';
 import type { Random } from '../base/random.ts';
 import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
@@ -16,7 +17,7 @@ import { livingIn } from './control/views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
-import type { HostLog, HostMetrics, HostPorts } from './host/host-parts.ts';
+import type { HostMetrics, HostPorts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { type HoldingSpec, Ownership } from './shards/ownership.ts';
@@ -31,7 +32,7 @@ export interface EngineOptions {
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly metrics: HostMetrics & { shardMove(): void };
   readonly replica: string;
   /** Differs from start to start; made up if absent. */

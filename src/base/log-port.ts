@@ -8,12 +8,10 @@ export interface Log {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
-  /** A log that adds `facts` to every line. */
-  child(facts: object): Log;
 }
 
 /** For tests, and for parts that were handed no log. */
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof logLevels)[number];

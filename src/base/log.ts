@@ -24,6 +24,8 @@ export interface LogOptions {
 
 /** A log whose level can be changed while it runs, for itself and all its children. */
 export interface LeveledLog extends Log {
+  /** A log that adds `facts` to every line. */
+  child(facts: object): Log;
   readonly level: LogLevel;
   setLevel(level: LogLevel): void;
 }
@@ -63,7 +65,9 @@ interface Sink {
 
 type Threshold = { level: LogLevel };
 
-function wrap(sink: Sink, threshold: Threshold): Log {
+type ChildLog = Log & Pick<LeveledLog, 'child'>;
+
+function wrap(sink: Sink, threshold: Threshold): ChildLog {
   const isOn = (level: LogLevel) => logLevels.indexOf(level) >= logLevels.indexOf(threshold.level);
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: object, message: string) => {
     if (isOn(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));

@@ -1,7 +1,9 @@
 /**
  * What Orrery tells about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o json`.
  */
+
 import type { ActorId } from './ids.ts';
+import type { PlainEvent } from './plain-event.ts';
 
 /** One saved step, as published on `event.<kind>.<ns>.<name>` (once, in order of `rev`). */
 export interface Transition {
@@ -13,13 +15,13 @@ export interface Transition {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The event that was taken, with its fields. */
-  readonly event: { readonly type: string } & Readonly<Record<string, unknown>>;
+  readonly event: PlainEvent;
   /** What caused the event: the message id, or `<actor id>/<rev>/<index>` of the effect; null if it came from the host. */
   readonly cause: string | null;
   /** State before and after, as text: `proving`, parallel regions as `routes.sampling,endpoints.ignored`; null before the first. */
   readonly from: string | null;
   readonly to: string;
-  readonly effects: ReadonlyArray<{ readonly type: string } & Readonly<Record<string, unknown>>>;
+  readonly effects: ReadonlyArray<PlainEvent>;
 }
 
 /** One row of `orrery get`. */
@@ -137,10 +139,7 @@ export interface ControlPort {
   get(id: ActorId, request?: GetRequest): Promise<ActorView | null>;
   list(request: ListRequest): Promise<ListAnswer>;
   shards(): Promise<ShardsView>;
-  send(
-    id: ActorId,
-    event: { readonly type: string } & Readonly<Record<string, unknown>>,
-  ): Promise<SendAnswer>;
+  send(id: ActorId, event: PlainEvent): Promise<SendAnswer>;
 }
 
 /** A step in an actor's history, with the context that it led to where that can be told. */

@@ -4,13 +4,15 @@
  * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields, where the
  * message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it (`actors/`).
  */
+
 import { invariant, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import type { PlainEvent } from '../base/plain-event.ts';
 import type { Headers } from './bus.ts';
 import { contentType, decode, encode } from './codec.ts';
 
 /** An event as it comes from outside: only its type is known to be text. */
-export type ForeignEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+export type ForeignEvent = PlainEvent;
 
 export interface Envelope {
   readonly event: ForeignEvent;

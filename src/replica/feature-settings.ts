@@ -1,11 +1,11 @@
 /** What a replica's flags say to its features. */
-import type { CertificatesSettings } from '../features/certificates/feature.ts';
-import type { EndpointsSettings } from '../features/endpoints/feature.ts';
+import type { CertificatesSettings } from '../features/certificates/start.ts';
+import type { EndpointsSettings } from '../features/endpoints/start.ts';
 import type { ProxiersSettings } from '../features/proxiers/feature.ts';
 import { type Bundle, loadBundle } from '../features/releases/bundle.ts';
-import type { ReleasesSettings } from '../features/releases/feature.ts';
-import type { RoutesSettings } from '../features/routes/feature.ts';
+import type { ReleasesSettings } from '../features/releases/start.ts';
 import { lookupAt } from '../features/routes/probe/lookup.ts';
+import type { RoutesSettings } from '../features/routes/start.ts';
 import type { RunConfig } from './config.ts';
 
 export interface FeatureSettings {

@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { Random } from '../../../src/base/random.ts';
-import { newUid } from '../cluster.ts';
 import type { Store } from '../storage/store.ts';
+import { newUid } from '../uid.ts';
 import { administrator, serviceAccountUser, type User } from './users.ts';
 
 /** What tokens are for, unless something else is asked for: this API server. */

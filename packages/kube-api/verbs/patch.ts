@@ -4,23 +4,20 @@
  * Promises: the patch is made on the object as the resource shows it and read again like anything a client sends, so every
  * rule of an update holds. As the server has one thread, a patch without resourceVersion never conflicts.
  */
+
 import type { Cluster } from '../cluster.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from '../http/request.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { jsonPatch } from '../patching/json-patch.ts';
 import { mergePatch } from '../patching/merge-patch.ts';
 import { strategicMerge } from '../patching/strategic.ts';
-import { apiVersionOf, type Resource, shown } from '../resources/resource.ts';
+import type { Resource } from '../resources/resource.ts';
 import { badRequest, notFound, unknownMedia, unsupportedMedia } from '../status.ts';
-import type { Version } from '../storage/version.ts';
 import { mediaType, patchValue } from '../writing/body.ts';
-import { type WriteOptions, writeOptions, writerOf } from '../writing/options.ts';
-import type { Writer } from '../writing/ownership.ts';
-import { readObject } from '../writing/read-object.ts';
-import { replace } from '../writing/replace.ts';
+import { writeOptions, writerOf } from '../writing/options.ts';
 import { applyObject } from './apply.ts';
-import { objectAnswer, placeOfTarget } from './read.ts';
-import { checkName } from './write.ts';
+import { placeOfTarget } from './read.ts';
+import { shownValue, storePatched } from './store-patched.ts';
 
 export type PatchForm = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -62,11 +59,6 @@ export function formOf(request: ApiRequest, allowed: readonly PatchForm[]): Patc
   return form;
 }
 
-/** The object with apiVersion and kind, as a patch sees it. */
-export function shownValue(resource: Resource, version: Version): JsonObject {
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...shown(resource, version.object) };
-}
-
 /** @throws ApiError 400 for a patch that is of the wrong form, 422 for a JSON patch that cannot be applied */
 export function patched(
   resource: Pick<Resource, 'schema'>,
@@ -94,23 +86,4 @@ function objectPatch(patch: Json): JsonObject {
   throw badRequest(
     'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
   );
-}
-
-/** Reads a patched object again and puts it in the place of the old one. */
-export function storePatched(
-  cluster: Cluster,
-  target: Target,
-  old: Version,
-  value: JsonObject,
-  options: WriteOptions & { writer?: Writer },
-): Answer {
-  const { resource } = target;
-  const { object, warnings } = readObject(resource, value, options);
-  checkName(placeOfTarget(target).name, value);
-  const part = target.subresource === 'status' ? 'status' : 'object';
-  // A patch that takes the version away is as one that says nothing about it.
-  const { resourceVersion } = object.metadata;
-  if (resourceVersion === '')
-    object.metadata = { ...object.metadata, resourceVersion: old.object.metadata.resourceVersion };
-  return objectAnswer(resource, replace(cluster, resource, old, object, { part, ...options }), 200, warnings);
 }

@@ -14,7 +14,8 @@ import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Engine } from '../engine.ts';
-import { type Cell, kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
+import { kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
+import type { Cell } from '../host/owned.ts';
 import { standingOf, summaryOf } from './views.ts';
 
 export interface Inspection {

@@ -3,13 +3,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
+import { timerName } from '../../base/words.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Admission } from '../admission.ts';
-import { type Cell, livingRecordOf } from '../host/cell.ts';
+import { livingRecordOf } from '../host/cell.ts';
+import type { Cell, ShardRun } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
@@ -86,12 +87,6 @@ export function standingOf(
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
     accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
   };
-}
-
-/** `xstate.after.askAgain.pod.proving.asking` is known to people as `askAgain`. */
-function timerName(eventType: string): string {
-  const [, name] = /^xstate\.after\.(.+?)\.[^.]*(?:\.|$)/.exec(eventType) ?? [];
-  return name ?? eventType;
 }
 
 /** Events from outside for which one of the active states, or one around it, has a transition. */

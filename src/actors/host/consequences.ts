@@ -5,11 +5,10 @@
 import { limits } from '../../base/limits.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { TraceContext } from '../../base/tracing.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
-import type { Cell, Hot, MailboxItem } from './cell.ts';
 import { createEffectsPool } from './effects-pool.ts';
 import { publishTransition } from './feed.ts';
 import type { HostPorts } from './host-parts.ts';
+import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import type { OutboxEntry } from './records.ts';
 
 export interface Consequences {

@@ -4,8 +4,8 @@
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
 import type { HostPorts } from './host-parts.ts';
+import type { ShardRun } from './owned.ts';
 
 /** A dead letter that could not be stored is offered again. */
 const buryAgainMs = 2_000;

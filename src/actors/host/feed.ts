@@ -5,22 +5,23 @@
  * rev) makes a repetition harmless. After a claim `unpublished` tells which of the loaded transitions are on the stream already.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { HostLog } from './host-parts.ts';
 
 interface FeedPorts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
 }
 
 /** Attempts, a quarter of a minute together, for a stream that refuses: it may be full for a while. */
@@ -51,7 +52,7 @@ export async function publishTransition(
         }
       }
     }
-    await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), signal);
+    await sleep(clock, jittered(backOffMs(attempt, 50, 2_000), 0.3, random), signal);
   }
 }
 

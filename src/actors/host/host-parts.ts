@@ -4,26 +4,18 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
-import type { TraceContext, Tracing } from '../../base/tracing.ts';
+import type { Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
+import type { EffectContext } from '../effect-runner.ts';
+import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
-
-/** What is logged and counted; the composition root hands in the real ones. */
-export interface HostLog {
-  debug(facts: object, message: string): void;
-  /** Whether `debug` writes anything: lines that are made for each step ask first. */
-  isDebug?(): boolean;
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
-  error(facts: object, message: string): void;
-}
 
 export interface HostMetrics {
   transition(kind: string): void;
@@ -32,22 +24,13 @@ export interface HostMetrics {
   deadLetter(reason: string): void;
 }
 
-export interface EffectRun {
-  readonly key: string;
-  readonly actor: ActorId;
-  readonly signal: AbortSignal;
-  readonly emit: (event: PlainEvent) => void;
-  /** Of the effect's span, where traces are wanted. */
-  readonly trace?: TraceContext | undefined;
-}
-
 export interface HostPorts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly replica: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly metrics: HostMetrics;
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
@@ -58,7 +41,7 @@ export interface HostPorts {
   /** Called after each saved step, with the context that the step was saved with. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
-  readonly runEffect: (effect: EffectData, run: EffectRun) => Promise<PlainEvent>;
+  readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
   /** The shard in which an actor lives. */
   readonly homeOf: (id: ActorId) => number;
   /** What may come to actors from outside. */

@@ -11,25 +11,15 @@
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import { begin, type ShardRun } from '../shards/shard-run.ts';
+import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
-import {
-  type Cell,
-  createCell,
-  type Hot,
-  isIdle,
-  isRepetition,
-  kindOf,
-  type MailboxItem,
-  recordOf,
-  rest,
-  wake,
-} from './cell.ts';
+import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostPorts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
+import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
 import { createSaver, type Saver } from './saver.ts';

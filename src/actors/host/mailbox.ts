@@ -3,8 +3,9 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';
-import { type Cell, type Hot, isRepetition, type MailboxItem, type Taken } from './cell.ts';
+import { isRepetition } from './cell.ts';
 import { idsOf } from './next-record.ts';
+import type { Cell, Hot, MailboxItem, Taken } from './owned.ts';
 
 /** Observations have a place of their own: at most one of each sort waits, the latest. */
 export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {

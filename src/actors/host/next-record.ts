@@ -4,7 +4,7 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
 import { hash } from '../shards/rendezvous.ts';
-import type { MailboxItem } from './cell.ts';
+import type { MailboxItem } from './owned.ts';
 import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
 import { type StampedEvent, type Stepper, type StepResult, stateText, type TimerChange } from './step.ts';
 

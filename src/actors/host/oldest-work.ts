@@ -1,6 +1,6 @@
 /** What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that is busy. */
 import type { ActorId } from '../../base/ids.ts';
-import type { Cell } from './cell.ts';
+import type { Cell } from './owned.ts';
 
 /** Shard → the event that has been in work for longest. */
 export type OldestWork = ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }>;

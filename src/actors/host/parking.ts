@@ -6,11 +6,12 @@
  * of an effect, what the world says) comes again after a long pause, for as long as this replica owns the actor. So a chart that is
  * mended by events in between is not left waiting for ever (I4).
  */
+
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Cell, Hot, MailboxItem } from './cell.ts';
-import type { HostLog } from './host-parts.ts';
+import type { Log } from '../../base/log-port.ts';
 import { settle } from './mailbox.ts';
+import type { Cell, Hot, MailboxItem } from './owned.ts';
 
 export interface Parking {
   /** @returns resolves when the next event may be taken; undefined: at once, or after the actor's pause */
@@ -23,7 +24,7 @@ const failuresMax = 5;
 const pauseMs = 1_000;
 
 export function createParking(
-  { clock, log }: { readonly clock: Clock; readonly log: HostLog },
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
   host: {
     work(cell: Cell, hot: Hot): void;
     due(cell: Cell, timer: { readonly id: string; readonly at: number }): void;

@@ -10,12 +10,13 @@
  * whoever was stopped between the write and its acknowledgement: what is read so late says nothing of who owns the shard by now.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { AppendOptions, Bus } from '../../bus/bus.ts';
-import type { ShardRun } from '../shards/shard-run.ts';
+import type { ShardRun } from './owned.ts';
 
 export interface Saver {
   /** @returns the sequence of the stored message */
@@ -40,7 +41,7 @@ export function createSaver(ports: {
           run.abort.signal.throwIfAborted();
           const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
           if (sequence !== null) return sequence;
-          await sleep(clock, jittered(Math.min(50 * 2 ** attempt, 2_000), 0.3, random), run.abort.signal);
+          await sleep(clock, jittered(backOffMs(attempt, 50, 2_000), 0.3, random), run.abort.signal);
         }
       } finally {
         run.saving.delete(flight);

@@ -4,8 +4,8 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { type Span, type TraceContext, traceIdOf } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
-import type { Cell, MailboxItem } from './cell.ts';
 import type { HostPorts } from './host-parts.ts';
+import type { Cell, MailboxItem } from './owned.ts';
 
 type StepPorts = Pick<HostPorts, 'tracing' | 'log'>;
 

@@ -12,11 +12,11 @@ import { limits } from '../../base/limits.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
-import type { MailboxItem, Taken } from '../host/cell.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
 import type { HostPorts } from '../host/host-parts.ts';
-import { begin, position, type ShardRun } from './shard-run.ts';
+import type { Letter, ShardRun, Taken } from '../host/owned.ts';
+import { begin, position } from './shard-run.ts';
 
 type MailPorts = Pick<
   HostPorts,
@@ -84,13 +84,6 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
     run.queuedMail.delete(sequence);
     void bury(ports, run, message, asError(error));
   }
-}
-
-export interface Letter {
-  readonly id: ActorId;
-  readonly item: MailboxItem;
-  readonly message: StoredMessage;
-  readonly retriesLeft: number;
 }
 
 /** Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after it wait behind it. */

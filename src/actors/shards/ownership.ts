@@ -13,12 +13,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
-import type { HostLog } from '../host/host-parts.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { beatMs, type Directory } from './directory.ts';
@@ -71,7 +71,7 @@ export interface OwnershipOptions {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly replica: string;
   readonly directory: () => Directory;
   /** Whether this replica may take part in the work at all; false: it gives back everything but what says otherwise itself. */

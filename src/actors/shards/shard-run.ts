@@ -4,11 +4,9 @@
 
 import type { ActorId } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
-import type { Following } from '../../bus/bus.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Chart } from '../../machines/chart.ts';
-import type { Cell } from '../host/cell.ts';
-import type { Letter } from './mail.ts';
+import type { Progress, ShardRun } from '../host/owned.ts';
 
 /** The shard in which an actor lives: those of led charts have one of their own, whose owner must be a replica that may lead. */
 export function homesOf(charts: readonly Pick<Chart, 'name' | 'led'>[]): (id: ActorId) => number {
@@ -20,54 +18,6 @@ export function homesOf(charts: readonly Pick<Chart, 'name' | 'led'>[]): (id: Ac
 export const ledHolding = 'led';
 
 export const holdingName = (shard: number) => (shard === ledShard ? ledHolding : `shard/${shard}`);
-
-export interface ShardRun {
-  readonly shard: number;
-  /** Sequence of the fence message that made this replica the owner; every save is conditional on it. */
-  readonly fence: number;
-  readonly cells: Map<ActorId, Cell>;
-  /** Aborted when the shard is given up or lost: effects end, nothing more is saved. */
-  readonly abort: AbortController;
-  /** loading: takes events but does not work; active; draining: finishes what it began. */
-  phase: 'loading' | 'active' | 'draining' | 'closed';
-  /** Saves in flight; each holds the last sequence that was known when it began: its own will be higher. */
-  readonly saving: Set<{ readonly after: number }>;
-  /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
-  world: number;
-  readonly mail: Progress;
-  /** Sequences of saved records whose transition is not on the event stream yet. */
-  readonly feed: Progress;
-  /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */
-  readonly unpublished: Map<ActorId, number>;
-  /** Some loaded record asks for effects that may not have run: they will run again. */
-  owesEffects: boolean;
-  /** Mail below this sequence was removed from the stream. */
-  purged: number;
-  /** Mail that waits in some mailbox. */
-  readonly queuedMail: Set<number>;
-  /** Mail to actors that are not there yet, in order. */
-  readonly waitingMail: Map<ActorId, Letter[]>;
-  /** Actors of which so many dead letters are not stored yet. */
-  readonly burying: Map<ActorId, number>;
-  /** Letters that wait for a release that knows the record of their parked actor. */
-  parkedMail: number;
-  /** Number of the reading of the mail that counts. */
-  reading: number;
-  /** Actors that ended, in order: their records are forgotten one after the other. */
-  readonly ended: Array<{ readonly id: ActorId; readonly until: number }>;
-  /** The reading of the mail; null while it does not run. */
-  following: Following | null;
-}
-
-/** How far a sequence of messages was worked off, when their order of ending is not that of their beginning. */
-export interface Progress {
-  /** Sequences that began and are not done. */
-  readonly outstanding: Set<number>;
-  /** The last sequence that began. */
-  begun: number;
-  /** The position that the stored checkpoint names. */
-  saved: number;
-}
 
 export function createShardRun(shard: number, fence: number): ShardRun {
   return {

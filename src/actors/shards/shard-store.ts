@@ -14,10 +14,11 @@ import type { Subjects } from '../../bus/subjects.ts';
 import { createCell } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
 import type { HostPorts } from '../host/host-parts.ts';
+import type { ShardRun } from '../host/owned.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
 import type { Saver } from '../host/saver.ts';
 import { stateText } from '../host/step.ts';
-import { begin, feedPosition, position, type ShardRun } from './shard-run.ts';
+import { begin, feedPosition, position } from './shard-run.ts';
 
 /** How far the shard has come, saved about once a second and at each hand-over. */
 export interface Checkpoint {

@@ -13,13 +13,14 @@ import { ledShard, shardCount } from '../../base/limits.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Host } from '../host/host.ts';
 import type { HostPorts } from '../host/host-parts.ts';
+import type { ShardRun } from '../host/owned.ts';
 import { createSaver, type Saver } from '../host/saver.ts';
 import type { Router } from '../world/router.ts';
 import type { TraceNotes } from '../world/trace-notes.ts';
 import type { World } from '../world/world.ts';
 import { followMail, rereadMail } from './mail.ts';
 import type { HoldingSpec, Work } from './ownership.ts';
-import { createShardRun, holdingName, mailToPurge, type ShardRun } from './shard-run.ts';
+import { createShardRun, holdingName, mailToPurge } from './shard-run.ts';
 import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 

@@ -5,8 +5,8 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { ShardRun } from '../host/owned.ts';
 import type { World } from '../world/world.ts';
-import type { ShardRun } from './shard-run.ts';
 
 export interface Telling {
   /** Tells these actors, where their shards are open here. */

@@ -9,9 +9,9 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { HostLog } from '../host/host-parts.ts';
 
 export interface WorldReading {
   /** Resolves once everything that was in the stream has been read. */
@@ -25,7 +25,7 @@ const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
 const lookMs = 60_000;
 
 export function createWorldReading(
-  options: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: HostLog },
+  options: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: Log },
   world: {
     fold(message: StoredMessage): void;
     /** Nothing more was in the stream when the last message was sent. */

@@ -1,10 +1,10 @@
 /**
  * One client of the memory hub: the port `Bus` over its link to the server.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+
+import type { Timer } from '../../base/clock.ts';
 import { asError, type OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { Log } from '../../base/log-port.ts';
 import type {
   Appended,
   AppendOptions,
@@ -16,34 +16,16 @@ import type {
 } from '../bus.ts';
 import { refused, unknownOutcome, unreachable } from '../bus-errors.ts';
 import { matcher } from '../subject-match.ts';
+import type { ClientEnvironment, ClientParts } from './client-parts.ts';
 import type { AppendFate, CoreFate, MemoryFaults } from './faults.ts';
 import { memoryFollow } from './follow.ts';
 import { type MemoryLink, memoryLink, type Schedule } from './link.ts';
 import { memoryRequests } from './request.ts';
-import { checkSendable, interestIn, type MemoryServer } from './server.ts';
+import { checkSendable, interestIn } from './server.ts';
 import type { MemoryStream } from './stream.ts';
 
 export interface MemoryBus extends Bus {
   readonly faults: MemoryFaults;
-}
-
-export interface ClientEnvironment {
-  readonly id: string;
-  readonly server: MemoryServer;
-  readonly clock: Clock;
-  readonly schedule: Schedule;
-  readonly log: Log;
-}
-
-/** What the parts of one client share. */
-export interface ClientParts extends ClientEnvironment {
-  readonly link: MemoryLink;
-  readonly faults: MemoryFaults;
-  readonly counters: { handlerErrors: number; disconnects: number; followRestarts: number };
-  /** Calls a handler of the user; what it throws is logged and counted. */
-  guarded<T>(handler: (message: T) => void, subject: string, message: T): void;
-  /** Brings a core message to the client, as its faults will have it. */
-  receive(message: BusMessage, handler: (message: BusMessage) => void): void;
 }
 
 export function memoryClient(environment: ClientEnvironment): MemoryBus {

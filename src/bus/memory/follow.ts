@@ -7,7 +7,7 @@
 import type { Bus, FollowFrom, Following, FollowOptions, StoredMessage } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import { matcherOfAny, type SubjectMatcher } from '../subject-match.ts';
-import type { ClientParts } from './client.ts';
+import type { ClientParts } from './client-parts.ts';
 import type { LinkState } from './faults.ts';
 import type { Reader } from './server.ts';
 import type { MemoryStream } from './stream.ts';

@@ -42,9 +42,9 @@ export function memoryHub(options: MemoryHubOptions): MemoryHub {
   const server = memoryServer(clock, options.streams ?? streamDefinitions(cluster));
   let clients = 0;
   return {
-    connect(name = 'client') {
+    connect(_name = 'client') {
       const id = `${++clients}`;
-      return memoryClient({ id, server, clock, schedule, log: log.child({ client: name }) });
+      return memoryClient({ id, server, clock, schedule, log });
     },
     makeAnew: (stream) => server.stream(stream).makeAnew(),
     stored: (stream) => server.stream(stream).from(0, () => true),

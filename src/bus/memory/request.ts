@@ -3,7 +3,7 @@ import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
 import type { Bus, BusMessage } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
-import type { ClientParts } from './client.ts';
+import type { ClientParts } from './client-parts.ts';
 import { checkSendable, inboxSubject } from './server.ts';
 
 type Outcome = { readonly answer: BusMessage } | { readonly nobody: true };

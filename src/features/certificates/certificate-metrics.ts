@@ -1,7 +1,9 @@
 /** What the feature counts: lives of certificates, hosts without one, Issuers, and attempts by their outcome. Pure. */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
+import { asDigest } from '../../base/digests.ts';
 import type { Transition } from '../../base/views.ts';
 import { shardOf } from '../../bus/shard.ts';
+import type { SecretDigest } from './digests.ts';
 
 type Reading = Pick<EngineView, 'world' | 'shards'>;
 
@@ -44,8 +46,9 @@ function earliestEnds({ world, shards }: Reading): Iterable<Life> {
   const owned = new Set<number>();
   for (const { shard, phase } of shards.open()) if (phase === 'active') owned.add(shard);
   const earliest = new Map<string, Life>();
-  for (const { digest } of world.entries('secrets')) {
-    if (digest?.kind !== 'secrets' || digest.fingerprint === null) continue;
+  for (const entry of world.entries('secrets')) {
+    const digest = asDigest<SecretDigest>(entry.digest, 'secrets');
+    if (digest === null || digest.fingerprint === null) continue;
     const { host, notBefore, notAfter } = digest;
     const known = earliest.get(host);
     if (owned.has(shardOf(`domain/_/${host}`)) && (known === undefined || notAfter < known.notAfter))

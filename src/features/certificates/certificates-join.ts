@@ -8,10 +8,11 @@
  */
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import type { Digest, WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { equal } from '../../base/equal.ts';
 import type { DomainSource, IssuerFacts, Target } from '../../machines/domain/domain-facts.ts';
 import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims.ts';
+import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
 import { secretNameOf } from './hosts.ts';
 
 const needed = [
@@ -134,8 +135,8 @@ const isAt = ({ source, secretName }: Asking, target: Target) =>
 
 const domainIds = (hosts: Iterable<string>) => [...hosts].map((host) => `domain/_/${host}`);
 
-function isRelabelled(before: Digest | null, digest: Digest | null): boolean {
-  const labels = (one: Digest | null) => (one?.kind === 'namespaces' ? one.labels : null);
+function isRelabelled(before: AnyDigest | null, digest: AnyDigest | null): boolean {
+  const labels = (one: AnyDigest | null) => asDigest<NamespaceDigest>(one, 'namespaces')?.labels ?? null;
   return !equal(labels(before), labels(digest));
 }
 
@@ -144,41 +145,44 @@ function membersOf(world: Pick<World, 'entries'>, asked: Askings): string[] {
   return [...names, ...domainIds(asked.hosts())];
 }
 
-type Wish = Omit<Asking, 'source' | 'createdAt'>;
+interface Wish extends Omit<Asking, 'source' | 'createdAt'>, Pick<DomainSource, 'kind' | 'generation'> {
+  readonly host: string;
+  readonly renew?: string | undefined;
+}
 
 /** The hosts that an object asks for. */
-function askedBy({ namespace, name }: WorldEntry, digest: Digest | null): ReadonlyMap<string, Asking> {
-  const asked = new Map<string, Asking>();
-  if (digest === null || !('deleting' in digest) || digest.deleting) return asked;
+function askedBy({ namespace, name }: WorldEntry, digest: AnyDigest | null): ReadonlyMap<string, Asking> {
+  if (digest === null || !isOfObject(digest) || digest.deleting) return new Map();
   const { uid, createdAt } = digest;
-  const ask = (kind: DomainSource['kind'], host: string, wish: Wish, renew?: string) => {
-    const generation = 'generation' in digest ? digest.generation : 0;
-    const source = { kind, namespace, name, uid, generation, ...(renew === undefined ? {} : { renew }) };
-    asked.set(host, { source, createdAt, ...wish });
-  };
-  switch (digest.kind) {
-    case 'domains':
-      if (!('invalid' in digest.spec)) {
-        const { host, secretName, issuer, sharedWith = [] } = digest.spec;
-        const isShown = digest.shown === true ? { isShown: true as const } : {};
-        ask('Domain', host, { secretName, issuer, sharedWith, ...isShown }, digest.renew);
-      }
-      break;
-    case 'services':
-      for (const host of digest.serve?.hosts ?? [])
-        ask('Service', host, { secretName: secretNameOf(host), issuer: null, sharedWith: [] });
-      break;
-    case 'ingresses':
-      for (const { host, secretName } of digest.hosts)
-        ask('Ingress', host, { secretName, issuer: digest.issuer, sharedWith: [] });
-      break;
+  return new Map(
+    wishesOf(digest).map(({ kind, generation, host, renew, ...wish }) => {
+      const source = { kind, namespace, name, uid, generation, ...(renew === undefined ? {} : { renew }) };
+      return [host, { source, createdAt, ...wish }];
+    }),
+  );
+}
+
+function wishesOf(digest: AnyDigest): readonly Wish[] {
+  if (isDigest<DomainDigest>(digest, 'domains')) {
+    const { generation, spec, renew, shown } = digest;
+    if ('invalid' in spec) return [];
+    const { sharedWith = [], ...wish } = spec;
+    return [{ kind: 'Domain', generation, renew, ...wish, sharedWith, ...(shown ? { isShown: true } : {}) }];
   }
-  return asked;
+  if (isDigest<IngressDigest>(digest, 'ingresses')) {
+    const { generation, hosts, issuer } = digest;
+    return hosts.map((one) => ({ kind: 'Ingress', generation, ...one, issuer, sharedWith: [] }));
+  }
+  const { serve } = asDigest<ServiceDigest>(digest, 'services') ?? {};
+  return (serve?.hosts ?? []).map((host) => {
+    const secretName = secretNameOf(host);
+    return { kind: 'Service', generation: 0, host, secretName, issuer: null, sharedWith: [] };
+  });
 }
 
 function issuerFacts(world: Pick<World, 'get'>, name: string): IssuerFacts | null {
-  const digest = world.get(issuers, '', name);
-  if (digest?.kind !== 'issuers' || digest.deleting) return null;
+  const digest = asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers');
+  if (digest === null || digest.deleting) return null;
   const { uid, generation, spec } = digest;
   if ('invalid' in spec) return { uid, generation, kind: 'acme', invalid: spec.invalid, budget: null };
   return { uid, generation, kind: spec.acme === null ? 'ca' : 'acme', invalid: null, budget: spec.budget };

@@ -4,8 +4,7 @@
  * Absent: which of the namespaces has it. The domain's chart decides that, since it alone knows who had it before.
  */
 import type { World } from '../../actors/world/world.ts';
-import { selects } from '../../base/digests.ts';
-import type { IssuerDigest } from '../../base/digests-certificates.ts';
+import { asDigest, selects } from '../../base/digests.ts';
 import type {
   DomainFacts,
   DomainIssuer,
@@ -13,6 +12,7 @@ import type {
   TakenTarget,
   Target,
 } from '../../machines/domain/domain-facts.ts';
+import type { IssuerDigest, NamespaceDigest, SecretDigest } from './digests.ts';
 import { allows } from './hosts.ts';
 import { registeredDomain } from './registered-domain.ts';
 
@@ -109,8 +109,7 @@ function takenBy(
   target: Target,
   { first, otherClaim }: { readonly first: Asking | undefined; readonly otherClaim: OtherClaim },
 ): readonly TakenTarget[] {
-  const digest = world.get('secrets', target.namespace, target.secretName);
-  const holder = digest?.kind === 'secrets' ? digest.host : '';
+  const holder = secretAt(world, target)?.host ?? '';
   if (holder === host) return [];
   if (holder !== '') return [{ ...target, by: holder }];
   const other = otherClaim(target);
@@ -122,8 +121,11 @@ function takenBy(
 const fingerprintChars = 16;
 
 function storedAt(world: Reading, target: Target): string | null {
-  const digest = world.get('secrets', target.namespace, target.secretName);
-  return digest?.kind === 'secrets' ? (digest.fingerprint?.slice(0, fingerprintChars) ?? null) : null;
+  return secretAt(world, target)?.fingerprint?.slice(0, fingerprintChars) ?? null;
+}
+
+function secretAt(world: Reading, { namespace, secretName }: Target): SecretDigest | null {
+  return asDigest<SecretDigest>(world.get('secrets', namespace, secretName), 'secrets');
 }
 
 interface Choice {
@@ -138,9 +140,10 @@ function chooseIssuer(
   { owner, asking }: { readonly owner: string; readonly asking: readonly Asking[] },
 ): Choice {
   const wanted = asking.find(({ issuer }) => issuer !== null)?.issuer ?? null;
-  const all = [...world.entries(issuers)].flatMap(({ name, digest }) =>
-    digest?.kind === 'issuers' && !digest.deleting ? [{ name, digest }] : [],
-  );
+  const all = [...world.entries(issuers)].flatMap(({ name, digest: any }) => {
+    const digest = asDigest<IssuerDigest>(any, 'issuers');
+    return digest === null || digest.deleting ? [] : [{ name, digest }];
+  });
   const named = all.filter(({ name }) => wanted === null || name === wanted);
   const forHost = named.filter(({ digest }) => allowsHost(digest, host));
   const candidates = forHost
@@ -170,8 +173,8 @@ function allowsNamespace(world: Reading, { spec }: IssuerDigest, namespace: stri
   if ('invalid' in spec) return false;
   const { allowedNamespaces } = spec;
   if (allowedNamespaces === undefined || allowedNamespaces === null) return true;
-  const digest = world.get('namespaces', '', namespace);
-  return digest?.kind === 'namespaces' && selects(allowedNamespaces, digest.labels);
+  const digest = asDigest<NamespaceDigest>(world.get('namespaces', '', namespace), 'namespaces');
+  return digest !== null && selects(allowedNamespaces, digest.labels);
 }
 
 function issuerOf(name: string, { uid, generation, spec }: IssuerDigest): DomainIssuer {

@@ -1,22 +1,38 @@
 /** The feature `certificates`: one certificate for each host, obtained once and renewed in time (docs/features/certificates.md). */
+
 import type { Feature } from '../../actors/feature.ts';
-import type { HostPort } from '../../base/config-values.ts';
 import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
-
-export interface CertificatesSettings {
-  /** Where challenge answers are served; absent: nowhere. */
-  readonly acmeHttp?: HostPort;
-}
+import type { CertificatesSettings } from './start.ts';
+import { watches } from './watches.ts';
 
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {
     name: 'certificates',
     charts: [domainChart, issuerChart],
     messages: { domain: domainMessages, issuer: issuerMessages },
-    watches: [],
-    rights: [],
+    watches,
+    rights: [
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['domains/status', 'issuers/status'],
+        verbs: ['patch'],
+        why: 'what Domains and Issuers are told',
+      },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['domains'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'Domains that show the hosts of Services and Ingresses',
+      },
+      {
+        apiGroup: '',
+        resources: ['secrets'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'certificates with their keys, keys that wait for theirs, account keys',
+      },
+    ],
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',

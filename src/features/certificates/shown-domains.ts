@@ -7,21 +7,22 @@
  */
 import type { World } from '../../actors/world/world.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { Digest, WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
-import { domains } from '../../kube/api/resources.ts';
+import type { Log } from '../../base/log-port.ts';
 import { sha256Hex } from './certificates.ts';
-import { shownLabel } from './digest-certificates.ts';
+import { shownLabel } from './digest.ts';
+import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { sourceVersions } from './effects/certificate-secrets.ts';
 import { secretNameOf } from './hosts.ts';
+import { domains } from './resources.ts';
 
 export interface ShownDomainsParts {
   readonly kube: KubePort;
   readonly world: Pick<World, 'get' | 'entries' | 'onChange'>;
   readonly clock: Clock;
-  readonly log: KubeLog;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** What is to be shown: who owns the object, and what it says. */
@@ -67,7 +68,7 @@ export class ShownDomains {
     this.#due.clear();
   }
 
-  #fold(entry: WorldEntry, before: Digest | null): void {
+  #fold(entry: WorldEntry, before: AnyDigest | null): void {
     const key = `${entry.resource}/${entry.namespace}/${entry.name}`;
     for (const host of hostsIn(before)) {
       const place = `${entry.namespace}/${host}`;
@@ -124,7 +125,7 @@ export class ShownDomains {
     const [namespace = '', host = ''] = splitOnce(place);
     const asking = [...(this.#asking.get(place)?.values() ?? [])];
     if (asking.length === 0) this.#asking.delete(place);
-    const shown = asking.filter(({ digest }) => digest?.kind === 'domains' && digest.shown === true);
+    const shown = asking.filter(({ digest }) => domainIn(digest)?.shown === true);
     const wanted = wantedBy(asking, host);
     const [kept, ...surplus] = wanted === null ? [undefined, ...shown] : shown;
     for (const entry of surplus) if (entry) await this.#remove(entry, signal);
@@ -162,13 +163,13 @@ export class ShownDomains {
   }
 
   async #adopt({ namespace, name, digest }: WorldEntry, wanted: Wanted, signal: AbortSignal): Promise<void> {
-    if (digest?.kind !== 'domains') return;
-    const body = { metadata: { uid: digest.uid, ownerReferences: references(wanted) } };
+    const body = { metadata: { uid: domainIn(digest)?.uid, ownerReferences: references(wanted) } };
     await ignoringGone(this.#parts.kube.patch(domains, { namespace, name, type: 'merge', body }, signal));
   }
 
-  async #remove({ namespace, name, digest }: WorldEntry, signal: AbortSignal): Promise<void> {
-    if (digest?.kind !== 'domains') return;
+  async #remove({ namespace, name, digest: any }: WorldEntry, signal: AbortSignal): Promise<void> {
+    const digest = domainIn(any);
+    if (digest === null) return;
     await ignoringGone(this.#parts.kube.delete(domains, namespace, name, { uid: digest.uid }, signal));
   }
 }
@@ -187,18 +188,13 @@ function splitOnce(place: string): readonly string[] {
   return [place.slice(0, at), place.slice(at + 1)];
 }
 
-function hostsIn(digest: Digest | null): readonly string[] {
-  if (digest === null || !('deleting' in digest) || digest.deleting) return [];
-  switch (digest.kind) {
-    case 'services':
-      return digest.serve?.hosts ?? [];
-    case 'ingresses':
-      return digest.hosts.map(({ host }) => host);
-    case 'domains':
-      return 'invalid' in digest.spec ? [] : [digest.spec.host];
-    default:
-      return [];
-  }
+const domainIn = (digest: AnyDigest | null) => asDigest<DomainDigest>(digest, 'domains');
+
+function hostsIn(digest: AnyDigest | null): readonly string[] {
+  if (digest === null || !isOfObject(digest) || digest.deleting) return [];
+  if (isDigest<DomainDigest>(digest, 'domains')) return 'invalid' in digest.spec ? [] : [digest.spec.host];
+  if (isDigest<IngressDigest>(digest, 'ingresses')) return digest.hosts.map(({ host }) => host);
+  return asDigest<ServiceDigest>(digest, 'services')?.serve?.hosts ?? [];
 }
 
 interface ShownSource {
@@ -210,16 +206,17 @@ interface ShownSource {
 }
 
 function shownSources({ name, digest }: WorldEntry, host: string): readonly ShownSource[] {
-  if (digest?.kind === 'services')
+  if (isDigest<ServiceDigest>(digest, 'services'))
     return [{ kind: 'Service', name, uid: digest.uid, secretName: secretNameOf(host), issuer: null }];
-  if (digest?.kind !== 'ingresses') return [];
+  if (!isDigest<IngressDigest>(digest, 'ingresses')) return [];
   const secretName = digest.hosts.find((one) => one.host === host)?.secretName ?? secretNameOf(host);
   return [{ kind: 'Ingress', name, uid: digest.uid, secretName, issuer: digest.issuer }];
 }
 
 /** null: nothing that has to be shown asks, or a Domain of a person's own does. */
 function wantedBy(asking: readonly WorldEntry[], host: string): Wanted | null {
-  if (asking.some(({ digest }) => digest?.kind === 'domains' && digest.shown !== true)) return null;
+  const own = asking.flatMap(({ digest }) => domainIn(digest) ?? []);
+  if (own.some(({ shown }) => shown !== true)) return null;
   const sources = asking.flatMap((entry) => shownSources(entry, host));
   const owners = sources.sort((a, b) => (a.uid < b.uid ? -1 : 1));
   const [first] = owners;
@@ -229,5 +226,4 @@ function wantedBy(asking: readonly WorldEntry[], host: string): Wanted | null {
 const references = ({ owners }: Wanted) =>
   owners.map(({ kind, name, uid }) => ({ apiVersion: sourceVersions[kind], kind, name, uid }));
 const ownerText = ({ owners }: Wanted) => owners.map(({ uid }) => uid).join(' ');
-const ownersOf = ({ digest }: WorldEntry) =>
-  digest?.kind === 'domains' ? [...(digest.owners ?? [])].sort().join(' ') : '';
+const ownersOf = ({ digest }: WorldEntry) => [...(domainIn(digest)?.owners ?? [])].sort().join(' ');

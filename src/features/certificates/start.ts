@@ -1,7 +1,10 @@
 /** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
+
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import { asDigest } from '../../base/digests.ts';
 import {
   acmeAuthorize,
   acmeFinalize,
@@ -19,6 +22,7 @@ import { createHttpClient, type HttpClient } from './acme/http.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
+import type { IssuerDigest } from './digests.ts';
 import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
 import { authorizeOrder } from './effects/acme-authorize.ts';
 import { finalizeOrder } from './effects/acme-finalize.ts';
@@ -31,9 +35,13 @@ import { storeCertificate } from './effects/certificate-store.ts';
 import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
-import type { CertificatesSettings } from './feature.ts';
 import { ShownDomains } from './shown-domains.ts';
 import { sourceWarnings } from './source-warning-events.ts';
+
+export interface CertificatesSettings {
+  /** Where challenge answers are served; absent: nowhere. */
+  readonly acmeHttp?: HostPort;
+}
 
 export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
   return (ports): FeatureRun => {
@@ -75,8 +83,8 @@ const both = (one: Keeper, other: Keeper): Keeper => ({
 /** Issuers as the world knows them. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
-    const digest = world.get('issuers.orrery.dev', '', name);
-    if (digest?.kind !== 'issuers' || digest.deleting || 'invalid' in digest.spec) return null;
+    const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');
+    if (digest === null || digest.deleting || 'invalid' in digest.spec) return null;
     return { version: `${digest.uid}/${digest.generation}`, spec: digest.spec };
   };
 }

@@ -13,8 +13,8 @@ import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { deadlineOf } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
@@ -47,7 +47,7 @@ export interface CampaignOptions {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
   readonly place: LeasePlace;
   /** Who campaigns; what the Lease shows as its holder. Two processes must not have the same. */
   readonly id: string;

@@ -1,5 +1,5 @@
 /**
- * Answers candidates: `rpc.election.<ns>.<name>.campaign|renew|resign|get` (docs/elections.md).
+ * Answers candidates: `rpc.election.<ns>.<name>.campaign|renew|resign|get` (docs/features/elections.md).
  *
  * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known then and waits for
  * nobody else. Only the owner of the election answers.
@@ -7,8 +7,8 @@
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
 import type { EngineView } from '../../actors/feature.ts';
-import { livingRecordOf, type Taken } from '../../actors/host/cell.ts';
-import type { ShardRun } from '../../actors/shards/shard-run.ts';
+import { livingRecordOf } from '../../actors/host/cell.ts';
+import type { ShardRun, Taken } from '../../actors/host/owned.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';

@@ -6,16 +6,17 @@
  * Promises: a Lease is said to be missing only if a read of its own says so and nothing was written around it.
  * Absent: what a change means. Why there is no mirror of Leases: docs/decisions/0003-following-leases.md
  */
+
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
-import { leases } from '../../kube/api/resources.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
-import type { ObjectFeed } from '../../kube/mirror/watch.ts';
+import type { ObjectSink } from '../../kube/mirror/watch.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
+import { leases } from './resources.ts';
 
 /** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
 export interface LeaseNews {
@@ -44,7 +45,7 @@ export interface FollowerParts {
   readonly store: LeaseStore;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
   /** Whether a watch is of a whole namespace, shared, or of one object. */
   readonly breadth: 'namespace' | 'object';
 }
@@ -119,7 +120,7 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
     polling?.cancel();
     polling = null;
   };
-  const feed: ObjectFeed<SeenObject> = {
+  const sink: ObjectSink<SeenObject> = {
     read: seenObject,
     onReplace(objects) {
       endPolling();
@@ -136,7 +137,7 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
     resource: leases,
     namespace,
     ...(breadth === 'object' ? { fieldSelector: `metadata.name=${place.name}` } : {}),
-    feed,
+    sink,
     onRestart(code) {
       if (code === 'KUBE_REFUSED' && polling === null) poll();
     },

@@ -8,7 +8,11 @@ import { reconcileSlices } from './effects/endpoint-slices.ts';
 import { patchWorkloadCondition } from './effects/workload-condition.ts';
 import { probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
-import type { EndpointsSettings } from './feature.ts';
+
+export interface EndpointsSettings {
+  /** 1 to 1,000. */
+  readonly endpointsPerSlice: number;
+}
 
 export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartFeature {
   return ({ engine: { world }, kube, clock, metrics }): FeatureRun => {

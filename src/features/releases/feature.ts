@@ -1,15 +1,9 @@
 /** The feature `releases`: only the newest release writes, and only what the oldest can live with (docs/features/releases.md). */
+
 import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';
 import { releaseChart } from '../../machines/release/release.ts';
-import type { Bundle } from './bundle.ts';
-
-export interface ReleasesSettings {
-  /** What this replica applies while it leads; null: nothing. */
-  readonly bundle: Bundle | null;
-  /** Of the program. */
-  readonly release: string;
-}
+import type { ReleasesSettings } from './start.ts';
 
 export function releases(settings: ReleasesSettings = { bundle: null, release: '0.0.0' }): Feature {
   return {
@@ -19,7 +13,20 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
       release: { public: { 'release.reconcile': v.object({ type: v.literal('release.reconcile') }) } },
     },
     watches: [],
-    rights: [],
+    rights: [
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['releases'],
+        verbs: ['get', 'create'],
+        why: 'the Release that tells of a bundle',
+      },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['releases/status'],
+        verbs: ['patch'],
+        why: 'what a Release is told',
+      },
+    ],
     metrics: {
       orrery_release_rounds_total: {
         type: 'counter',

@@ -6,12 +6,12 @@
  */
 
 import type { EngineView } from '../../actors/feature.ts';
-import type { HostLog } from '../../actors/host/host-parts.ts';
 import type { HoldingSpec } from '../../actors/shards/ownership.ts';
 import { ledHolding } from '../../actors/shards/shard-run.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
@@ -26,7 +26,7 @@ export interface ReleaseDeskOptions {
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly replica: string;
   /** As in its heartbeats. */
   readonly incarnation: string;

@@ -7,10 +7,11 @@
  * with a node may be written without.
  */
 
-import type { HostLog } from '../../actors/host/host-parts.ts';
 import type { Directory } from '../../actors/shards/directory.ts';
+import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError, hasCode } from '../../base/errors.ts';
+import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
@@ -23,7 +24,7 @@ export interface ReleaseNodeOptions {
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly node: NodeFacts;
   readonly incarnation: string;
   /** The nodes as they are known. */
@@ -113,7 +114,7 @@ export class ReleaseNode {
         return;
       } catch (error) {
         log.info({ error: asError(error).message }, 'this replica is not entered as a node yet');
-        const pause = Math.min(retryMs * 2 ** attempt, retryMaxMs);
+        const pause = backOffMs(attempt, retryMs, retryMaxMs);
         await sleep(clock, jittered(pause, 0.3, random), signal).catch(() => {});
       }
     }

@@ -5,10 +5,11 @@
  * were stored: who has heard of a fence has heard of every status written before it, and who has heard of an epoch knows its nodes (a
  * batch has the node first). A picture may lag; a write under its epoch or fence is then refused.
  */
+
 import * as v from 'valibot';
-import type { HostLog } from '../../actors/host/host-parts.ts';
 import { asError } from '../../base/errors.ts';
 import { ledShard } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import { isRelease } from '../../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
@@ -56,7 +57,7 @@ export function createReleasePicture(options: {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly bundle: string | null;
-  readonly log: HostLog;
+  readonly log: Log;
   readonly onChange: () => void;
 }): ReleasePictureKeeper {
   const { bus, subjects, bundle, log, onChange } = options;

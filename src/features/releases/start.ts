@@ -14,9 +14,15 @@ import { logReport } from './effects/release-report.ts';
 import { writeReleaseResource } from './effects/release-resource.ts';
 import { runRound } from './effects/release-round.ts';
 import { writeReleaseStatus } from './effects/release-status.ts';
-import type { ReleasesSettings } from './feature.ts';
 import { ReleaseDesk } from './release-desk.ts';
 import { type ReleaseWork, startReleaseWork } from './release-work.ts';
+
+export interface ReleasesSettings {
+  /** What this replica applies while it leads; null: nothing. */
+  readonly bundle: Bundle | null;
+  /** Of the program. */
+  readonly release: string;
+}
 
 export function startReleases({ bundle, release }: ReleasesSettings): StartFeature {
   return (ports): FeatureRun => {

@@ -4,10 +4,11 @@
  * Rule (Tailscale's operator): the first three search domains are `<namespace>.svc.D`, `svc.D` and `D`, in that order, in any
  * case, with or without a dot at the end. Anything else means `cluster.local`.
  */
+
 import { readFileSync, statSync } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import type { KubeLog } from '../../kube/api/log.ts';
+import type { Log } from '../../base/log-port.ts';
 
 export const defaultClusterDomain = 'cluster.local';
 
@@ -26,7 +27,7 @@ export interface ClusterDomain {
 
 export interface ClusterDomainOptions {
   readonly clock: Clock;
-  readonly log: KubeLog;
+  readonly log: Log;
   readonly namespace?: string;
   /** Default `/etc/resolv.conf`. */
   readonly path?: string;

@@ -1,22 +1,28 @@
 /** The feature `routes`: a Pod counts as Ready only when traffic through each Service of its group reaches it (docs/features/routes.md). */
-import type { LookupFunction } from 'node:net';
+
 import type { Feature } from '../../actors/feature.ts';
 import { podChart } from '../../machines/pod/pod.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { podMessages, serviceMessages } from './messages.ts';
-
-export interface RoutesSettings {
-  /** How probes resolve names; absent: the system's way. */
-  readonly lookup?: LookupFunction;
-}
+import type { RoutesSettings } from './start.ts';
+import { namedWatches, watches } from './watches.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
     charts: [podChart, serviceChart],
     messages: { pod: podMessages, service: serviceMessages },
-    watches: [],
-    rights: [],
+    watches,
+    namedWatches,
+    rights: [
+      { apiGroup: '', resources: ['pods/status'], verbs: ['patch'], why: 'the condition of gated Pods' },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['routegates/status'],
+        verbs: ['patch'],
+        why: 'what a RouteGate is told',
+      },
+    ],
     metrics: {
       orrery_pod_gate_wait_seconds: {
         type: 'histogram',

@@ -1,4 +1,5 @@
 /** The feature `routes` in one replica: its join, its effects, and the status of RouteGates. */
+import type { LookupFunction } from 'node:net';
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureMetrics, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import { limits } from '../../base/limits.ts';
@@ -9,11 +10,15 @@ import { routeSample } from '../../machines/service/route-effects.ts';
 import { createClusterDomain } from './cluster-domain.ts';
 import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
-import type { RoutesSettings } from './feature.ts';
 import { GateStatusKeeper } from './gate-status.ts';
 import { warnAboutGate } from './gate-warning.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { createRoutesJoin } from './routes-join.ts';
+
+export interface RoutesSettings {
+  /** How probes resolve names; absent: the system's way. */
+  readonly lookup?: LookupFunction;
+}
 
 export function startRoutes({ lookup }: RoutesSettings): StartFeature {
   return ({ engine: { world }, kube, clock, log, replica, metrics }): FeatureRun => {

@@ -8,6 +8,7 @@
  * What the library leaves to us: `tokenFile` in a kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on
  * plugins, and the environment that newer plugins ask for.
  */
+
 import { readFileSync } from 'node:fs';
 import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
@@ -18,10 +19,10 @@ import { asError, OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import { silentLog } from '../../base/log.ts';
+import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import { within } from './deadline.ts';
 import { type Access, createTransport, type GetAccess, type TlsAccess } from './http.ts';
-import type { KubeLog } from './log.ts';
 import { createRestPort } from './rest.ts';
 
 export interface ConnectOptions {
@@ -29,7 +30,7 @@ export interface ConnectOptions {
   readonly kubeconfig?: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log?: KubeLog;
+  readonly log?: Log;
 }
 
 export interface KubeConnection extends KubePort {

@@ -6,11 +6,12 @@
  * anything newer. While NATS is away keys wait (as many as there are objects), and nothing is lost. A refused guard ends all.
  * Absent: what the values are (`take` tells it at the moment of sending), and whether one must be sent.
  */
+import { backOffMs } from '../../base/back-off.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
-import type { KubeLog } from '../api/log.ts';
 
 /** The part of the bus (bus/bus.ts) that is needed here. */
 export interface StoreBus {
@@ -45,7 +46,7 @@ export interface PublisherOptions {
   readonly onLag: (seconds: number) => void;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: KubeLog;
+  readonly log: Log;
 }
 
 export interface Publisher {
@@ -166,7 +167,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
   const rest = () => {
     if (pause !== undefined) return;
     failures += 1;
-    const delayMs = Math.min(retryMinMs * 2 ** Math.min(failures, 10), limits.worldRetryMaxMs);
+    const delayMs = backOffMs(failures, retryMinMs, limits.worldRetryMaxMs);
     pause = clock.after(jittered(delayMs, 0.25, random), wake);
     const oldest = waiting.values().next().value;
     if (oldest !== undefined) onLag(age(oldest));

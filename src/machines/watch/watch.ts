@@ -14,6 +14,7 @@
  */
 
 import { assign, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf, effect } from '../effect.ts';
 
@@ -170,7 +171,7 @@ export function watchSilentSince({ silentSince, dueAt }: WatchContext, now: numb
 
 /** Between 250 ms and a bound that doubles with each failure, or what the server asked for and a little more. */
 function pauseMs(failures: number, retryAfterMs: number | null, random: number): number {
-  const bound = Math.min(pauseMaxMs, pauseMinMs * 2 ** Math.min(failures, 20));
+  const bound = backOffMs(failures, pauseMinMs, pauseMaxMs);
   const pause = pauseMinMs + random * (bound - pauseMinMs);
   return Math.max(pause, Math.min(retryAfterMs ?? 0, retryAfterMaxMs) + random * pauseMinMs);
 }

@@ -1,8 +1,8 @@
 /** Messages that wait for a busy actor and are taken in one step: none is lost, none is taken twice, each sender is told. */
 import { describe, expect, test } from 'vitest';
-import type { Hot, MailboxItem, Taken } from '../../../src/actors/host/cell.ts';
 import { takeNext } from '../../../src/actors/host/mailbox.ts';
 import { shortId } from '../../../src/actors/host/next-record.ts';
+import type { Hot, MailboxItem, Taken } from '../../../src/actors/host/owned.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { pod, TestCluster } from '../harness.ts';
 

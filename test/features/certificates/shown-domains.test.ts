@@ -1,11 +1,11 @@
 /** Domains that show the hosts of Services and Ingresses: docs/features/certificates.md §1.2. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
+import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
-import { domainDigest } from '../../../src/features/certificates/digest-certificates.ts';
+import { domainPart } from '../../../src/features/certificates/digest.ts';
 import { ShownDomains } from '../../../src/features/certificates/shown-domains.ts';
 import type { DomainFacts } from '../../../src/machines/domain/domain-facts.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
@@ -20,12 +20,12 @@ class Scene {
   /** The API refuses so many writes. */
   refusals = 0;
   readonly #entries = new Map<string, WorldEntry>();
-  readonly #callbacks: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
+  readonly #callbacks: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
   readonly #world = {
     get: (resource: string, namespace: string, name: string) =>
       this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
     entries: (resource: string) => [...this.#entries.values()].filter((one) => one.resource === resource),
-    onChange: (callback: (entry: WorldEntry, before: Digest | null) => void) =>
+    onChange: (callback: (entry: WorldEntry, before: AnyDigest | null) => void) =>
       void this.#callbacks.push(callback),
   };
   readonly join = createCertificatesJoin(this.#world);
@@ -69,14 +69,19 @@ class Scene {
     const stored = { ...object, metadata: { ...object.metadata, uid: `uid-${key}` } };
     this.objects.set(key, stored);
     const [namespace = '', name = ''] = key.split('/');
-    this.put('domains.orrery.dev', namespace, name, domainDigest(stored, { ...base, uid: `uid-${key}` }));
+    this.put('domains.orrery.dev', namespace, name, {
+      kind: 'domains',
+      ...base,
+      uid: `uid-${key}`,
+      ...domainPart(stored),
+    });
     return stored;
   }
 
   put(resource: string, namespace: string, name: string, digest: object | null): void {
     const key = `${resource}/${namespace}/${name}`;
     const before = this.#entries.get(key)?.digest ?? null;
-    const entry = { resource, namespace, name, digest: digest as Digest | null };
+    const entry = { resource, namespace, name, digest: digest as AnyDigest | null };
     if (digest === null) this.#entries.delete(key);
     else this.#entries.set(key, entry);
     this.join.fold(entry, before);

@@ -4,22 +4,19 @@
  * Owns the socket. Promises: a known token gets its key authorization, everything else 404; only so many unknown tokens are looked up at
  * a time, so that a flood of guesses costs NATS nothing. A port that is taken is tried again and again: the replica lives without it.
  */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { HostPort } from '../../../base/config-values.ts';
 import { asError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
+import type { Log } from '../../../base/log-port.ts';
 import type { ChallengeBoard } from './challenge.ts';
 
 export interface ChallengeServer {
   /** Where it listens; null while it does not. */
   address(): HostPort | null;
   close(): Promise<void>;
-}
-
-export interface ServerLog {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
 }
 
 /** base64url, at least 128 bits (RFC 8555 8.3); far longer ones nobody makes. */
@@ -30,7 +27,7 @@ export function startChallengeServer(options: {
   readonly listen: HostPort;
   readonly board: Pick<ChallengeBoard, 'find'>;
   readonly clock: Clock;
-  readonly log: ServerLog;
+  readonly log: Log;
 }): ChallengeServer {
   const { listen, board, clock, log } = options;
   const closing = new AbortController();
@@ -57,7 +54,7 @@ export function startChallengeServer(options: {
 async function keepListening(
   server: Server,
   { host, port }: HostPort,
-  { clock, log, signal }: { readonly clock: Clock; readonly log: ServerLog; readonly signal: AbortSignal },
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     try {

@@ -8,8 +8,11 @@
  * Promises: no slice has more than `max` endpoints; an endpoint stands in one slice of its family; an endpoint that moves can
  * be written in an order in which it is never absent (order.ts).
  */
-import type { IpFamily, SliceEndpoint } from '../../../base/digests.ts';
+
+import type { IpFamily } from '../../../base/address.ts';
+import type { SliceEndpoint } from '../digests.ts';
 import { inOrder, type PlannedWrite } from './order.ts';
+import type { Bin } from './slices.ts';
 import {
   canonical,
   ownerReferences,
@@ -32,15 +35,6 @@ export interface Plan {
   readonly writes: readonly PlannedWrite[];
   /** The slices of some group could be held by half as many. */
   readonly compactable: boolean;
-}
-
-/** A slice in the making. */
-export interface Bin {
-  /** null: it will be a new one. */
-  readonly slice: StandingSlice | null;
-  readonly family: IpFamily;
-  group: SliceGroup | null;
-  endpoints: readonly SliceEndpoint[];
 }
 
 export function pack(wanted: WantedSlices, standing: readonly StandingSlice[], options: PackOptions): Plan {

@@ -1,0 +1,36 @@
+/** A patched object, as it is shown to whoever patches it and as it is stored. */
+import type { Cluster } from '../cluster.ts';
+import type { Answer, Target } from '../http/request.ts';
+import type { JsonObject } from '../json.ts';
+import { apiVersionOf, type Resource, shown } from '../resources/resource.ts';
+import type { Version } from '../storage/version.ts';
+import type { WriteOptions } from '../writing/options.ts';
+import type { Writer } from '../writing/ownership.ts';
+import { readObject } from '../writing/read-object.ts';
+import { replace } from '../writing/replace.ts';
+import { objectAnswer, placeOfTarget } from './read.ts';
+import { checkName } from './write.ts';
+
+/** The object with apiVersion and kind, as a patch sees it. */
+export function shownValue(resource: Resource, version: Version): JsonObject {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...shown(resource, version.object) };
+}
+
+/** Reads a patched object again and puts it in the place of the old one. */
+export function storePatched(
+  cluster: Cluster,
+  target: Target,
+  old: Version,
+  value: JsonObject,
+  options: WriteOptions & { writer?: Writer },
+): Answer {
+  const { resource } = target;
+  const { object, warnings } = readObject(resource, value, options);
+  checkName(placeOfTarget(target).name, value);
+  const part = target.subresource === 'status' ? 'status' : 'object';
+  // A patch that takes the version away is as one that says nothing about it.
+  const { resourceVersion } = object.metadata;
+  if (resourceVersion === '')
+    object.metadata = { ...object.metadata, resourceVersion: old.object.metadata.resourceVersion };
+  return objectAnswer(resource, replace(cluster, resource, old, object, { part, ...options }), 200, warnings);
+}

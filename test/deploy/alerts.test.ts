@@ -1,4 +1,7 @@
-/** The alert rules as Prometheus reads them: its own tool runs their tests (deploy/observability/rules.test.yaml). */
+/**
+ * The alert rules as Prometheus reads them: its own tool runs their tests
+ * (deploy/observability/rules.test.yaml).
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

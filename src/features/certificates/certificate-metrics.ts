@@ -1,4 +1,7 @@
-/** What the feature counts: lives of certificates, hosts without one, Issuers, and attempts by their outcome. Pure. */
+/**
+ * What the feature counts: lives of certificates, hosts without one, Issuers, and attempts by their outcome.
+ * Pure.
+ */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
 import { asDigest } from '../../base/digests.ts';
 import type { Transition } from '../../base/views.ts';

@@ -1,9 +1,10 @@
 /**
- * The join of hosts with those that ask for them – Domains, Services, Ingresses –, with the Issuer that allows them, and with what
- * stands in their Secrets.
+ * The join of hosts with those that ask for them – Domains, Services, Ingresses –, with the Issuer that
+ * allows them, and with what stands in their Secrets.
  *
- * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may ask for it, and the Issuers
- * and Secrets, were listed once: what is merely not listed yet must not look as if it were gone.
+ * Promises: one actor for one host, however many ask for it. A host hears nothing until every kind that may
+ * ask for it, and the Issuers and Secrets, were listed once: what is merely not listed yet must not look as
+ * if it were gone.
  * Absent: whose host it is (claims.ts, and the domain's chart).
  */
 import type { Join } from '../../actors/world/join.ts';
@@ -98,7 +99,9 @@ class Askings {
     }
   }
 
-  /** The hosts that are asked for, and those that name the same Secrets: what is one's may become the other's. */
+  /**
+   * The hosts that are asked for, and those that name the same Secrets: what is one's may become the other's.
+   */
   *sharing(asked: ReadonlyMap<string, Asking>): Iterable<string> {
     for (const [host, { source, secretName }] of asked) {
       yield host;

@@ -1,7 +1,9 @@
 /**
- * Whose host it is: those who ask for one host, as each of their namespaces would have it (docs/features/certificates.md §2). Pure.
+ * Whose host it is: those who ask for one host, as each of their namespaces would have it
+ * (docs/features/certificates.md §2). Pure.
  *
- * Absent: which of the namespaces has it. The domain's chart decides that, since it alone knows who had it before.
+ * Absent: which of the namespaces has it. The domain's chart decides that, since it alone knows who had it
+ * before.
  */
 import type { World } from '../../actors/world/world.ts';
 import { asDigest, selects } from '../../base/digests.ts';
@@ -57,7 +59,10 @@ export function claimsOf(
 
 /** Objects that are told that the host is another's; of a crowd of them only so many. */
 const refusedMax = 64;
-/** Secrets that one certificate is written to; more askers than that share them. Far more than people name, small in a record. */
+/**
+ * Secrets that one certificate is written to; more askers than that share them. Far more than people name,
+ * small in a record.
+ */
 const targetsMax = 16;
 
 interface Claim {
@@ -102,7 +107,10 @@ function distinct(targets: readonly Target[]): readonly Target[] {
   return [...seen.values()].slice(0, targetsMax);
 }
 
-/** A Secret belongs to the host whose certificate it holds; one that holds none yet, to the host that was to have it first. */
+/**
+ * A Secret belongs to the host whose certificate it holds; one that holds none yet, to the host that was to
+ * have it first.
+ */
 function takenBy(
   world: Reading,
   host: string,
@@ -133,7 +141,10 @@ interface Choice {
   readonly missing: string;
 }
 
-/** The Issuer that the owner's oldest object names; where none is named, the oldest that allows the host and the owner. */
+/**
+ * The Issuer that the owner's oldest object names; where none is named, the oldest that allows the host and
+ * the owner.
+ */
 function chooseIssuer(
   world: Reading,
   host: string,

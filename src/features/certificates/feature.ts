@@ -1,4 +1,7 @@
-/** The feature `certificates`: one certificate for each host, obtained once and renewed in time (docs/features/certificates.md). */
+/**
+ * The feature `certificates`: one certificate for each host, obtained once and renewed in time
+ * (docs/features/certificates.md).
+ */
 
 import type { Feature } from '../../actors/feature.ts';
 import { domainChart } from '../../machines/domain/domain.ts';

@@ -1,8 +1,9 @@
 /**
- * Issuer: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it cannot.
+ * Issuer: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it
+ * cannot.
  *
- * The schema of the custom resource refuses most of this already; here it is judged again, since a resource can be older than
- * its schema. Nothing secret is in it: keys are named by the Secrets that hold them.
+ * The schema of the custom resource refuses most of this already; here it is judged again, since a resource
+ * can be older than its schema. Nothing secret is in it: keys are named by the Secrets that hold them.
  */
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
@@ -10,7 +11,10 @@ import type { LabelSelector } from '../../base/digests.ts';
 import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
-/** The limits of Let's Encrypt (letsencrypt.org/docs/rate-limits): new orders, certificates of a registered domain, duplicates. */
+/**
+ * The limits of Let's Encrypt (letsencrypt.org/docs/rate-limits): new orders, certificates of a registered
+ * domain, duplicates.
+ */
 const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
 /** A CA of one's own has no limits; of those that are named only some, the others are out of reach. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };

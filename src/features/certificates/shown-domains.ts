@@ -1,9 +1,12 @@
 /**
- * Domain objects that show the hosts of Services and Ingresses, so that kubectl lists every host (docs/features/certificates.md §1.2).
+ * Domain objects that show the hosts of Services and Ingresses, so that kubectl lists every host
+ * (docs/features/certificates.md §1.2).
  *
- * Kept by the replica that mirrors Domains, from the world picture alone: one object for a host in a namespace, owned by whatever asks
- * for it there, none where a Domain of a person's own asks for it. It asks for nothing itself: the join makes it one more to be told.
- * Absent: its status, which the host's actor writes as that of any Domain.
+ * Kept by the replica that mirrors Domains, from the world picture alone: one object for a host in a
+ * namespace, owned by whatever asks for it there, none where a Domain of a person's own asks for it. It asks
+ * for nothing itself: the join makes it one more to be told.
+ * Absent: its status, which the host's actor
+ * writes as that of any Domain.
  */
 import type { World } from '../../actors/world/world.ts';
 import { type Clock, sleep } from '../../base/clock.ts';

@@ -1,4 +1,7 @@
-/** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
+/**
+ * The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it
+ * counts.
+ */
 
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';

@@ -1,10 +1,16 @@
-/** The domain chart's context: what a domain remembers. Absent: what is computed from it (domain-schedule, domain-requests, domain-report). */
+/**
+ * The domain chart's context: what a domain remembers.
+ * Absent: what is computed from it (domain-schedule,
+ * domain-requests, domain-report).
+ */
 import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
 import type { DomainEvent, OrderPlace, PermitDeferred } from './domain-events.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 
-/** The window in which the authority would like the certificate to be renewed, and the moment drawn from it. */
+/**
+ * The window in which the authority would like the certificate to be renewed, and the moment drawn from it.
+ */
 export interface Window {
   readonly start: number;
   readonly end: number;
@@ -37,7 +43,10 @@ export interface DomainContext {
   readonly certificate: CertificateFacts | null;
   readonly missing: readonly Target[];
   readonly foreign: readonly Target[];
-  /** Fingerprint of a certificate that was issued and lies beside its key, not stored yet; null: there is none. */
+  /**
+   * Fingerprint of a certificate that was issued and lies beside its key, not stored yet; null: there is
+   * none.
+   */
   readonly issued: string | null;
   /** What is stored next. */
   readonly storeFrom: 'pending' | 'stored' | 'ca';
@@ -54,7 +63,10 @@ export interface DomainContext {
   readonly failures: number;
   /** No attempt before this time, ms since the epoch; null: it is not known when. */
   readonly nextAttempt: number | null;
-  /** In which state it waits for the next attempt, whatever it looks at in between; null: nothing holds it back. */
+  /**
+   * In which state it waits for the next attempt, whatever it looks at in between; null: nothing holds it
+   * back.
+   */
   readonly hold: 'backingOff' | 'failed' | null;
   readonly deferral: Deferral | null;
   /** Times that the permit was asked for since it is waited for. */

@@ -20,7 +20,10 @@ export interface CertificateInspect {
   readonly targets: readonly Target[];
   /** Where pending things would lie; null: nowhere (a CA signs at once). */
   readonly at: Target | null;
-  /** Fingerprints that the record names: what has another one is copied nowhere. Absent in records of earlier releases, as `owner`. */
+  /**
+   * Fingerprints that the record names: what has another one is copied nowhere. Absent in records of earlier
+   * releases, as `owner`.
+   */
   readonly known?: readonly string[];
   /** The namespace whose Secrets alone may be taken for good without being named. */
   readonly owner?: string;
@@ -33,15 +36,17 @@ export interface AcmeOrder extends Step {
   readonly replaces: string | null;
 }
 
-/** Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed. */
+/**
+ * Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed.
+ */
 export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
 }
 
 /**
- * Makes the key, keeps it in the Secret of pending things, has the certificate issued and puts it beside the key.
- * Outcome: certificate.received | acquisition.failed.
+ * Makes the key, keeps it in the Secret of pending things, has the certificate issued and puts it beside the
+ * key. Outcome: certificate.received | acquisition.failed.
  */
 export interface AcmeFinalize extends Step {
   readonly type: 'acme.finalize';
@@ -52,8 +57,8 @@ export interface AcmeFinalize extends Step {
 }
 
 /**
- * Writes the certificate into every target. `pending`: the one that was issued; `stored`: the good one that some targets lack; `ca`: one
- * that the CA signs now. Outcome: certificate.stored | acquisition.failed.
+ * Writes the certificate into every target. `pending`: the one that was issued; `stored`: the good one that
+ * some targets lack; `ca`: one that the CA signs now. Outcome: certificate.stored | acquisition.failed.
  */
 export interface CertificateStore extends Step {
   readonly type: 'certificate.store';
@@ -61,7 +66,10 @@ export interface CertificateStore extends Step {
   readonly targets: readonly Target[];
   /** Where pending things lie. */
   readonly at: Target;
-  /** What is stored from where it stands has this fingerprint; null: the CA makes it. Absent in records of earlier releases. */
+  /**
+   * What is stored from where it stands has this fingerprint; null: the CA makes it. Absent in records of
+   * earlier releases.
+   */
   readonly fingerprint?: string | null;
   readonly owner?: string;
 }
@@ -109,7 +117,10 @@ export interface Notice {
   readonly note: string;
 }
 
-/** Writes the status into the sources that are Domains, and an Event about every source. Outcome: effect.settled. */
+/**
+ * Writes the status into the sources that are Domains, and an Event about every source. Outcome:
+ * effect.settled.
+ */
 export interface DomainReport {
   readonly type: 'domain.report';
   readonly host: string;
@@ -160,7 +171,10 @@ export const domainEffects = [
   domainReport,
 ] as const;
 
-/** What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do will be tried again. */
+/**
+ * What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do
+ * will be tried again.
+ */
 function stepFailure(
   effect: AcmeOrder | AcmeAuthorize | AcmeFinalize | CertificateStore,
   message: string,

@@ -4,8 +4,9 @@ import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 
 /**
- * The world has news: the domain's facts as they are now; null when nothing asks for the host any more. Where several namespaces ask
- * for it: as the one whose object is the oldest would have it, and beside it as each of the others would.
+ * The world has news: the domain's facts as they are now; null when nothing asks for the host any more. Where
+ * several namespaces ask for it: as the one whose object is the oldest would have it, and beside it as each
+ * of the others would.
  */
 export type DomainObserved = {
   readonly type: 'domain.observed';
@@ -22,7 +23,10 @@ export type DomainRecheck = { readonly type: 'domain.recheck' };
 export type CertificateInspected = {
   readonly type: 'certificate.inspected';
   readonly attempt: number;
-  /** The stored certificate that is for this host, can be read, matches its key and was issued last; null: there is none. */
+  /**
+   * The stored certificate that is for this host, can be read, matches its key and was issued last; null:
+   * there is none.
+   */
   readonly good: CertificateFacts | null;
   /** Targets of ours, or not there, that do not hold that certificate. */
   readonly missing: readonly Target[];
@@ -71,10 +75,10 @@ export interface RefusedTarget extends Target {
 
 /**
  * What a failure means for the next attempt.
- * refused: the authority said no, or the proof of control is not reachable; rateLimited: it asked to wait; down: it did not answer,
- * or not sensibly; hopeless: trying again changes nothing; cluster: Kubernetes or NATS did not do their part;
- * foreign: every Secret belongs to somebody else; unwritable: no Secret could be written (a quota, a webhook);
- * unusable: it is the Issuer that cannot be used (the CA's Secret is gone).
+ * refused: the authority said no, or the proof of control is not reachable; rateLimited: it asked to wait;
+ * down: it did not answer, or not sensibly; hopeless: trying again changes nothing; cluster: Kubernetes or
+ * NATS did not do their part; foreign: every Secret belongs to somebody else; unwritable: no Secret could be
+ * written (a quota, a webhook); unusable: it is the Issuer that cannot be used (the CA's Secret is gone).
  */
 export type FailureOutcome =
   | 'refused'

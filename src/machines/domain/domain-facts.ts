@@ -1,8 +1,10 @@
 /**
- * What the charts of certificates are told: facts of a domain and of an Issuer, and the public part of a certificate.
+ * What the charts of certificates are told: facts of a domain and of an Issuer, and the public part of a
+ * certificate.
  *
- * A domain's facts name its Issuer and what the chart decides by; servers, authorities and the names of Secrets that hold keys are
- * looked up by the effects, so that a hundred thousand records stay small. Nothing in this file is secret (I9).
+ * A domain's facts name its Issuer and what the chart decides by; servers, authorities and the names of
+ * Secrets that hold keys are looked up by the effects, so that a hundred thousand records stay small. Nothing
+ * in this file is secret (I9).
  */
 
 /** Where a certificate is to be stored. */
@@ -54,8 +56,8 @@ export interface DomainFacts {
   /** The domain that an authority counts its limits by (public suffix and one label). */
   readonly registered: string;
   /**
-   * What the world shows of each target, in their order: the first 16 digits of the certificate's fingerprint; null: the Secret is not
-   * there, or what it holds is broken.
+   * What the world shows of each target, in their order: the first 16 digits of the certificate's
+   * fingerprint; null: the Secret is not there, or what it holds is broken.
    */
   readonly stored: ReadonlyArray<string | null>;
 }

@@ -35,8 +35,9 @@ interface Told {
 }
 
 /**
- * The facts that hold for us. The namespace that has the host keeps it while it asks for it (docs/features/certificates.md §2.1): an
- * older object that asks later takes nothing away. null: nothing asks for it; undefined: the event is no observation.
+ * The facts that hold for us. The namespace that has the host keeps it while it asks for it
+ * (docs/features/certificates.md §2.1): an older object that asks later takes nothing away. null: nothing
+ * asks for it; undefined: the event is no observation.
  */
 export function factsIn({ context, event }: Told): DomainFacts | null | undefined {
   if (event.type !== 'domain.observed') return undefined;

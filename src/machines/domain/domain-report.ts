@@ -50,7 +50,10 @@ function checksum(text: string): string {
   return (hash >>> 0).toString(36);
 }
 
-/** Whether people know already that this very certificate is valid: a look that finds all as it was is nobody's business. */
+/**
+ * Whether people know already that this very certificate is valid: a look that finds all as it was is
+ * nobody's business.
+ */
 export const isToldValid = (context: DomainContext) =>
   context.told === toldOf('valid', { ...context, lastError: null });
 

@@ -36,8 +36,9 @@ export function isSuggested({ certificate, window, forced }: DomainContext): boo
 }
 
 /**
- * How long a refused domain waits: 1 min doubling with each refusal in a row, 24 h at most, ± 10 %. At least 1 s and at most 24 h for
- * every number of failures there can be: the exponent is bounded before the power is taken.
+ * How long a refused domain waits: 1 min doubling with each refusal in a row, 24 h at most, ± 10 %. At least
+ * 1 s and at most 24 h for every number of failures there can be: the exponent is bounded before the power is
+ * taken.
  *
  * @param failures counted from 1 @param random in [0, 1)
  */
@@ -46,7 +47,10 @@ export function backOffMs(failures: number, random: number): number {
   return bounded(minuteMs * 2 ** doublings * (0.9 + 0.2 * random));
 }
 
-/** What the authority asked for, up to 5 % more so that not everybody comes at once. @param retryAfterMs null: a minute */
+/**
+ * What the authority asked for, up to 5 % more so that not everybody comes at once. @param retryAfterMs null:
+ * a minute
+ */
 export function limitMs(retryAfterMs: number | null, random: number): number {
   return bounded(bounded(retryAfterMs ?? minuteMs) * (1 + 0.05 * random));
 }
@@ -55,28 +59,40 @@ export function bounded(ms: number): number {
   return Math.round(Math.min(Math.max(Number.isFinite(ms) ? ms : dayMs, secondMs), dayMs));
 }
 
-/** What is hopeless is tried once a day all the same: a record in DNS may have been mended, and nobody tells us. */
+/**
+ * What is hopeless is tried once a day all the same: a record in DNS may have been mended, and nobody tells
+ * us.
+ */
 export const hopelessMs = (random: number) => dayMs - hourMs * random;
 /** Kubernetes or NATS will be back soon. */
 export const brieflyMs = (random: number) => 5_000 + Math.round(5_000 * random);
 /** A quota or a webhook stays for a while. */
 export const unwritableMs = (random: number) => 30_000 + Math.round(30_000 * random);
 
-/** The authority's renewal information is asked for after what it says, 6 h if it says nothing, 12 h at most, ± 10 %. */
+/**
+ * The authority's renewal information is asked for after what it says, 6 h if it says nothing, 12 h at most,
+ * ± 10 %.
+ */
 export function pollPauseMs(retryAfterMs: number | null, random: number): number {
   const asked = Math.max(retryAfterMs ?? 6 * hourMs, minuteMs);
   return Math.min(asked * (0.9 + 0.2 * random), 12 * hourMs);
 }
 
-/** First within minutes of the issue, so that the time of the renewal is right from the start; not all at once. */
+/**
+ * First within minutes of the issue, so that the time of the renewal is right from the start; not all at
+ * once.
+ */
 export const firstPollMs = (random: number) => 5_000 + Math.round(115_000 * random);
 
-/** The Secrets are looked at every 24 h at the latest, some up to two hours before, so that they do not all come at once. */
+/**
+ * The Secrets are looked at every 24 h at the latest, some up to two hours before, so that they do not all
+ * come at once.
+ */
 export const lookPauseMs = (random: number) => dayMs - 2 * hourMs * random;
 
 /**
- * The first look after storing: what was taken away before the world had shown it leaves no trace there. Time enough for the world to show
- * what comes later.
+ * The first look after storing: what was taken away before the world had shown it leaves no trace there. Time
+ * enough for the world to show what comes later.
  */
 export const confirmMs = 1_000;
 

@@ -1,5 +1,6 @@
 /**
- * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts uses it. Pure.
+ * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts
+ * uses it. Pure.
  */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
@@ -189,7 +190,10 @@ export const domainSetup = setup({
     learnWindow: assign((args) => step.windowLearned(args)),
     noteNoWindow: assign((args) => step.windowMissing(args)),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
-    /** Sets the time at which people are told of the certificate's end: in every state, docs/features/certificates.md §9.1. */
+    /**
+     * Sets the time at which people are told of the certificate's end: in every state,
+     * docs/features/certificates.md §9.1.
+     */
     watchExpiry: composed(({ context, event, enqueue }) => {
       const delay = expiryInMs(context, timeOf(event));
       if (delay === null) enqueue.cancel('expiry');

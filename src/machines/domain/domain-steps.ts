@@ -1,4 +1,7 @@
-/** What a domain remembers after each of its events: the changes of the context, for the actions of domain-setup. Pure. */
+/**
+ * What a domain remembers after each of its events: the changes of the context, for the actions of
+ * domain-setup. Pure.
+ */
 import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
@@ -32,7 +35,10 @@ export function remembered(moment: Moment): Change {
   return facts === undefined ? {} : { facts };
 }
 
-/** The host passes to another namespace: nothing of the old one's is of use, and nobody else may know the new key. */
+/**
+ * The host passes to another namespace: nothing of the old one's is of use, and nobody else may know the new
+ * key.
+ */
 export function ownerChanged(moment: Moment): Change {
   return {
     ...remembered(moment),
@@ -71,7 +77,10 @@ export function inspected({ context, event }: Moment): Change {
   };
 }
 
-/** A certificate that lies ready makes the order one that is done; without order or certificate nothing is pending. */
+/**
+ * A certificate that lies ready makes the order one that is done; without order or certificate nothing is
+ * pending.
+ */
 function pendingIn(context: DomainContext, { pending, good }: CertificateInspected): Change {
   if (pending !== null && pending.notBefore > (good?.notBefore ?? 0))
     return { issued: pending.fingerprint, order: null, pendingAt: pending.at };
@@ -157,7 +166,9 @@ export function refused({ context, event }: Moment): Change {
   };
 }
 
-/** What is known when a certificate stands in the Secrets; of those that could not be written another time. */
+/**
+ * What is known when a certificate stands in the Secrets; of those that could not be written another time.
+ */
 export function stored({ context, event }: Moment): Change {
   if (event.type !== 'certificate.stored') return {};
   const lacking = new Set(event.refused.map(keyOf));

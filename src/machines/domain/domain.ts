@@ -1,28 +1,28 @@
 /**
- * `domain/_/<host>`: one certificate for one host – obtained, stored, renewed in time, and never ordered twice.
+ * `domain/_/<host>`: one certificate for one host – obtained, stored, renewed in time, and never ordered
+ * twice.
  *
- * Who sends: the router (`domain.observed`), the Issuer's chart (`permit.*`), the effects (outcomes of each step), people
- * (`domain.renew`, `domain.recheck`). What it promises (docs/features/certificates.md):
+ * Who sends: the router (`domain.observed`), the Issuer's chart (`permit.*`), the effects (outcomes of each
+ * step), people (`domain.renew`, `domain.recheck`). What it promises (docs/features/certificates.md):
  * - A certificate that is stored, whole and not due is `valid`: a restart or a move orders nothing.
- * - It orders with a permit of its Issuer only, and holds one at most; whatever ends the attempt gives the permit back.
- * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the same order.
- * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and at most 24 h.
- * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is never touched.
- * - A host is one namespace's at a time; when it passes to another, nothing of the old certificate is taken over.
- * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no event), budgets (issuer.ts).
+ * - It orders with a permit of its Issuer only, and holds one at most; whatever ends the attempt gives the
+ *   permit back.
+ * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the
+ *   same order.
+ * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and
+ *   at most 24 h.
+ * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is
+ *   never touched.
+ * - A host is one namespace's at a time; when it passes to another, nothing of the old certificate is taken
+ *   over.
+ * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no
+ *   event), budgets (issuer.ts).
  */
 import type { Chart } from '../chart.ts';
-import { type DomainContext, type Moment, newborn } from './domain-context.ts';
+import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { domainMigrations } from './domain-migrations.ts';
-import {
-  hopelessNotice,
-  issuedNotice,
-  limitedNotice,
-  refusedNotice,
-  report,
-  type StateWord,
-} from './domain-report.ts';
+import { hopelessNotice, issuedNotice, limitedNotice, refusedNotice } from './domain-report.ts';
 import {
   authorization,
   finalization,
@@ -33,76 +33,19 @@ import {
   storage,
 } from './domain-requests.ts';
 import { domainSetup } from './domain-setup.ts';
-
-/** People are told of the state by its word; the note of it follows, so that the notice still sees what they knew before. */
-const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = null) =>
-  [
-    { type: 'domain.report', params: (moment: Moment) => report(moment, { word, notice }) },
-    { type: 'note', params: { word } },
-  ] as const;
-
-/** What is heard in every state that lasts: a report to repeat, and the end of the certificate that comes near. */
-const reports = (word: StateWord) =>
-  ({
-    'report.due': { actions: [...tell(word)] },
-    'expiry.due': { actions: [...tell(word), 'watchExpiry'] },
-  }) as const;
-
-/** Those who ask have changed in the middle of something: they are told how it stands, and the step goes on. */
-const askedMeanwhile = (word: StateWord) =>
-  [
-    { guard: 'isAskedAnew', actions: ['remember', ...tell(word)] },
-    { guard: 'isWish', actions: ['remember', ...tell(word)] },
-  ] as const;
-
-const storeFrom = (from: DomainContext['storeFrom']) => ({ type: 'chooseSource', params: { from } }) as const;
-
-/** News that a new look follows from, in states that wait: docs/features/certificates.md §7.5. */
-const looks = [
-  { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'force', 'pollNow'] },
-  { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: 'remember' },
-  { guard: 'isTampered', target: '#domain.checkingStored', actions: 'remember' },
-] as const;
-
-/** A person wants a new look. */
-const wishes = {
-  'domain.renew': { target: '#domain.checkingStored', actions: ['force', 'pollNow'] },
-  'domain.recheck': { target: '#domain.checkingStored', actions: 'pollNow' },
-} as const;
-
-/** What follows from a step that failed, by what the failure means. The permit goes back on the way out. */
-const failure = [
-  { guard: 'isHopeless', target: 'resting.failed', actions: ['noteFailure', 'holdDaily', 'clearPending'] },
-  { guard: 'isForeign', target: 'resting.failed', actions: ['noteFailure', 'holdDaily'] },
-  { guard: 'isRateLimited', target: 'queued.rateLimited', actions: ['noteLimit', 'clearPending'] },
-  { guard: 'isDown', target: 'queued.issuerDown', actions: ['noteFailure', 'clearPending'] },
-  { guard: 'isUnusable', target: 'queued.waitingForPermit', actions: 'noteFailure' },
-  { guard: 'isClusterTrouble', target: 'resting.backingOff', actions: ['noteFailure', 'waitBriefly'] },
-  { guard: 'isUnwritable', target: 'resting.backingOff', actions: ['noteFailure', 'waitForRoom'] },
-  { guard: 'isThisAttempt', target: 'resting.backingOff', actions: ['countFailure', 'clearPending'] },
-] as const;
-
-/** A granted permit: go on where the order stands. */
-const granted = [
-  { guard: 'isGrantOfAnother', actions: 'returnGrant' },
-  { guard: 'isGrantOfCa', target: 'acquiring.storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
-  { guard: 'isOrderOpen', target: 'acquiring.authorizing', actions: 'takePermit' },
-  { target: 'acquiring.ordering', actions: ['takePermit', 'startNew'] },
-] as const;
-
-/** A step of the authority that ends without a word. */
-const silence = { target: '#domain.queued.issuerDown', actions: 'noteFailure' } as const;
-
-const byOutage = {
-  guard: 'isDeferredByOutage',
-  target: 'issuerDown',
-  actions: ['noteDeferral', 'noteWait'],
-} as const;
-const byLimit = {
-  guard: 'isDeferredByLimit',
-  target: 'rateLimited',
-  actions: ['noteDeferral', 'noteWait'],
-} as const;
+import {
+  askedMeanwhile,
+  byLimit,
+  byOutage,
+  failure,
+  granted,
+  looks,
+  reports,
+  silence,
+  storeFrom,
+  tell,
+  wishes,
+} from './domain-transitions.ts';
 
 export const domainMachine = domainSetup.createMachine({
   id: 'domain',

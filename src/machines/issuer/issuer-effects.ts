@@ -13,8 +13,8 @@ export interface IssuerVerify {
 }
 
 /**
- * Waits for a change of the Secrets that the specification names, some seconds long. Outcome: issuer-secrets.changed |
- * issuer-secrets.unchanged.
+ * Waits for a change of the Secrets that the specification names, some seconds long. Outcome:
+ * issuer-secrets.changed | issuer-secrets.unchanged.
  */
 export interface IssuerSecretsWatch {
   readonly type: 'issuer-secrets.watch';

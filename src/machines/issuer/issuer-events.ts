@@ -13,7 +13,10 @@ export type IssuerVerified = { readonly type: 'issuer.verified'; readonly check:
 export type IssuerFailed = {
   readonly type: 'issuer.failed';
   readonly check: number;
-  /** down: no sensible answer; refused: an answer that trying again does not change; rateLimited: it asked to wait. */
+  /**
+   * down: no sensible answer; refused: an answer that trying again does not change; rateLimited: it asked to
+   * wait.
+   */
   readonly outcome: 'down' | 'refused' | 'rateLimited';
   readonly message: string;
   readonly retryAfterMs: number | null;

@@ -1,8 +1,9 @@
 /**
  * Limits of an authority by whom they hold back: docs/features/certificates.md §7.3, §7.4. Pure.
  *
- * A limit whose scope is unknown holds back its host; only when a second host meets such a one while the first still holds does it hold
- * back everybody. Each limit grows while it is met again: twice as long each time, a day at most; a certificate clears it.
+ * A limit whose scope is unknown holds back its host; only when a second host meets such a one while the
+ * first still holds does it hold back everybody. Each limit grows while it is met again: twice as long each
+ * time, a day at most; a certificate clears it.
  */
 
 import type { PermitReturned } from '../domain/domain-events.ts';

@@ -10,7 +10,10 @@ const parents: Readonly<Record<string, string>> = {
   probing: 'suspended',
 };
 
-/** Version 1 had the states side by side, their name in the context, one limit for everybody, and knew no namespaces. */
+/**
+ * Version 1 had the states side by side, their name in the context, one limit for everybody, and knew no
+ * namespaces.
+ */
 const fromVersion1: Migration = ({ value, context }) => {
   const parent = typeof value === 'string' ? parents[value] : undefined;
   const { phase, granted, deferred, queue, ...kept } = context as Record<string, unknown>;

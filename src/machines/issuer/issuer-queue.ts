@@ -1,8 +1,10 @@
 /**
- * Whose turn it is: the queue of an Issuer, its budgets, and the shares of namespaces (docs/features/certificates.md §5). Pure.
+ * Whose turn it is: the queue of an Issuer, its budgets, and the shares of namespaces
+ * (docs/features/certificates.md §5). Pure.
  *
- * Of those whom budgets and limits allow, renewals that are due go first, then whose namespace has the fewest orders in work, then who
- * asked first. When the queue is full, one that a budget or a limit blocks gives way, then the last of the namespace that has most places.
+ * Of those whom budgets and limits allow, renewals that are due go first, then whose namespace has the fewest
+ * orders in work, then who asked first. When the queue is full, one that a budget or a limit blocks gives
+ * way, then the last of the namespace that has most places.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
@@ -13,7 +15,10 @@ import { limitedUntil, limitsAfter } from './issuer-limits.ts';
 
 /** Orders in work at one time at an authority; a CA of one's own signs, and bears more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
-/** Domains that wait here; more are told to ask again later. At 120 bytes each the record stays below its bound. */
+/**
+ * Domains that wait here; more are told to ask again later. At 120 bytes each the record stays below its
+ * bound.
+ */
 export const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are forgotten. */
 const bucketsMax = 2_000;
@@ -182,7 +187,10 @@ function inForce(inWork: IssuerContext['inWork'], at: number): IssuerContext['in
     : (Object.fromEntries(entries.filter(([, { until }]) => until > at)) as IssuerContext['inWork']);
 }
 
-/** Time until something may change by itself: a permit that runs out, a budget that fills, a limit that ends. ms */
+/**
+ * Time until something may change by itself: a permit that runs out, a budget that fills, a limit that ends.
+ * ms
+ */
 export function quietMs(context: IssuerContext, at: number, width: number): number {
   const ends = Object.values(context.inWork).map(({ until }) => until);
   const turns = ends.length < width ? context.queue.map((one) => allowedAt(context, one)) : [];

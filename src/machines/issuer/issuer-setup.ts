@@ -1,4 +1,7 @@
-/** The vocabulary of the issuer chart: its guards, delays and actions, each by the name under which issuer.ts uses it. Pure. */
+/**
+ * The vocabulary of the issuer chart: its guards, delays and actions, each by the name under which issuer.ts
+ * uses it. Pure.
+ */
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
@@ -19,7 +22,10 @@ interface Args {
 const timeOf = (event: unknown) => (event as Stamp).at;
 const chanceOf = (event: unknown) => (event as Stamp).random;
 
-/** 10 s doubling to 5 min: docs/features/certificates.md §7. Moved down by up to 10 %, so that 5 min is the most. */
+/**
+ * 10 s doubling to 5 min: docs/features/certificates.md §7. Moved down by up to 10 %, so that 5 min is the
+ * most.
+ */
 export function probePauseMs(probes: number, random: number): number {
   return Math.round(
     Math.min(10_000 * 2 ** Math.min(Math.max(0, probes - 1), 10), 300_000) * (0.9 + 0.1 * random),

@@ -1,15 +1,19 @@
 /**
- * `issuer/_/<name>`: the one place that lets domains order, so that all replicas together keep to the authority's limits.
+ * `issuer/_/<name>`: the one place that lets domains order, so that all replicas together keep to the
+ * authority's limits.
  *
- * Who sends: the router (`issuer.observed`), domains (`permit.asked`, `permit.returned`), the verification (`issuer.*`), people
- * (`issuer.recheck`). What it promises (docs/features/certificates.md §5, §7):
- * - One permit for one domain at a time, at most ten out together (64 of a CA of one's own), shared out by namespace among those whom
- *   the budgets and limits allow.
- * - A limit holds back those whom it is for: a host, a registered domain, or everybody; each time that it is met again for longer.
- * - After a limit for everybody or an outage one domain tries first; the others follow when it fared well, or was refused in good order.
+ * Who sends: the router (`issuer.observed`), domains (`permit.asked`, `permit.returned`), the verification
+ * (`issuer.*`), people (`issuer.recheck`). What it promises (docs/features/certificates.md §5, §7):
+ * - One permit for one domain at a time, at most ten out together (64 of a CA of one's own), shared out by
+ *   namespace among those whom the budgets and limits allow.
+ * - A limit holds back those whom it is for: a host, a registered domain, or everybody; each time that it is
+ *   met again for longer.
+ * - After a limit for everybody or an outage one domain tries first; the others follow when it fared well, or
+ *   was refused in good order.
  * - While the authority is away it alone looks whether it is back: after 10 s, growing to 5 min.
  * - Budgets are in the record: neither a restart nor a move of the shard forgets what was ordered.
- * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330 s.
+ * Absent: what a domain does with its permit; a domain that is lost with it is not waited for longer than 330
+ * s.
  */
 import type { Chart } from '../chart.ts';
 import { type Moment, newborn } from './issuer-context.ts';

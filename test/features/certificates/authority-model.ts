@@ -1,6 +1,7 @@
 /**
- * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them: each step takes a while, and
- * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
+ * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them:
+ * each step takes a while, and what is done outlives whoever did it. What must fail, or happen in the middle
+ * of a step, is told by `meanwhile`.
  */
 import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';

@@ -1,4 +1,7 @@
-/** Secrets of certificates on an API server: what is written, what is left alone, and what a second run changes. */
+/**
+ * Secrets of certificates on an API server: what is written, what is left alone, and what a second run
+ * changes.
+ */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';

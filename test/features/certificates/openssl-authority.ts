@@ -1,4 +1,7 @@
-/** CAs as openssl makes them: other keys, other identifiers, an intermediate; and openssl's own opinion of what they signed. */
+/**
+ * CAs as openssl makes them: other keys, other identifiers, an intermediate; and openssl's own opinion of
+ * what they signed.
+ */
 import { execFileSync } from 'node:child_process';
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +25,10 @@ const keys = {
 } as const;
 
 export type KeySort = keyof typeof keys;
-/** `sha1`: RFC 5280's first method; `sha256`: truncated, as Go has it since 1.25 (RFC 7093); `none`: the CA has no identifier. */
+/**
+ * `sha1`: RFC 5280's first method; `sha256`: truncated, as Go has it since 1.25 (RFC 7093); `none`: the CA
+ * has no identifier.
+ */
 export type Identifier = 'sha1' | 'sha256' | 'none';
 
 export class Openssl {

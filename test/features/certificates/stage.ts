@@ -1,6 +1,6 @@
 /**
- * A cluster that obtains certificates: nats-server, API server and replicas as real processes, and what a person would do in it – make
- * Issuers and Domains, wait for Secrets, look at statuses and Events.
+ * A cluster that obtains certificates: nats-server, API server and replicas as real processes, and what a
+ * person would do in it – make Issuers and Domains, wait for Secrets, look at statuses and Events.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** The domain chart and whose host it is, whom it tells, and what it hears while it waits: docs/features/certificates.md §2, §6, §7, §9. */
+/**
+ * The domain chart and whose host it is, whom it tells, and what it hears while it waits:
+ * docs/features/certificates.md §2, §6, §7, §9.
+ */
 import { describe, expect, test } from 'vitest';
 import type { DomainFacts } from '../../../src/machines/domain/domain-facts.ts';
 import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';

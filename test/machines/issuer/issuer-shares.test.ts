@@ -1,4 +1,7 @@
-/** The issuer chart: whom a limit holds back, and who goes first: docs/features/certificates.md §5.5, §7.3, §7.4. */
+/**
+ * The issuer chart: whom a limit holds back, and who goes first: docs/features/certificates.md §5.5, §7.3,
+ * §7.4.
+ */
 import { describe, expect, test } from 'vitest';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { PermitAsked, PermitReturned } from '../../../src/machines/domain/domain-events.ts';
@@ -107,7 +110,8 @@ describe('§7.3: a limit holds for its scope', () => {
     ask(issuer, 'next.shop.test');
     issuer.asked();
     issuer.wait(minute);
-    // The offender is the first in the queue here, and alone: what it meets a second time is no limit of everybody.
+    // The offender is the first in the queue here, and alone: what it meets a second time is no limit of
+    // everybody.
     expect(grantedTo(issuer)).toHaveLength(1);
     limited(issuer, 'bad.bank.test', 'unknown', minute);
     expect(grantedTo(issuer)).toEqual(['next.shop.test']);

@@ -1,5 +1,6 @@
 /**
- * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to errors of our own.
+ * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to
+ * errors of our own.
  */
 import { OrreryError } from '../../../base/errors.ts';
 import type { LimitScope } from '../../../machines/domain/domain-events.ts';
@@ -13,7 +14,10 @@ export interface Problem {
 
 const prefix = 'urn:ietf:params:acme:error:';
 
-/** Problems that trying again does not solve: the request, the name or the account's rights have to change first. */
+/**
+ * Problems that trying again does not solve: the request, the name or the account's rights have to change
+ * first.
+ */
 const hopeless = [
   'malformed',
   'rejectedIdentifier',
@@ -78,14 +82,20 @@ const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [
   [/service busy|server is busy|from this ip|requests from/i, 'account'],
 ];
 
-/** Whom a limit is for: docs/features/certificates.md §7.3. A service that is not there for anybody is a limit of the account. */
+/**
+ * Whom a limit is for: docs/features/certificates.md §7.3. A service that is not there for anybody is a limit
+ * of the account.
+ */
 function limitScope(problem: Problem | null, status: number): LimitScope {
   if (status === 503) return 'account';
   const found = limitWords.find(([words]) => words.test(problem?.detail ?? ''));
   return found?.[1] ?? 'unknown';
 }
 
-/** `retry after 2026-01-31 12:00:00 UTC`, as some say it in words alone. @returns ms from now; null: they do not */
+/**
+ * `retry after 2026-01-31 12:00:00 UTC`, as some say it in words alone. @returns ms from now; null: they do
+ * not
+ */
 function readRetryIn(problem: Problem | null, now: number): number | null {
   const [, day, time] =
     /retry after (\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)/i.exec(problem?.detail ?? '') ?? [];

@@ -1,8 +1,9 @@
 /**
  * Keys, requests and certificates (X.509): the only file that knows the X.509 library.
  *
- * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography; a certificate of a CA names one host, carries no
- * subject, never outlives the CA that signs it, and names that CA's key as the CA itself does (docs/features/certificates.md §8.1). Keys go to the caller and nowhere else (I9).
+ * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography; a certificate of a CA names
+ * one host, carries no subject, never outlives the CA that signs it, and names that CA's key as the CA itself
+ * does (docs/features/certificates.md §8.1). Keys go to the caller and nowhere else (I9).
  */
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -32,7 +33,8 @@ export async function makeRequest(host: string, keyPem: string): Promise<string>
 }
 
 /**
- * Names a certificate to the authority's renewal information: key identifier of its issuer and serial number (RFC 9773 4.1).
+ * Names a certificate to the authority's renewal information: key identifier of its issuer and serial number
+ * (RFC 9773 4.1).
  *
  * @returns null if the certificate does not say who issued it
  */
@@ -62,7 +64,10 @@ export interface CertificateAuthority {
   ): Promise<{ readonly chain: string; readonly key: string }>;
 }
 
-/** Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its life, or it would be due at once. */
+/**
+ * Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its
+ * life, or it would be due at once.
+ */
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
@@ -80,7 +85,8 @@ export async function openAuthority(
   const signingKey = await importKey(key);
   const signingAlgorithm = signatureOf(key);
   const keyId = authority.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
-  // Copied: a CA may identify its key by any means, and verifiers compare the two (RFC 5280 4.2.1.1). Where it has none there is none.
+  // Copied: a CA may identify its key by any means, and verifiers compare the two (RFC 5280 4.2.1.1). Where
+  // it has none there is none.
   const authorityKeyId = keyId === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(keyId, false)];
   const chain = chainPem.trim();
   return {

@@ -1,9 +1,11 @@
 /**
- * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome certificate.received.
+ * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome
+ * certificate.received.
  *
- * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds the key that belongs to the
- * order, asks with the same one, or fetches what was issued for it (I5). The authority is looked at at least once a second while it
- * issues, so that a certificate is stored within a second of being there.
+ * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds
+ * the key that belongs to the order, asks with the same one, or fetches what was issued for it (I5). The
+ * authority is looked at at least once a second while it issues, so that a certificate is stored within a
+ * second of being there.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -1,6 +1,6 @@
 /**
- * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS are sorted into the
- * outcomes that the domain chart knows.
+ * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS
+ * are sorted into the outcomes that the domain chart knows.
  */
 import { asError, OrreryError } from '../../../base/errors.ts';
 import type {

@@ -1,6 +1,7 @@
 /**
- * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd of domains reads the CA's
- * Secret once, and a changed CA is used soon. The CA's key leaves this process on no way (I9).
+ * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd
+ * of domains reads the CA's Secret once, and a changed CA is used soon. The CA's key leaves this process on
+ * no way (I9).
  */
 
 import type { Clock } from '../../../base/clock.ts';

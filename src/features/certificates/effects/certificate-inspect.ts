@@ -39,9 +39,10 @@ interface Seen {
 }
 
 /**
- * The certificate that is taken for good (docs/features/certificates.md §2.6): the one that the record names, wherever it stands. One that
- * it does not name is taken for good where it stands, in the owner's namespace alone, and only where nothing has to be copied from it –
- * or where the record names none at all, as after a loss of the records.
+ * The certificate that is taken for good (docs/features/certificates.md §2.6): the one that the record names,
+ * wherever it stands. One that it does not name is taken for good where it stands, in the owner's namespace
+ * alone, and only where nothing has to be copied from it – or where the record names none at all, as after a
+ * loss of the records.
  */
 function goodOf(
   seen: readonly Seen[],

@@ -1,9 +1,10 @@
 /**
- * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and Issuers, and Events.
- * Outcome effect.settled, with an error where something could not be written.
+ * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and
+ * Issuers, and Events. Outcome effect.settled, with an error where something could not be written.
  *
- * Of one object the reports are written one after the other, in the order in which they were asked for; of those that wait only the
- * latest is written, so a slow API server never leaves an old status behind. The chart says everything, so writing twice changes nothing (I5).
+ * Of one object the reports are written one after the other, in the order in which they were asked for; of
+ * those that wait only the latest is written, so a slow API server never leaves an old status behind. The
+ * chart says everything, so writing twice changes nothing (I5).
  */
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';

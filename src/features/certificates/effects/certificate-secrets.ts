@@ -1,10 +1,13 @@
 /**
- * The Secrets of certificates: what stands in them, and how they are written without ever taking what is somebody else's.
+ * The Secrets of certificates: what stands in them, and how they are written without ever taking what is
+ * somebody else's.
  *
- * Promises: a Secret without our label, or of another host, is never written – not even one that comes into being between the look and
- * the write: a new one is created, and a known one is applied only as the very object that was seen.
- * Keys go from their maker into a Secret, and from one Secret into another; no error quotes one (I9).
- * Absent: what is to be stored when (the chart), and what a certificate is (certificates.ts).
+ * Promises: a Secret without our label, or of another host, is never written – not even one that comes into
+ * being between the look and the write: a new one is created, and a known one is applied only as the very
+ * object that was seen. Keys go from their maker into a Secret, and from one Secret into another; no error
+ * quotes one (I9).
+ * Absent: what is to be stored when (the chart), and what a certificate is
+ * (certificates.ts).
  */
 
 import { hasCode, OrreryError } from '../../../base/errors.ts';
@@ -55,7 +58,10 @@ export async function readTarget(
   return { is: 'good', object, pair, facts };
 }
 
-/** Why a Secret is not this host's, for people; null: it is. Without the annotation its label says whose it is. */
+/**
+ * Why a Secret is not this host's, for people; null: it is. Without the annotation its label says whose it
+ * is.
+ */
 function foreignIn({ metadata }: KubeObject, host: string): string | null {
   const place = `Secret ${metadata.namespace ?? ''}/${metadata.name}`;
   const label = metadata.labels?.[domainLabel];
@@ -116,7 +122,8 @@ async function applyTarget(
     type: 'kubernetes.io/tls',
     data: { 'tls.crt': encoded(chain), 'tls.key': encoded(key) },
   };
-  // One that was not there is created, not applied: of two hosts that come at once the first has it, whoever applies it.
+  // One that was not there is created, not applied: of two hosts that come at once the first has it, whoever
+  // applies it.
   if (seen === null) {
     await kube.create(secrets, body, signal);
     return;
@@ -195,7 +202,10 @@ export async function writePending(
   await kube.patch(secrets, options, signal);
 }
 
-/** So that Kubernetes takes it away with the object that asked, whatever becomes of us (docs/features/certificates.md §3.7). */
+/**
+ * So that Kubernetes takes it away with the object that asked, whatever becomes of us
+ * (docs/features/certificates.md §3.7).
+ */
 function ownerOf({ kind, name, uid }: DomainSource) {
   return { apiVersion: sourceVersions[kind], kind, name, uid };
 }

@@ -1,10 +1,11 @@
 /**
- * Effect `certificate.store`: the certificate into every Secret that was asked for. Outcome certificate.stored.
+ * Effect `certificate.store`: the certificate into every Secret that was asked for. Outcome
+ * certificate.stored.
  *
- * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is taken away from its waiting
- * place only after it stands everywhere, and each Secret says which order, or which run of this effect, its certificate came from.
- * Nothing is copied whose fingerprint the record does not name (docs/features/certificates.md §2.6), and a target that refuses stops no
- * other (§3.4).
+ * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is
+ * taken away from its waiting place only after it stands everywhere, and each Secret says which order, or
+ * which run of this effect, its certificate came from. Nothing is copied whose fingerprint the record does
+ * not name (docs/features/certificates.md §2.6), and a target that refuses stops no other (§3.4).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -160,7 +161,10 @@ function isNamed({ chain, key }: Pair, fingerprint: string | null | undefined): 
   return fingerprint == null || ('fingerprint' in facts && facts.fingerprint.startsWith(fingerprint));
 }
 
-/** Signed by the CA, once for one effect: what an earlier run of it has stored says so, where nobody else writes. */
+/**
+ * Signed by the CA, once for one effect: what an earlier run of it has stored says so, where nobody else
+ * writes.
+ */
 async function signed(
   { authorities, clock }: StoreParts,
   { host, issuer, owner }: CertificateStore,

@@ -1,9 +1,10 @@
 /**
- * Effect `issuer-secrets.watch`: waits for a change of the Secrets that an Issuer names, while it cannot be used. Outcome
- * issuer-secrets.changed | issuer-secrets.unchanged.
+ * Effect `issuer-secrets.watch`: waits for a change of the Secrets that an Issuer names, while it cannot be
+ * used. Outcome issuer-secrets.changed | issuer-secrets.unchanged.
  *
- * A Secret of a CA or of an account carries no label of ours, so no mirror shows it; an Issuer that cannot be used is rare, and one read
- * a second of its one or two Secrets costs less than a watch of all (docs/features/certificates.md §7.6).
+ * A Secret of a CA or of an account carries no label of ours, so no mirror shows it; an Issuer that cannot be
+ * used is rare, and one read a second of its one or two Secrets costs less than a watch of all
+ * (docs/features/certificates.md §7.6).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { type Clock, sleep } from '../../../base/clock.ts';

@@ -205,11 +205,15 @@ export const domainSetup = setup({
       if (context.permit !== null) say(enqueue, returned(args, context.permit, outcomeOf(args)));
       enqueue.assign({ permit: null });
     }),
-    /** Who leaves the queue otherwise than by a permit says so. */
+    /**
+     * Who asks no more, or asks another, gives its place up. Whoever only looks keeps it: a permit that comes
+     * meanwhile goes back, and the question that follows can't be overtaken by a word that takes it back.
+     */
     leaveQueue: composed((args) => {
       const { context, event, enqueue } = args;
       const issuer = context.facts?.issuer?.name;
-      if (event.type === 'permit.granted' || issuer === undefined) return;
+      const isOver = ['gone', 'owner', 'issuer'].includes(newsIn({ context, event }));
+      if (!isOver || issuer === undefined) return;
       say(enqueue, returned(args, issuer, { outcome: 'unused', again: false }));
     }),
     /** One that comes when nobody waits for it. */

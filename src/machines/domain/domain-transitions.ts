@@ -1,4 +1,4 @@
-/** Transitions that several states of the domain chart share, and how each tells people of itself. Pure data. */
+/** Transitions that several states of the domain chart share, and how each tells of itself. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
 import { report, type StateWord } from './domain-report.ts';
 

@@ -191,6 +191,20 @@ describe('§7.5: a domain that waits is not deaf', () => {
     expect(wordOf(reach().take({ type: 'domain.recheck' }))).toBe('checkingStored');
   });
 
+  test('its place in the queue is kept over a look, and given up when the Issuer is another', () => {
+    const domain = wanting();
+    saidToIssuer(domain);
+    domain.take({ type: 'domain.recheck' });
+    expect(saidToIssuer(domain)).toEqual([]);
+    domain.take(granted);
+    expect(saidToIssuer(domain)).toEqual(['returned unused']);
+    found(domain);
+    expect(saidToIssuer(domain)).toEqual(['permit.asked']);
+    const issuer = { name: 'other', version: 'o/1', kind: 'acme', challenge: 'http01' } as const;
+    domain.take(observed({ ...domainFacts, issuer }));
+    expect(saidToIssuer(domain)).toEqual(['returned unused']);
+  });
+
   test('a look in between forgets neither failures nor the time of the next attempt', () => {
     const domain = fail(renewing(), 'refused');
     const { nextAttempt } = domain.context;

@@ -77,7 +77,8 @@ async function untilStored(stage: Stage, count: number): Promise<void> {
 async function lag(stage: Stage, name: string): Promise<void> {
   await until(
     async () =>
-      (await stage.story()).filter(({ to, from }) => to === 'valid' && from === 'storing').length >= 100,
+      (await stage.story()).filter(({ to, from }) => to === 'valid' && from === 'acquiring.storing').length >=
+      100,
     {
       what: 'the feed',
     },

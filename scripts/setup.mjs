@@ -12,6 +12,7 @@ import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
 import { ensurePackages } from './setup/packages.mjs';
 import { ensurePebble } from './setup/pebble.mjs';
+import { ensurePromtool } from './setup/promtool.mjs';
 import { SetupError } from './setup/run.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -22,6 +23,7 @@ try {
   ensureNatsServer(root, process.env);
   if (process.argv.includes('--tests')) {
     ensurePebble(root, process.env);
+    ensurePromtool(root, process.env);
     ensureChromium(root, process.env);
   }
 } catch (error) {

@@ -158,6 +158,8 @@ describe('access', () => {
       'orrery.dev/domains: get list watch',
       'orrery.dev/issuers: get list watch',
       'networking.k8s.io/ingresses: get list watch',
+      '/namespaces: get list watch',
+      'orrery.dev/domains: create patch delete',
       'orrery.dev/domains/status: patch',
       'orrery.dev/issuers/status: patch',
     ]);

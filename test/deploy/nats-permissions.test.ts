@@ -1,5 +1,6 @@
 /** The example of NATS permissions: each user can do its work with them, and nothing else. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +87,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(thieves.map((thief) => thief.close()));
   await replica?.close();
+  const gone = server && once(server, 'exit');
   server?.kill();
+  await gone;
   if (dir) await rm(dir, { recursive: true, force: true });
 });
 

@@ -17,23 +17,39 @@ import { readIssuerSpec } from './issuer-spec.ts';
 const serveAnnotation = 'orrery.dev/serve';
 const issuerAnnotation = 'orrery.dev/issuer';
 const hostAnnotation = 'orrery.dev/host';
+/** On Domains that show hosts of Services and Ingresses. */
+export const shownLabel = 'orrery.dev/shown';
+const renewAnnotation = 'orrery.dev/renew';
+/** Enough to tell one wish from the next. */
+const renewCharsMax = 64;
 
 export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
   return { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
 }
 
 export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
-  return { generation: generationOf(object), spec: domainSpec(record(object.spec)) };
+  const renew = object.metadata.annotations?.[renewAnnotation];
+  const wish = typeof renew === 'string' ? { renew: renew.slice(0, renewCharsMax) } : {};
+  const spec = domainSpec(record(object.spec));
+  return { generation: generationOf(object), spec, ...wish, ...shown(object) };
 }
 
-function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['spec'] {
+function shown({ metadata }: KubeObject): Pick<DomainDigest, 'shown' | 'owners'> {
+  const owners = list(metadata.ownerReferences).map((one) => String(record(one).uid));
+  // A person's own may bear the label by mistake: without an owner it would ask for nothing for ever.
+  return metadata.labels?.[shownLabel] === undefined || owners.length === 0 ? {} : { shown: true, owners };
+}
+
+function domainSpec({ host: given, secretName, issuer, sharedWith }: Fields): DomainDigest['spec'] {
   if (typeof given !== 'string') return { invalid: 'spec.host: must be text' };
   const host = readHost(given);
   if (typeof host !== 'string') return { invalid: `spec.host: ${host.invalid}` };
+  const shared = list(sharedWith).filter((one) => typeof one === 'string');
   return {
     host,
     secretName: typeof secretName === 'string' && secretName !== '' ? secretName : secretNameOf(host),
     issuer: typeof issuer === 'string' && issuer !== '' ? issuer : null,
+    ...(shared.length === 0 ? {} : { sharedWith: shared }),
   };
 }
 

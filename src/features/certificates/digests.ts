@@ -1,5 +1,5 @@
 /** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
-import type { DigestBase } from '../../base/digests.ts';
+import type { DigestBase, LabelSelector } from '../../base/digests.ts';
 
 /** Where a Secret stands, and under which of its keys. */
 export interface SecretRef {
@@ -26,6 +26,8 @@ export interface CaSpec {
 
 export interface IssuerSpec {
   readonly domains: readonly string[];
+  /** Namespaces whose objects it serves; null, or absent in the world of earlier releases: all. */
+  readonly allowedNamespaces?: LabelSelector | null;
   readonly acme: AcmeSpec | null;
   readonly ca: CaSpec | null;
   /** null: no limits. */
@@ -46,8 +48,20 @@ export interface DomainDigest extends DigestBase {
   readonly kind: 'domains';
   readonly generation: number;
   readonly spec:
-    | { readonly host: string; readonly secretName: string; readonly issuer: string | null }
+    | {
+        readonly host: string;
+        readonly secretName: string;
+        readonly issuer: string | null;
+        /** Namespaces that may have the key too; absent: none. */
+        readonly sharedWith?: readonly string[];
+      }
     | { readonly invalid: string };
+  /** The annotation `orrery.dev/renew`; absent without it. */
+  readonly renew?: string;
+  /** It only shows the host of a Service or an Ingress, and asks for nothing. */
+  readonly shown?: true;
+  /** Of one that shows a host: the uids of its owners. */
+  readonly owners?: readonly string[];
 }
 
 export interface ServiceDigest extends DigestBase {
@@ -83,6 +97,11 @@ export interface SecretDigest extends DigestBase {
   /** Milliseconds since the epoch; 0 if broken. */
   readonly notBefore: number;
   readonly notAfter: number;
+}
+
+/** Of a Namespace nothing but its labels is told. */
+export interface NamespaceDigest extends DigestBase {
+  readonly kind: 'namespaces';
 }
 
 /**

@@ -1,4 +1,7 @@
-/** The feature `certificates`: one certificate for each host, obtained once and renewed in time (docs/features/certificates.md). */
+/**
+ * The feature `certificates`: one certificate for each host, obtained once and renewed in time
+ * (docs/features/certificates.md).
+ */
 
 import type { Feature } from '../../actors/feature.ts';
 import { domainChart } from '../../machines/domain/domain.ts';
@@ -21,6 +24,12 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
         why: 'what Domains and Issuers are told',
       },
       {
+        apiGroup: 'orrery.dev',
+        resources: ['domains'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'Domains that show the hosts of Services and Ingresses',
+      },
+      {
         apiGroup: '',
         resources: ['secrets'],
         verbs: ['create', 'patch', 'delete'],
@@ -32,6 +41,21 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
         type: 'gauge',
         labels: ['host'],
         help: 'When the stored certificate of a host ends; told by the replica that owns the host.',
+      },
+      orrery_certificate_lifetime_seconds: {
+        type: 'gauge',
+        labels: ['host'],
+        help: 'From the beginning to the end of the stored certificate of a host.',
+      },
+      orrery_certificate_missing: {
+        type: 'gauge',
+        labels: ['host'],
+        help: '1 for a host that is asked for and has no certificate; absent for all others.',
+      },
+      orrery_issuer_ready: {
+        type: 'gauge',
+        labels: ['issuer'],
+        help: 'Whether certificates can be had from an Issuer now: 0 while its authority is down or limits everybody, and while it cannot be used.',
       },
       orrery_certificate_attempts_total: {
         type: 'counter',

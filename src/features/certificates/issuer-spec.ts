@@ -1,15 +1,20 @@
 /**
- * Issuer: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it cannot.
+ * Issuer: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it
+ * cannot.
  *
- * The schema of the custom resource refuses most of this already; here it is judged again, since a resource can be older than
- * its schema. Nothing secret is in it: keys are named by the Secrets that hold them.
+ * The schema of the custom resource refuses most of this already; here it is judged again, since a resource
+ * can be older than its schema. Nothing secret is in it: keys are named by the Secrets that hold them.
  */
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
+import type { LabelSelector } from '../../base/digests.ts';
 import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
-/** The limits of Let's Encrypt (letsencrypt.org/docs/rate-limits): new orders, certificates of a registered domain, duplicates. */
+/**
+ * The limits of Let's Encrypt (letsencrypt.org/docs/rate-limits): new orders, certificates of a registered
+ * domain, duplicates.
+ */
 const acmeBudget = { ordersPer3h: 300, certificatesPerDomainPer7d: 50, duplicatesPer7d: 5 };
 /** A CA of one's own has no limits; of those that are named only some, the others are out of reach. */
 const noBudget = { ordersPer3h: 1e6, certificatesPerDomainPer7d: 1e6, duplicatesPer7d: 1e6 };
@@ -24,10 +29,11 @@ export function readIssuerSpec(spec: unknown): IssuerSpec | { readonly invalid: 
     });
     return { invalid: reasons.join('; ') };
   }
-  const { domains, acme, ca, budget } = result.output;
+  const { domains, allowedNamespaces, acme, ca, budget } = result.output;
   if ((acme === null) === (ca === null)) return { invalid: 'spec: must have exactly one of acme and ca' };
   return {
     domains,
+    ...(allowedNamespaces === null ? {} : { allowedNamespaces: allowedNamespaces as LabelSelector }),
     acme,
     ca: ca === null ? null : { secret: ca.secret, lifetimeMs: ca.lifetime },
     budget: budgetOf(budget, acme !== null),
@@ -126,9 +132,28 @@ const budgetSpec = v.object({
   duplicatesPer7d: v.optional(whole),
 });
 
+/** A LabelSelector of metav1; one that is empty selects every namespace. */
+const selector = v.object(
+  {
+    matchLabels: v.optional(v.record(text, v.string('must be text'))),
+    matchExpressions: v.optional(
+      v.array(
+        v.object({
+          key: text,
+          operator: v.picklist(['In', 'NotIn', 'Exists', 'DoesNotExist'], 'must be an operator of selectors'),
+          values: v.optional(v.array(v.string('must be text'))),
+        }),
+        'must be a list',
+      ),
+    ),
+  },
+  'must be a label selector',
+);
+
 const issuerSpec = v.object(
   {
     domains: v.pipe(v.array(pattern, 'must be a list'), v.minLength(1, 'must not be empty')),
+    allowedNamespaces: v.optional(v.nullable(selector), null),
     acme: v.optional(v.nullable(acmeSpec), null),
     ca: v.optional(
       v.nullable(v.object({ secret: secretRef, lifetime: v.optional(lifetime, '24h') }, 'must be an object')),

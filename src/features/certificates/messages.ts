@@ -7,7 +7,16 @@ const domain = v.pipe(v.string(), v.regex(/^domain\/_\/.+$/), v.maxLength(600));
 /** Milliseconds: up to a day and what rounding adds. */
 const waitMs = v.pipe(v.number(), v.minValue(0), v.maxValue(86_400_000));
 
-const asking = { domain, registered: name, exempt: v.boolean() };
+const message = v.optional(v.pipe(v.string(), v.maxLength(2_000)));
+
+/** What replicas of the release before do not say is optional. */
+const asking = {
+  domain,
+  registered: name,
+  exempt: v.boolean(),
+  namespace: v.optional(v.pipe(v.string(), v.maxLength(253))),
+  due: v.optional(v.boolean()),
+};
 
 export const domainMessages: KindMessages = {
   public: {
@@ -21,6 +30,7 @@ export const domainMessages: KindMessages = {
       issuer: name,
       reason: v.picklist(['budget', 'rateLimited', 'down', 'notReady', 'full']),
       until: v.nullable(v.number()),
+      message,
     }),
   },
   holds: ({ issuer }, { from }) => from.kind === 'issuer' && from.name === issuer,
@@ -33,9 +43,11 @@ export const issuerMessages: KindMessages = {
     'permit.returned': v.object({
       type: v.literal('permit.returned'),
       ...asking,
-      outcome: v.picklist(['issued', 'refused', 'rateLimited', 'down', 'unused']),
+      outcome: v.picklist(['issued', 'refused', 'rateLimited', 'down', 'unused', 'unusable']),
       waitMs,
       again: v.boolean(),
+      scope: v.optional(v.picklist(['host', 'domain', 'account', 'unknown'])),
+      message,
     }),
   },
   holds: ({ domain: asker }, { from }) => from.id === asker,

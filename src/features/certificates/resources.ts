@@ -1,6 +1,7 @@
 /** Resources that only this feature addresses. */
 import { coreResource, ownResource } from '../../kube/api/resources.ts';
 
+export const namespaces = coreResource('namespaces', 'Namespace', false);
 export const secrets = coreResource('secrets', 'Secret');
 export const domains = ownResource('domains', 'Domain');
 export const issuers = ownResource('issuers', 'Issuer', false);

@@ -1,7 +1,10 @@
-/** The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it counts. */
+/**
+ * The feature `certificates` in one replica: its join, its effects, the answers to challenges, and what it
+ * counts.
+ */
 
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
-import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
@@ -15,11 +18,11 @@ import {
   domainReport,
   pendingDiscard,
 } from '../../machines/domain/domain-effects.ts';
-import { issuerReport, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
+import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
 import { createHttpClient, type HttpClient } from './acme/http.ts';
-import { attemptOutcome, certificateExpiries } from './certificate-metrics.ts';
+import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
 import type { IssuerDigest } from './digests.ts';
@@ -32,8 +35,10 @@ import { createAuthorities } from './effects/certificate-authorities.ts';
 import { inspectCertificate } from './effects/certificate-inspect.ts';
 import { reportDomain, reportIssuer } from './effects/certificate-reports.ts';
 import { storeCertificate } from './effects/certificate-store.ts';
+import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
+import { ShownDomains } from './shown-domains.ts';
 import { sourceWarnings } from './source-warning-events.ts';
 
 export interface CertificatesSettings {
@@ -51,16 +56,32 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
     return {
       join: createCertificatesJoin(world),
       effects: certificateEffects(ports, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
-      keepers: { 'orrery.dev/v1alpha1/Domain': sourceWarnings({ ...ports, world }) },
+      keepers: {
+        'orrery.dev/v1alpha1/Domain': both(
+          sourceWarnings({ ...ports, world }),
+          new ShownDomains({ ...ports, world }),
+        ),
+      },
       onStep(transition, context) {
         const outcome = attemptOutcome(transition, context);
         if (outcome !== null) metrics.count('orrery_certificate_attempts_total', { outcome });
       },
-      gauges: () => certificateExpiries(engine),
+      gauges: () => certificateGauges(engine),
       stop: () => challenges?.close(),
     };
   };
 }
+
+const both = (one: Keeper, other: Keeper): Keeper => ({
+  start() {
+    one.start();
+    other.start();
+  },
+  stop() {
+    one.stop();
+    other.stop();
+  },
+});
 
 /** Issuers as the world knows them. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
@@ -95,6 +116,7 @@ export function certificateEffects(
     runs(pendingDiscard, discardPending(kube)),
     runs(domainReport, reportDomain(own)),
     runs(issuerVerify, verifyIssuer({ ...own, accounts, authorities })),
+    runs(issuerSecretsWatch, watchIssuerSecrets({ ...own, authorities })),
     runs(issuerReport, reportIssuer(own)),
   ];
 }

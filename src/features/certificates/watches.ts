@@ -4,7 +4,7 @@ import { asDigest } from '../../base/digests.ts';
 import { services } from '../../kube/api/resources.ts';
 import { carriedOver, domainPart, ingressPart, issuerPart, secretPart, servicePart } from './digest.ts';
 import type { ServiceDigest } from './digests.ts';
-import { secrets } from './resources.ts';
+import { namespaces, secrets } from './resources.ts';
 
 const own = (kind: string): NamedKind => ({ apiVersion: 'orrery.dev/v1alpha1', kind });
 const ingress: NamedKind = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' };
@@ -19,6 +19,8 @@ export const watches: readonly WatchDeclaration[] = [
   },
   // Those alone that hold a certificate of ours; the API server leaves out all others.
   { resource: secrets, label: 'orrery.dev/domain', withoutLabels: true, digest: secretPart },
+  // Their labels alone, by which Issuers choose.
+  { resource: namespaces, digest: () => ({}) },
   { resource: own('Issuer'), digest: issuerPart },
   { resource: own('Domain'), digest: domainPart },
   { resource: ingress, withoutLabels: true, digest: ingressPart },

@@ -20,6 +20,13 @@ export interface CertificateInspect {
   readonly targets: readonly Target[];
   /** Where pending things would lie; null: nowhere (a CA signs at once). */
   readonly at: Target | null;
+  /**
+   * Fingerprints that the record names: what has another one is copied nowhere. Absent in records of earlier
+   * releases, as `owner`.
+   */
+  readonly known?: readonly string[];
+  /** The namespace whose Secrets alone may be taken for good without being named. */
+  readonly owner?: string;
 }
 
 /** Makes an order at the authority. Outcome: order.made | acquisition.failed. */
@@ -29,25 +36,29 @@ export interface AcmeOrder extends Step {
   readonly replaces: string | null;
 }
 
-/** Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed. */
+/**
+ * Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed.
+ */
 export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
 }
 
 /**
- * Makes the key, keeps it in the Secret of pending things, has the certificate issued and puts it beside the key.
- * Outcome: certificate.received | acquisition.failed.
+ * Makes the key, keeps it in the Secret of pending things, has the certificate issued and puts it beside the
+ * key. Outcome: certificate.received | acquisition.failed.
  */
 export interface AcmeFinalize extends Step {
   readonly type: 'acme.finalize';
   readonly order: OrderPlace;
   readonly at: Target;
+  /** The object with which the pending things go; absent: none is known. */
+  readonly source?: DomainSource | null;
 }
 
 /**
- * Writes the certificate into every target. `pending`: the one that was issued; `stored`: the good one that some targets lack; `ca`: one
- * that the CA signs now. Outcome: certificate.stored | acquisition.failed.
+ * Writes the certificate into every target. `pending`: the one that was issued; `stored`: the good one that
+ * some targets lack; `ca`: one that the CA signs now. Outcome: certificate.stored | acquisition.failed.
  */
 export interface CertificateStore extends Step {
   readonly type: 'certificate.store';
@@ -55,6 +66,12 @@ export interface CertificateStore extends Step {
   readonly targets: readonly Target[];
   /** Where pending things lie. */
   readonly at: Target;
+  /**
+   * What is stored from where it stands has this fingerprint; null: the CA makes it. Absent in records of
+   * earlier releases.
+   */
+  readonly fingerprint?: string | null;
+  readonly owner?: string;
 }
 
 /** Asks for the suggested window of renewal. Outcome: ari.fetched | ari.unavailable. */
@@ -100,11 +117,16 @@ export interface Notice {
   readonly note: string;
 }
 
-/** Writes the status into the sources that are Domains, and an Event about every source. Outcome: effect.settled. */
+/**
+ * Writes the status into the sources that are Domains, and an Event about every source. Outcome:
+ * effect.settled.
+ */
 export interface DomainReport {
   readonly type: 'domain.report';
   readonly host: string;
   readonly sources: readonly DomainSource[];
+  /** Those that may not have it, and are told so; absent in records of earlier releases. */
+  readonly refused?: readonly DomainSource[];
   readonly status: DomainStatus;
   readonly notice: Notice | null;
   /** ms since the epoch */
@@ -149,7 +171,10 @@ export const domainEffects = [
   domainReport,
 ] as const;
 
-/** What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do will be tried again. */
+/**
+ * What a step that ended without a word means: of the authority nothing is known, what Kubernetes did not do
+ * will be tried again.
+ */
 function stepFailure(
   effect: AcmeOrder | AcmeAuthorize | AcmeFinalize | CertificateStore,
   message: string,

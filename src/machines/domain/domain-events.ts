@@ -3,8 +3,16 @@ import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
 
-/** The world has news: the domain's facts as they are now; null when nothing asks for the host any more. */
-export type DomainObserved = { readonly type: 'domain.observed'; readonly facts: DomainFacts | null };
+/**
+ * The world has news: the domain's facts as they are now; null when nothing asks for the host any more. Where
+ * several namespaces ask for it: as the one whose object is the oldest would have it, and beside it as each
+ * of the others would.
+ */
+export type DomainObserved = {
+  readonly type: 'domain.observed';
+  readonly facts: DomainFacts | null;
+  readonly rivals?: readonly DomainFacts[];
+};
 
 /** Somebody wants a new certificate now, whatever is stored. */
 export type DomainRenew = { readonly type: 'domain.renew' };
@@ -15,7 +23,10 @@ export type DomainRecheck = { readonly type: 'domain.recheck' };
 export type CertificateInspected = {
   readonly type: 'certificate.inspected';
   readonly attempt: number;
-  /** The stored certificate that is for this host, can be read, matches its key and was issued last; null: there is none. */
+  /**
+   * The stored certificate that is for this host, can be read, matches its key and was issued last; null:
+   * there is none.
+   */
   readonly good: CertificateFacts | null;
   /** Targets of ours, or not there, that do not hold that certificate. */
   readonly missing: readonly Target[];
@@ -43,21 +54,44 @@ export type OrderMade = {
 };
 export type OrderAuthorized = { readonly type: 'order.authorized'; readonly attempt: number };
 /** The certificate was issued and lies beside its key in the Secret of pending things. */
-export type CertificateReceived = { readonly type: 'certificate.received'; readonly attempt: number };
+export type CertificateReceived = {
+  readonly type: 'certificate.received';
+  readonly attempt: number;
+  /** As in CertificateFacts: nothing else is stored from there. */
+  readonly fingerprint: string;
+};
 export type CertificateStored = {
   readonly type: 'certificate.stored';
   readonly attempt: number;
   readonly certificate: CertificateFacts;
   readonly foreign: readonly Target[];
+  /** Targets that Kubernetes did not let us write, and why. */
+  readonly refused: readonly RefusedTarget[];
 };
+
+export interface RefusedTarget extends Target {
+  readonly message: string;
+}
 
 /**
  * What a failure means for the next attempt.
- * refused: the authority said no, or the proof of control is not reachable; rateLimited: it asked to wait; down: it did not answer,
- * or not sensibly; hopeless: trying again changes nothing; cluster: Kubernetes or NATS did not do their part;
- * foreign: every Secret belongs to somebody else.
+ * refused: the authority said no, or the proof of control is not reachable; rateLimited: it asked to wait;
+ * down: it did not answer, or not sensibly; hopeless: trying again changes nothing; cluster: Kubernetes or
+ * NATS did not do their part; foreign: every Secret belongs to somebody else; unwritable: no Secret could be
+ * written (a quota, a webhook); unusable: it is the Issuer that cannot be used (the CA's Secret is gone).
  */
-export type FailureOutcome = 'refused' | 'rateLimited' | 'down' | 'hopeless' | 'cluster' | 'foreign';
+export type FailureOutcome =
+  | 'refused'
+  | 'rateLimited'
+  | 'down'
+  | 'hopeless'
+  | 'cluster'
+  | 'foreign'
+  | 'unwritable'
+  | 'unusable';
+
+/** Whom a limit of the authority holds back: docs/features/certificates.md §7.3. */
+export type LimitScope = 'host' | 'domain' | 'account' | 'unknown';
 
 export type AcquisitionFailed = {
   readonly type: 'acquisition.failed';
@@ -68,6 +102,10 @@ export type AcquisitionFailed = {
   readonly retryAfterMs: number | null;
   /** The order can be of no use any more. */
   readonly orderLost: boolean;
+  /** Of a limit; absent: unknown. */
+  readonly scope?: LimitScope;
+  /** A certificate was issued in this step and is lost: it counts. */
+  readonly issued?: boolean;
 };
 
 export type AriFetched = {
@@ -93,6 +131,10 @@ export type PermitAsked = {
   readonly registered: string;
   /** A renewal that the authority suggested: no budget counts it. */
   readonly exempt: boolean;
+  /** The owner of the host, by whom permits are shared out; absent: unknown. */
+  readonly namespace?: string;
+  /** A certificate is stored and due: it goes before those that never had one. */
+  readonly due?: boolean;
 };
 /** What became of the permit; `again`: the domain goes on waiting in the Issuer's queue. */
 export type PermitReturned = {
@@ -100,11 +142,19 @@ export type PermitReturned = {
   readonly domain: ActorId;
   readonly registered: string;
   readonly exempt: boolean;
-  readonly outcome: 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused';
-  /** With `rateLimited`: how long the whole Issuer waits, ms. */
+  readonly outcome: PermitOutcome;
+  /** With `rateLimited`: how long those in its scope wait, ms. */
   readonly waitMs: number;
   readonly again: boolean;
+  readonly namespace?: string;
+  readonly due?: boolean;
+  /** With `rateLimited`; absent: unknown. */
+  readonly scope?: LimitScope;
+  /** With `rateLimited` and `down`, for people: what was answered. */
+  readonly message?: string;
 };
+/** `unusable`: the Issuer itself cannot be used. */
+export type PermitOutcome = 'issued' | 'refused' | 'rateLimited' | 'down' | 'unused' | 'unusable';
 export type PermitGranted = { readonly type: 'permit.granted'; readonly issuer: string };
 export type PermitDeferred = {
   readonly type: 'permit.deferred';
@@ -112,10 +162,14 @@ export type PermitDeferred = {
   readonly reason: 'budget' | 'rateLimited' | 'down' | 'notReady' | 'full';
   /** ms since the epoch; null: it cannot be told. */
   readonly until: number | null;
+  /** The Issuer's own reason, for people; absent: it has none. */
+  readonly message?: string | null;
 };
 
 /** A status or an Event could not be written; it is time to try again. */
 export type ReportDue = { readonly type: 'report.due' };
+/** The end of the certificate is near, or there: people are told. */
+export type ExpiryDue = { readonly type: 'expiry.due' };
 
 export type DomainEvent =
   | DomainObserved
@@ -133,4 +187,5 @@ export type DomainEvent =
   | PermitGranted
   | PermitDeferred
   | ReportDue
+  | ExpiryDue
   | EffectSettled;

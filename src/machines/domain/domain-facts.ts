@@ -1,8 +1,10 @@
 /**
- * What the charts of certificates are told: facts of a domain and of an Issuer, and the public part of a certificate.
+ * What the charts of certificates are told: facts of a domain and of an Issuer, and the public part of a
+ * certificate.
  *
- * A domain's facts name its Issuer and what the chart decides by; servers, authorities and the names of Secrets that hold keys are
- * looked up by the effects, so that a hundred thousand records stay small. Nothing in this file is secret (I9).
+ * A domain's facts name its Issuer and what the chart decides by; servers, authorities and the names of
+ * Secrets that hold keys are looked up by the effects, so that a hundred thousand records stay small. Nothing
+ * in this file is secret (I9).
  */
 
 /** Where a certificate is to be stored. */
@@ -18,6 +20,14 @@ export interface DomainSource {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
+  /** The annotation `orrery.dev/renew` of a Domain; absent without it. */
+  readonly renew?: string;
+}
+
+/** A Secret that was asked for and holds, or was promised, the certificate of another host. */
+export interface TakenTarget extends Target {
+  /** Whose it is. */
+  readonly by: string;
 }
 
 export interface DomainIssuer {
@@ -28,19 +38,26 @@ export interface DomainIssuer {
   readonly challenge: 'http01' | 'dns01' | null;
 }
 
+/** A host as one of the namespaces that ask for it would have it: docs/features/certificates.md §2. */
 export interface DomainFacts {
-  /** Oldest first. */
+  /** The namespace whose objects decide. */
+  readonly owner: string;
+  /** Those of the owner and of the namespaces that it shares with; the owner's first, then oldest first. */
   readonly sources: readonly DomainSource[];
-  /** One for each distinct Secret that the sources name, oldest source first. */
+  /** Those of other namespaces: they receive no key and decide nothing. */
+  readonly refused: readonly DomainSource[];
+  /** One for each distinct Secret that the sources name, in their order. */
   readonly targets: readonly Target[];
+  /** Secrets that the sources name and that are another host's. */
+  readonly taken: readonly TakenTarget[];
   readonly issuer: DomainIssuer | null;
   /** For people, why there is no Issuer; empty if there is one. */
   readonly issuerMissing: string;
   /** The domain that an authority counts its limits by (public suffix and one label). */
   readonly registered: string;
   /**
-   * What the world shows of each target, in their order: the first 16 digits of the certificate's fingerprint; null: the Secret is not
-   * there, or what it holds is broken.
+   * What the world shows of each target, in their order: the first 16 digits of the certificate's
+   * fingerprint; null: the Secret is not there, or what it holds is broken.
    */
   readonly stored: ReadonlyArray<string | null>;
 }

@@ -1,60 +1,97 @@
 /** What people are told of a domain: its status and the Events about its sources. Pure. */
 import type { DomainContext, Held, Moment } from './domain-context.ts';
-import { renewAt } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
-import type { DomainIssuer } from './domain-facts.ts';
+import type { DomainIssuer, DomainSource } from './domain-facts.ts';
+import { isInTime, renewAt } from './domain-schedule.ts';
 
-const issuingPhases = ['waitingForPermit', 'ordering', 'authorizing', 'finalizing', 'storing'];
+/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+export type StateWord =
+  | 'waitingForIssuer'
+  | 'waitingForPermit'
+  | 'ordering'
+  | 'authorizing'
+  | 'finalizing'
+  | 'storing'
+  | 'valid'
+  | 'backingOff'
+  | 'rateLimited'
+  | 'issuerDown'
+  | 'failed';
+
+const issuingWords: readonly StateWord[] = [
+  'waitingForPermit',
+  'ordering',
+  'authorizing',
+  'finalizing',
+  'storing',
+];
 
 /** The conditions as they are in a state; the time of a change is that of the event that brought it. */
-export function entered(context: DomainContext, phase: string, at: number): Partial<DomainContext> {
-  const isReady = context.certificate !== null && context.certificate.notAfter > at;
+export function noted(context: DomainContext, word: StateWord, at: number): Partial<DomainContext> {
   return {
-    phase,
-    told: isSilent(phase) ? context.told : toldOf(phase, context),
-    ready: held(context.ready, isReady, at),
-    issuing: held(context.issuing, issuingPhases.includes(phase), at),
+    told: toldOf(word, context),
+    ready: held(context.ready, isInTime(context, at), at),
+    issuing: held(context.issuing, issuingWords.includes(word), at),
   };
 }
 
-/** A look that finds all as it was is nobody's business. */
-const isSilent = (phase: string) => phase === 'checkingStored';
-const toldOf = (phase: string, { certificate }: DomainContext) =>
-  `${phase} ${certificate?.fingerprint.slice(0, 8) ?? ''}`;
+/** What people know: the state, which certificate, and who of them knows it, in how it was asked for. */
+function toldOf(word: StateWord, { certificate, facts, lastError }: DomainContext): string {
+  const asking = (sources: readonly DomainSource[] = []) =>
+    sources.map(({ uid, generation }) => `${uid}/${generation}`);
+  const rest = JSON.stringify([asking(facts?.sources), asking(facts?.refused), lastError]);
+  return `${word} ${certificate?.fingerprint.slice(0, 8) ?? ''} ${checksum(rest)}`;
+}
 
-/** Whether people know already that this very certificate is valid. */
-export const isToldValid = (context: DomainContext) => context.told === toldOf('valid', context);
+/** FNV-1a, 32 bits: only whether something changed is asked. */
+function checksum(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+
+/**
+ * Whether people know already that this very certificate is valid: a look that finds all as it was is
+ * nobody's business.
+ */
+export const isToldValid = (context: DomainContext) =>
+  context.told === toldOf('valid', { ...context, lastError: null });
 
 function held(before: Held, is: boolean, at: number): Held {
   return before.is === is && before.since !== 0 ? before : { is, since: at };
 }
 
-export function statusOf(context: DomainContext): DomainStatus {
-  const { phase, certificate, window, failures, lastError, nextAttempt } = context;
+export function statusOf(context: DomainContext, word: StateWord, at: number): DomainStatus {
+  const { certificate, window, failures, lastError, nextAttempt } = context;
   return {
-    state: phase,
+    state: word,
     notBefore: certificate?.notBefore ?? null,
     notAfter: certificate?.notAfter ?? null,
     renewAt: certificate === null ? null : renewAt(certificate, window),
     failures,
     lastError,
     nextAttempt,
-    conditions: [readyCondition(context), issuingCondition(context)],
+    conditions: [readyCondition(context, word, at), issuingCondition(context, word, at)],
   };
 }
 
-function readyCondition(context: DomainContext): StatusCondition {
-  const { is, since } = context.ready;
-  return {
-    type: 'Ready',
-    status: is ? 'True' : 'False',
-    reason: is ? 'CertificateValid' : (reasons[context.phase] ?? 'NotIssuedYet'),
-    message: is ? 'a certificate is stored and in its time' : messageOf(context),
-    since,
-  };
+function readyCondition(context: DomainContext, word: StateWord, at: number): StatusCondition {
+  const { is, since } = held(context.ready, isInTime(context, at), at);
+  const { certificate } = context;
+  const ends = certificate === null ? '' : dateText(certificate.notAfter);
+  if (is && certificate !== null) {
+    const message = `a certificate is stored; it ends ${ends}, in ${spanText(certificate.notAfter - at)}`;
+    return { type: 'Ready', status: 'True', reason: 'CertificateValid', message, since };
+  }
+  const message = messageOf(context, word);
+  if (certificate !== null) {
+    const ended = `the certificate ended ${ends}: ${message}`;
+    return { type: 'Ready', status: 'False', reason: 'Expired', message: ended, since };
+  }
+  return { type: 'Ready', status: 'False', reason: reasonOf(context, word), message, since };
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasons: Partial<Readonly<Record<StateWord, string>>> = {
   waitingForIssuer: 'NoIssuer',
   backingOff: 'Refused',
   rateLimited: 'RateLimited',
@@ -62,21 +99,25 @@ const reasons: Readonly<Record<string, string>> = {
   failed: 'Failed',
 };
 
-function issuingCondition(context: DomainContext): StatusCondition {
-  const { is, since } = context.issuing;
-  const { phase } = context;
+function reasonOf(context: DomainContext, word: StateWord): string {
+  const isNowhere = word === 'failed' && (context.facts?.targets.length ?? 0) <= context.foreign.length;
+  return isNowhere ? 'SecretNotOurs' : (reasons[word] ?? 'NotIssuedYet');
+}
+
+function issuingCondition(context: DomainContext, word: StateWord, at: number): StatusCondition {
+  const { is, since } = held(context.issuing, issuingWords.includes(word), at);
   return {
     type: 'Issuing',
     status: is ? 'True' : 'False',
-    reason: phase.charAt(0).toUpperCase() + phase.slice(1),
-    message: is ? messageOf(context) : '',
+    reason: word.charAt(0).toUpperCase() + word.slice(1),
+    message: is ? messageOf(context, word) : '',
     since,
   };
 }
 
-function messageOf({ phase, facts, lastError, deferral }: DomainContext): string {
-  if (phase === 'waitingForIssuer') return facts?.issuerMissing ?? '';
-  if (phase === 'waitingForPermit' && deferral !== null) return deferralText(facts?.issuer ?? null, deferral);
+function messageOf({ facts, lastError, deferral }: DomainContext, word: StateWord): string {
+  if (word === 'waitingForIssuer') return facts?.issuerMissing ?? '';
+  if (word === 'waitingForPermit' && deferral !== null) return deferralText(facts?.issuer ?? null, deferral);
   return lastError ?? 'a certificate is being obtained';
 }
 
@@ -88,31 +129,57 @@ const deferrals: Readonly<Record<string, string>> = {
   full: 'has too many domains waiting',
 };
 
-export function deferralText(issuer: DomainIssuer | null, { reason }: { readonly reason: string }): string {
-  return `Issuer ${issuer?.name ?? ''} ${deferrals[reason] ?? reason}`;
+/** With the Issuer's own reason, where it has one: docs/features/certificates.md §9.3. */
+export function deferralText(
+  issuer: DomainIssuer | null,
+  { reason, message }: { readonly reason: string; readonly message?: string | null },
+): string {
+  const text = `Issuer ${issuer?.name ?? ''} ${deferrals[reason] ?? reason}`;
+  return message == null || message === '' ? text : `${text}: ${message}`;
 }
 
-/** @param notice built from the moment, or null */
+type Notices = (moment: Moment) => Notice | null;
+
+/** @param notice made from the moment */
 export function report(
   { context, event }: Moment,
-  params: { readonly notice: ((moment: Moment) => Notice) | null },
+  { word, notice }: { readonly word: StateWord; readonly notice: Notices | null },
 ): Omit<DomainReport, 'type'> {
   return {
     host: context.host,
     sources: context.facts?.sources ?? [],
-    status: statusOf(context),
-    notice: params.notice?.({ context, event }) ?? null,
+    refused: context.facts?.refused ?? [],
+    status: statusOf(context, word, event.at),
+    notice: notice?.({ context, event }) ?? null,
     at: event.at,
   };
 }
 
-export const issuedNotice = ({ context }: Moment): Notice => ({
-  eventType: 'Normal',
-  reason: 'CertificateIssued',
-  note: `A certificate for ${context.host} is stored; it ends ${dateText(context.certificate?.notAfter)}.`,
-});
+/** A copy of what is known is no news. */
+export const issuedNotice: Notices = ({ context }) =>
+  context.storeFrom === 'stored'
+    ? null
+    : {
+        eventType: 'Normal',
+        reason: 'CertificateIssued',
+        note: `A certificate for ${context.host} is stored; it ends ${dateText(context.certificate?.notAfter)}.`,
+      };
 
-export const failedNotice = ({ context }: Moment): Notice => ({
+/** Of an attempt that the authority refused; that Kubernetes was away is no Event. */
+export const refusedNotice: Notices = (moment) =>
+  moment.event.type === 'acquisition.failed' && moment.event.outcome === 'refused'
+    ? failedNotice(moment)
+    : null;
+
+/** Once for each reason: a look that finds the same says nothing. */
+export const hopelessNotice: Notices = (moment) => {
+  if (moment.context.told === toldOf('failed', moment.context)) return null;
+  const reason =
+    reasonOf(moment.context, 'failed') === 'SecretNotOurs' ? 'SecretNotOurs' : 'CertificateFailed';
+  return { ...failedNotice(moment), reason };
+};
+
+const failedNotice = ({ context }: Moment): Notice => ({
   eventType: 'Warning',
   reason: 'CertificateFailed',
   note: `No certificate for ${context.host}: ${context.lastError ?? ''}${
@@ -120,21 +187,26 @@ export const failedNotice = ({ context }: Moment): Notice => ({
   }`,
 });
 
-export const limitedNotice = ({ context }: Moment): Notice => ({
-  eventType: 'Warning',
-  reason: 'RateLimited',
-  note: `The authority asked to wait: ${context.lastError ?? ''}`,
-});
+export const limitedNotice: Notices = ({ context, event }) =>
+  event.type === 'acquisition.failed'
+    ? {
+        eventType: 'Warning',
+        reason: 'RateLimited',
+        note: `The authority asked to wait: ${context.lastError ?? ''}`,
+      }
+    : null;
 
-export const foreignNotice = ({ context }: Moment): Notice => ({
-  eventType: 'Warning',
-  reason: 'SecretNotOurs',
-  note: foreignText(context),
-});
-
-export function foreignText({ foreign }: Pick<DomainContext, 'foreign'>): string {
+/** Why no Secret that was asked for may be written. */
+export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 'facts'>): string {
+  const taken = (facts?.taken ?? []).map(
+    ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} is that of ${by} and is left to it`,
+  );
   const names = foreign.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
-  return `Secret ${names} exists without the label orrery.dev/domain and is not overwritten.`;
+  const others =
+    names === ''
+      ? []
+      : [`Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten`];
+  return `${[...taken, ...others].join('; ')}.`;
 }
 
 /** `2026-01-31 12:00 UTC`; pure, unlike what a locale makes of it. */
@@ -142,4 +214,16 @@ function dateText(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return 'at an unknown time';
   const text = new Date(ms).toISOString();
   return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
+}
+
+const units = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+] as const;
+
+/** `29 days`: in the largest unit of which there are two. */
+function spanText(ms: number): string {
+  const [name, unit] = units.find(([, size]) => ms >= 2 * size) ?? units[2];
+  return `${Math.floor(ms / unit)} ${name}`;
 }

@@ -1,42 +1,59 @@
 /**
- * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts uses it. Pure.
+ * The vocabulary of the domain chart: its guards, delays and actions, each by the name under which domain.ts
+ * uses it. Pure.
  */
-
-import { assign, raise, setup } from 'xstate';
+import { assign, enqueueActions, raise, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
+import { type DomainContext, type DomainInput, usable } from './domain-context.ts';
+import { domainEffects } from './domain-effects.ts';
+import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
+import { newsIn } from './domain-observation.ts';
+import { isToldValid, noted, type StateWord } from './domain-report.ts';
+import { discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
   askPauseMs,
-  confirmMs,
-  type DomainContext,
-  type DomainInput,
-  isAskedAnew,
-  isDeferredBy,
+  expiryInMs,
   isDue,
-  isIssuerNews,
-  isMidway,
+  isInTime,
   isPollable,
-  isTampered,
-  isUnprovable,
-  limitMs,
   lookInMs,
-  lookPauseMs,
-  pendingOf,
-  pollPauseMs,
-  refused,
   stepPatience,
-  usable,
-  windowOf,
-} from './domain-context.ts';
-import { domainEffects } from './domain-effects.ts';
-import { deferralText, entered, foreignText, isToldValid } from './domain-report.ts';
+} from './domain-schedule.ts';
+import * as step from './domain-steps.ts';
 
-type Args = { readonly context: DomainContext };
+interface Args {
+  readonly context: DomainContext;
+  readonly event: DomainInput;
+}
 
 const timeOf = (event: unknown) => (event as Stamp).at;
-const chanceOf = (event: unknown) => (event as Stamp).random;
+
+const isFailure = ({ context, event }: Args, outcome: FailureOutcome) =>
+  event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === outcome;
+
+/** Whether my Issuer says why it keeps me waiting, for one of these reasons, and I do not know it yet. */
+function isDeferral({ context, event }: Args, reasons?: ReadonlyArray<PermitDeferred['reason']>): boolean {
+  if (event.type !== 'permit.deferred' || event.issuer !== context.facts?.issuer?.name) return false;
+  return reasons === undefined
+    ? !equal(context.deferral, step.deferralIn(event))
+    : reasons.includes(event.reason);
+}
+
+/** An action that chooses: what it asks for depends on the context. */
+const composed = enqueueActions<
+  DomainContext,
+  DomainInput,
+  undefined,
+  DomainInput,
+  never,
+  never,
+  never,
+  never,
+  never
+>;
 
 export const domainSetup = setup({
   types: {
@@ -46,65 +63,52 @@ export const domainSetup = setup({
     tags: {} as 'settled' | 'wrong',
   },
   guards: {
-    isGone: ({ event }) => event.type === 'domain.observed' && event.facts === null,
-    isGoneMidway: ({ context, event }) =>
-      event.type === 'domain.observed' && event.facts === null && isMidway(context),
-    isNews: ({ context, event }) => event.type === 'domain.observed' && !equal(event.facts, context.facts),
-    isAllowed: ({ event }) => event.type === 'domain.observed' && event.facts?.issuer != null,
-    isIssuerNews: ({ context, event }) =>
-      event.type === 'domain.observed' && event.facts !== null && isIssuerNews(context.facts, event.facts),
-    isIssuerNewsMidway: ({ context, event }) =>
-      event.type === 'domain.observed' && isMidway(context) && isIssuerNews(context.facts, event.facts),
-    isAskedAnew: ({ context, event }) =>
-      event.type === 'domain.observed' && event.facts !== null && isAskedAnew(context.facts, event.facts),
-    isTampered: ({ context, event }) =>
-      event.type === 'domain.observed' && event.facts !== null && isTampered(context, event.facts),
+    isGone: (args: Args) => newsIn(args) === 'gone',
+    isOwnerNews: (args: Args) => newsIn(args) === 'owner',
+    isIssuerNews: (args: Args) => newsIn(args) === 'issuer',
+    isWish: (args: Args) => newsIn(args) === 'wish',
+    isAskedAnew: (args: Args) => newsIn(args) === 'asked',
+    isTampered: (args: Args) => newsIn(args) === 'tampered',
+    isLesserNews: (args: Args) => ['wish', 'asked', 'tampered', 'other'].includes(newsIn(args)),
+    /** A record of a release that never tried again by itself. */
+    isUndated: (args: Args) =>
+      args.context.nextAttempt === null && !['gone', 'owner', 'issuer'].includes(newsIn(args)),
     hasIssuer: ({ context }: Args) => context.facts?.issuer != null,
-    isAllForeign: ({ context }: Args) => usable(context).length === 0,
-    isGoodAndIncomplete: ({ context, event }) => !isDue(context, timeOf(event)) && context.missing.length > 0,
-    isGoodAsTold: ({ context, event }) => !isDue(context, timeOf(event)) && isToldValid(context),
-    isGood: ({ context, event }) => !isDue(context, timeOf(event)),
-    isIssuedAlready: ({ context }: Args) => context.isIssued,
-    isUnprovable: ({ context }: Args) => isUnprovable(context),
-    isHeldBack: ({ context, event }) =>
-      !context.forced && context.nextAttempt !== null && timeOf(event) < context.nextAttempt,
-    isThisAttempt: ({ context, event }) => 'attempt' in event && event.attempt === context.attempt,
-    isStoredWithPermit: ({ context, event }) =>
-      event.type === 'certificate.stored' && event.attempt === context.attempt && context.permit !== null,
-    isHopeless: ({ context, event }) =>
-      event.type === 'acquisition.failed' &&
-      event.attempt === context.attempt &&
-      event.outcome === 'hopeless',
-    isForeign: ({ context, event }) =>
-      event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === 'foreign',
-    isRateLimited: ({ context, event }) =>
-      event.type === 'acquisition.failed' &&
-      event.attempt === context.attempt &&
-      event.outcome === 'rateLimited',
-    isDown: ({ context, event }) =>
-      event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === 'down',
-    isClusterTrouble: ({ context, event }) =>
-      event.type === 'acquisition.failed' && event.attempt === context.attempt && event.outcome === 'cluster',
-    isGrantOfAnother: ({ context, event }) =>
+    isNowhere: ({ context }: Args) => usable(context).length === 0,
+    isGoodAndIncomplete: ({ context, event }: Args) =>
+      context.missing.length > 0 && isInTime(context, timeOf(event)) && timeOf(event) >= context.copyAt,
+    isGoodAsTold: ({ context, event }: Args) => !isDue(context, timeOf(event)) && isToldValid(context),
+    isGood: ({ context, event }: Args) => !isDue(context, timeOf(event)),
+    isIssuedAlready: ({ context }: Args) => context.issued !== null,
+    isUnprovable: ({ context }: Args) => step.isUnprovable(context),
+    isHeldBack: ({ context, event }: Args) => isHeld(context, timeOf(event), 'backingOff'),
+    isHeldAsFailed: ({ context, event }: Args) => isHeld(context, timeOf(event), 'failed'),
+    isThisAttempt: ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt,
+    isHopeless: (args: Args) => isFailure(args, 'hopeless'),
+    isForeign: (args: Args) => isFailure(args, 'foreign'),
+    isRateLimited: (args: Args) => isFailure(args, 'rateLimited'),
+    isDown: (args: Args) => isFailure(args, 'down'),
+    isUnusable: (args: Args) => isFailure(args, 'unusable'),
+    isClusterTrouble: (args: Args) => isFailure(args, 'cluster'),
+    isUnwritable: (args: Args) => isFailure(args, 'unwritable'),
+    isGrantOfAnother: ({ context, event }: Args) =>
       event.type === 'permit.granted' && event.issuer !== context.facts?.issuer?.name,
     isGrantOfCa: ({ context }: Args) => context.facts?.issuer?.kind === 'ca',
-    isOrderOpen: ({ context, event }) => context.order !== null && timeOf(event) < context.order.expires,
-    isDeferredByOutage: ({ context, event }) => isDeferredBy(context, event, 'down'),
-    isDeferredByLimit: ({ context, event }) => isDeferredBy(context, event, 'rateLimited'),
-    isDeferralNews: ({ context, event }) =>
-      event.type === 'permit.deferred' &&
-      event.issuer === context.facts?.issuer?.name &&
-      !equal(context.deferral, { reason: event.reason, until: event.until }),
-    isPollDue: ({ context, event }) =>
+    isOrderOpen: ({ context, event }: Args) =>
+      context.order !== null && timeOf(event) < context.order.expires,
+    isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
+    isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
+    isDeferralNews: (args: Args) => isDeferral(args),
+    isPollDue: ({ context, event }: Args) =>
       isPollable(context) && context.pollAt <= timeOf(event) && !isDue(context, timeOf(event)),
-    isOfMyCertificate: ({ context, event }) =>
+    isOfMyCertificate: ({ context, event }: Args) =>
       'fingerprint' in event && event.fingerprint === context.certificate?.fingerprint,
-    isWindowNews: ({ context, event }) =>
+    isWindowNews: ({ context, event }: Args) =>
       event.type === 'ari.fetched' &&
       event.fingerprint === context.certificate?.fingerprint &&
       (event.start !== context.window?.start || event.end !== context.window.end),
     isNoPermitHeld: ({ context }: Args) => context.permit === null,
-    isReportLost: ({ event }) =>
+    isReportLost: ({ event }: Args) =>
       event.type === 'effect.settled' && event.effect === 'domain.report' && event.error !== null,
   },
   delays: {
@@ -126,113 +130,118 @@ export const domainSetup = setup({
     reportAgain: 30_000,
   },
   actions: {
-    remember: assign(({ event }) => (event.type === 'domain.observed' ? { facts: event.facts } : {})),
-    enter: assign(({ context, event }, { phase }: { readonly phase: string }) =>
-      entered(context, phase, timeOf(event)),
+    remember: assign((args) => step.remembered(args)),
+    changeOwner: assign((args) => step.ownerChanged(args)),
+    note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
+      noted(context, word, timeOf(event)),
     ),
-    force: assign({ forced: true, nextAttempt: null }),
+    force: assign({ forced: true, nextAttempt: null, hold: null }),
+    letGo: assign({ nextAttempt: null, hold: null }),
     pollNow: assign({ pollAt: 0 }),
     numberAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
-    forgetFlow: assign({ order: null, permit: null, nextAttempt: null, deferral: null, askings: 0 }),
-    dropPermit: assign({ permit: null }),
-    learnInspection: assign(({ context, event }) => {
-      if (event.type !== 'certificate.inspected') return {};
-      const isSame = event.good?.fingerprint === context.certificate?.fingerprint;
-      return {
-        certificate: event.good,
-        missing: event.missing,
-        foreign: event.foreign,
-        ...(isSame ? {} : { window: null, pollAt: 0 }),
-        ...pendingOf(context, event),
-        lookAt: event.at + lookPauseMs(event.random),
-      };
-    }),
-    noteForeign: assign(({ context }) => ({ lastError: foreignText(context), nextAttempt: null })),
-    noteUnprovable: assign(({ context }) => ({
-      lastError: `${context.host} is a wildcard, and Issuer ${context.facts?.issuer?.name ?? ''} proves control over HTTP (http01): a wildcard needs dns01.`,
+    forgetFlow: assign({
+      order: null,
+      permit: null,
       nextAttempt: null,
-    })),
-    noteLookFailure: assign(({ event }) => ({
-      lastError: event.type === 'inspection.failed' ? event.message : 'the Secrets were not read in time',
-      nextAttempt: timeOf(event) + 5_000 + Math.round(5_000 * chanceOf(event)),
-    })),
-    countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
-    noteDeferral: assign(({ event }) =>
-      event.type === 'permit.deferred' ? { deferral: { reason: event.reason, until: event.until } } : {},
-    ),
-    noteWait: assign(({ context, event }) =>
-      event.type === 'permit.deferred'
-        ? { lastError: deferralText(context.facts?.issuer ?? null, event), nextAttempt: event.until }
-        : {},
-    ),
-    takePermit: assign(({ event }) => ({
-      permit: event.type === 'permit.granted' ? event.issuer : null,
-      startedAt: timeOf(event),
+      hold: null,
       deferral: null,
       askings: 0,
-      nextAttempt: null,
+    }),
+    dropPermit: assign({ permit: null }),
+    learnInspection: assign((args) => step.inspected(args)),
+    noteForeign: assign((args) => step.nowhere(args)),
+    noteUnprovable: assign((args) => step.unprovable(args)),
+    noteLookFailure: assign((args) => step.lookFailed(args)),
+    countAsking: assign(({ context }) => ({ askings: context.askings + 1 })),
+    noteDeferral: assign(({ event }) =>
+      event.type === 'permit.deferred' ? { deferral: step.deferralIn(event) } : {},
+    ),
+    noteWait: assign((args) => step.waiting(args)),
+    takePermit: assign((args) => step.permitTaken(args)),
+    startNew: assign(({ context }) => ({
+      order: null,
+      pendingAt: context.facts?.issuer?.kind === 'ca' ? null : (usable(context)[0] ?? null),
     })),
-    startNew: assign(({ context }) => ({ order: null, pendingAt: usable(context)[0] ?? null })),
     chooseSource: assign((_, { from }: { readonly from: DomainContext['storeFrom'] }) => ({
       storeFrom: from,
     })),
     keepOrder: assign(({ event }) => (event.type === 'order.made' ? { order: event.order } : {})),
-    closeOrder: assign({ order: null }),
-    noteFailure: assign(({ context, event }) => ({
-      lastError: event.type === 'acquisition.failed' ? event.message : 'no outcome of the step in time',
-      order: event.type === 'acquisition.failed' && event.orderLost ? null : context.order,
+    closeOrder: assign(({ event }) => ({
+      order: null,
+      ...(event.type === 'certificate.received' ? { issued: event.fingerprint } : {}),
+    })),
+    noteFailure: assign((args) => step.failed(args)),
+    noteLimit: assign((args) => step.limited(args)),
+    holdDaily: assign(({ event }) => step.heldDaily(event)),
+    waitBriefly: assign(({ event }) => step.heldBriefly(event)),
+    waitForRoom: assign(({ event }) => step.heldForRoom(event)),
+    countFailure: assign((args) => step.refused(args)),
+    succeed: assign((args) => step.stored(args)),
+    settle: assign({
+      lastError: null,
       nextAttempt: null,
-    })),
-    noteLimit: assign(({ context, event }) => {
-      if (event.type !== 'acquisition.failed') return {};
-      const waitMs = limitMs(event.retryAfterMs, event.random);
-      return {
-        lastError: event.message,
-        order: event.orderLost ? null : context.order,
-        nextAttempt: event.at + waitMs,
-      };
+      hold: null,
+      failures: 0,
+      pendingAt: null,
+      order: null,
+      issued: null,
     }),
-    waitBriefly: assign(({ event }) => ({
-      nextAttempt: timeOf(event) + 5_000 + Math.round(5_000 * chanceOf(event)),
-    })),
-    countFailure: assign(({ context, event }) =>
-      event.type === 'acquisition.failed' ? refused(context, event) : {},
-    ),
-    succeed: assign(({ event }) =>
-      event.type === 'certificate.stored'
-        ? {
-            certificate: event.certificate,
-            foreign: event.foreign,
-            missing: [],
-            window: null,
-            pollAt: event.at + Math.round(pollPauseMs(null, event.random) * event.random),
-            lookAt: event.at + confirmMs,
-            order: null,
-            pendingAt: null,
-            isIssued: false,
-            forced: false,
-            failures: 0,
-            lastError: null,
-            nextAttempt: null,
-          }
-        : {},
-    ),
-    settle: assign({ lastError: null, nextAttempt: null, failures: 0, pendingAt: null, order: null }),
     postponePoll: assign(({ event }) => ({ pollAt: timeOf(event) + 15 * 60_000 })),
-    learnWindow: assign(({ context, event }) =>
-      event.type === 'ari.fetched'
-        ? {
-            window: windowOf(context.window, event, event.random),
-            pollAt: event.at + pollPauseMs(event.retryAfterMs, event.random),
-          }
-        : {},
-    ),
-    noteNoWindow: assign(({ event }) =>
-      event.type === 'ari.unavailable'
-        ? { pollAt: event.at + pollPauseMs(event.retryAfterMs, event.random) }
-        : {},
-    ),
+    learnWindow: assign((args) => step.windowLearned(args)),
+    noteNoWindow: assign((args) => step.windowMissing(args)),
     reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
+    /**
+     * Sets the time at which people are told of the certificate's end: in every state,
+     * docs/features/certificates.md §9.1.
+     */
+    watchExpiry: composed(({ context, event, enqueue }) => {
+      const delay = expiryInMs(context, timeOf(event));
+      if (delay === null) enqueue.cancel('expiry');
+      else enqueue.raise({ type: 'expiry.due', at: 0, random: 0 }, { delay, id: 'expiry' });
+    }),
+    /** Gives back the permit that is held, if one is: whatever ends the attempt. */
+    returnPermit: composed((args) => {
+      const { context, enqueue } = args;
+      if (context.permit !== null) say(enqueue, returned(args, context.permit, outcomeOf(args)));
+      enqueue.assign({ permit: null });
+    }),
+    /**
+     * Who asks no more, or asks another, gives its place up. Whoever only looks keeps it: a permit that comes
+     * meanwhile goes back, and the question that follows can't be overtaken by a word that takes it back.
+     */
+    leaveQueue: composed((args) => {
+      const { context, event, enqueue } = args;
+      const issuer = context.facts?.issuer?.name;
+      const isOver = ['gone', 'owner', 'issuer'].includes(newsIn({ context, event }));
+      if (!isOver || issuer === undefined) return;
+      say(enqueue, returned(args, issuer, { outcome: 'unused', again: false }));
+    }),
+    /** One that comes when nobody waits for it. */
+    returnGrant: composed((args) => {
+      const { event, enqueue } = args;
+      if (event.type === 'permit.granted')
+        say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
+    }),
+    /** Takes away a key that nobody will have certified. */
+    clearPending: composed(({ context, event, enqueue }) => {
+      if (context.pendingAt === null || context.order !== null || context.issued !== null) return;
+      run(enqueue, 'pending.discard', discarding({ context, event }));
+      enqueue.assign({ pendingAt: null });
+    }),
+    /** Of a host that is nobody's any more, or another's. */
+    discardPending: composed(({ context, event, enqueue }) => {
+      if (context.pendingAt !== null) run(enqueue, 'pending.discard', discarding({ context, event }));
+    }),
     ...actionsOf(...domainEffects),
   },
 });
+
+const isHeld = ({ forced, hold, nextAttempt }: DomainContext, at: number, state: DomainContext['hold']) =>
+  !forced && hold === state && nextAttempt !== null && at < nextAttempt;
+
+/** An effect that an action asks for by itself; the setup does not know its own effects yet. */
+function run(enqueue: unknown, type: string, params: object): void {
+  (enqueue as (action: { type: string; params: object }) => void)({ type, params });
+}
+
+const say = (enqueue: unknown, message: object) => run(enqueue, 'message.send', message);

@@ -1,110 +1,51 @@
 /**
- * `domain/_/<host>`: one certificate for one host – obtained, stored, renewed in time, and never ordered twice.
+ * `domain/_/<host>`: one certificate for one host – obtained, stored, renewed in time, and never ordered
+ * twice.
  *
- * Who sends: the router (`domain.observed`), the Issuer's chart (`permit.*`), the effects (outcomes of each step), people
- * (`domain.renew`, `domain.recheck`). What it promises:
+ * Who sends: the router (`domain.observed`), the Issuer's chart (`permit.*`), the effects (outcomes of each
+ * step), people (`domain.renew`, `domain.recheck`). What it promises (docs/features/certificates.md):
  * - A certificate that is stored, whole and not due is `valid`: a restart or a move orders nothing.
- * - It orders with a permit of its Issuer only, and holds one at most; whatever ends the attempt gives the permit back.
- * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the same order.
- * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and at most 24 h.
- * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is never touched.
- * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no event), budgets (issuer.ts).
+ * - It orders with a permit of its Issuer only, and holds one at most; whatever ends the attempt gives the
+ *   permit back.
+ * - The order is in the record before anything irreversible is done, so whoever takes over goes on with the
+ *   same order.
+ * - The number of refusals and the time of the next attempt are in the record; every wait is at least 1 s and
+ *   at most 24 h.
+ * - What is stored is left alone until the new certificate takes its place; a Secret of somebody else is
+ *   never touched.
+ * - A host is one namespace's at a time; when it passes to another, nothing of the old certificate is taken
+ *   over.
+ * Absent: the protocol (effects over acme/), keys (they go from the maker into a Secret and are in no
+ *   event), budgets (issuer.ts).
  */
 import type { Chart } from '../chart.ts';
+import { newborn } from './domain-context.ts';
+import { domainEffects } from './domain-effects.ts';
+import { domainMigrations } from './domain-migrations.ts';
+import { hopelessNotice, issuedNotice, limitedNotice, refusedNotice } from './domain-report.ts';
 import {
   authorization,
-  type DomainContext,
-  type DomainInput,
-  discarding,
   finalization,
   inspection,
-  newborn,
   ordering,
   question,
   renewalQuestion,
-  returned,
   storage,
-} from './domain-context.ts';
-import { domainEffects } from './domain-effects.ts';
-
-import type { PermitReturned } from './domain-events.ts';
-import { failedNotice, foreignNotice, issuedNotice, limitedNotice, report } from './domain-report.ts';
-
+} from './domain-requests.ts';
 import { domainSetup } from './domain-setup.ts';
-
-/** Gives the permit back with this outcome. */
-const giveBack = (outcome: PermitReturned['outcome'], again = false) =>
-  ({
-    type: 'message.send',
-    params: (moment: { context: DomainContext; event: DomainInput }) => returned(moment, { outcome, again }),
-  }) as const;
-
-const tell = (notice: Parameters<typeof report>[1]['notice'] = null) =>
-  ({
-    type: 'domain.report',
-    params: (moment: { context: DomainContext; event: DomainInput }) => report(moment, { notice }),
-  }) as const;
-
-const storeFrom = (from: DomainContext['storeFrom']) => ({ type: 'chooseSource', params: { from } }) as const;
-
-const enter = (phase: string) => ({ type: 'enter', params: { phase } }) as const;
-
-/** What follows from a step that failed, by what the failure means. */
-const failure = [
-  {
-    guard: 'isHopeless',
-    target: 'failed',
-    actions: [giveBack('refused'), 'noteFailure', enter('failed'), tell(failedNotice)],
-  },
-  {
-    guard: 'isForeign',
-    target: 'failed',
-    actions: [giveBack('unused'), 'noteFailure', enter('failed'), tell(failedNotice)],
-  },
-  {
-    guard: 'isRateLimited',
-    target: 'rateLimited',
-    actions: [giveBack('rateLimited', true), 'noteLimit', tell(limitedNotice)],
-  },
-  { guard: 'isDown', target: 'issuerDown', actions: [giveBack('down', true), 'noteFailure'] },
-  {
-    guard: 'isClusterTrouble',
-    target: 'backingOff',
-    actions: [giveBack('unused'), 'noteFailure', 'waitBriefly'],
-  },
-  {
-    guard: 'isThisAttempt',
-    target: 'backingOff',
-    actions: [giveBack('refused'), 'countFailure', tell(failedNotice)],
-  },
-] as const;
-
-/** A granted permit: go on where the order stands. */
-const granted = [
-  { guard: 'isGrantOfAnother', actions: giveBack('unused') },
-  { guard: 'isGrantOfCa', target: 'storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
-  { guard: 'isOrderOpen', target: 'authorizing', actions: 'takePermit' },
-  { target: 'ordering', actions: ['takePermit', 'startNew'] },
-] as const;
-
-/** A step of the order that ends without a word. */
-const silence = { target: 'issuerDown', actions: [giveBack('down', true), 'noteFailure'] } as const;
-
-/** A person wants a new look. */
-const wishes = {
-  'domain.renew': { target: 'checkingStored', actions: ['force', 'pollNow'] },
-  'domain.recheck': { target: 'checkingStored', actions: 'pollNow' },
-} as const;
-
-/** What the Issuer says while its permit is waited for. */
-const waiting = {
-  'permit.granted': granted,
-  'permit.deferred': [
-    { guard: 'isDeferredByOutage', target: 'issuerDown', actions: ['noteDeferral', 'noteWait'] },
-    { guard: 'isDeferredByLimit', target: 'rateLimited', actions: ['noteDeferral', 'noteWait'] },
-    { guard: 'isDeferralNews', actions: ['noteDeferral', tell()] },
-  ],
-} as const;
+import {
+  askedMeanwhile,
+  byLimit,
+  byOutage,
+  failure,
+  granted,
+  looks,
+  reports,
+  silence,
+  storeFrom,
+  tell,
+  wishes,
+} from './domain-transitions.ts';
 
 export const domainMachine = domainSetup.createMachine({
   id: 'domain',
@@ -112,33 +53,25 @@ export const domainMachine = domainSetup.createMachine({
   initial: 'waitingForIssuer',
   on: {
     'domain.observed': [
+      { guard: 'isGone', target: '.retired', actions: 'discardPending' },
       {
-        guard: 'isGoneMidway',
-        target: '.retired',
-        actions: [giveBack('unused'), { type: 'pending.discard', params: discarding }],
-      },
-      { guard: 'isGone', target: '.retired' },
-      {
-        guard: 'isIssuerNewsMidway',
+        guard: 'isOwnerNews',
         target: '.deciding',
-        actions: [giveBack('unused'), 'remember', 'forgetFlow'],
+        actions: ['discardPending', 'changeOwner', 'watchExpiry'],
       },
-      { guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow'] },
-      { guard: 'isNews', actions: 'remember' },
+      { guard: 'isIssuerNews', target: '.deciding', actions: ['remember', 'forgetFlow', 'watchExpiry'] },
+      { guard: 'isLesserNews', actions: ['remember', 'watchExpiry'] },
     ],
-    'permit.granted': { guard: 'isNoPermitHeld', actions: giveBack('unused') },
+    'permit.granted': { guard: 'isNoPermitHeld', actions: 'returnGrant' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
-    'report.due': { actions: tell() },
   },
   states: {
     waitingForIssuer: {
       description: 'No Issuer allows this host (yet); nothing is done until one does.',
       tags: 'settled',
       on: {
-        'domain.observed': [
-          { guard: 'isGone', target: 'retired' },
-          { guard: 'isNews', target: 'deciding', actions: 'remember' },
-        ],
+        ...reports('waitingForIssuer'),
+        'domain.observed': { guard: 'isLesserNews', target: 'deciding', actions: 'remember' },
       },
     },
     deciding: {
@@ -146,122 +79,192 @@ export const domainMachine = domainSetup.createMachine({
       tags: 'settled',
       always: [
         { guard: 'hasIssuer', target: 'checkingStored' },
-        { target: 'waitingForIssuer', actions: [enter('waitingForIssuer'), tell()] },
+        { target: 'waitingForIssuer', actions: [...tell('waitingForIssuer')] },
       ],
     },
     checkingStored: {
       description: 'Looks whether the Secret holds a certificate that is good for a while.',
-      entry: [enter('checkingStored'), 'numberAttempt', { type: 'certificate.inspect', params: inspection }],
+      entry: ['numberAttempt', { type: 'certificate.inspect', params: inspection }],
       on: {
-        'certificate.inspected': { guard: 'isThisAttempt', actions: 'learnInspection', target: 'judging' },
-        'inspection.failed': { guard: 'isThisAttempt', actions: 'noteLookFailure', target: 'backingOff' },
+        'certificate.inspected': {
+          guard: 'isThisAttempt',
+          actions: ['learnInspection', 'watchExpiry'],
+          target: 'judging',
+        },
+        'inspection.failed': {
+          guard: 'isThisAttempt',
+          actions: 'noteLookFailure',
+          target: 'resting.backingOff',
+        },
         'domain.renew': { actions: ['force', 'pollNow'] },
         'domain.recheck': { actions: 'pollNow' },
-        'domain.observed': { guard: 'isAskedAnew', actions: 'remember', target: 'deciding' },
+        'domain.observed': [
+          { guard: 'isWish', actions: ['remember', 'force', 'pollNow'], target: 'deciding' },
+          { guard: 'isAskedAnew', actions: 'remember', target: 'deciding' },
+        ],
       },
-      after: { inspectPatience: { actions: 'noteLookFailure', target: 'backingOff' } },
+      after: { inspectPatience: { actions: 'noteLookFailure', target: 'resting.backingOff' } },
     },
     judging: {
       description: 'Chooses what follows from what is stored.',
       tags: 'settled',
       always: [
-        {
-          guard: 'isAllForeign',
-          target: 'failed',
-          actions: ['noteForeign', enter('failed'), tell(foreignNotice)],
-        },
-        { guard: 'isGoodAndIncomplete', target: 'storing', actions: storeFrom('stored') },
-        { guard: 'isGoodAsTold', target: 'valid', actions: ['settle', enter('valid')] },
-        { guard: 'isGood', target: 'valid', actions: ['settle', enter('valid'), tell()] },
-        { guard: 'isIssuedAlready', target: 'storing', actions: storeFrom('pending') },
-        {
-          guard: 'isUnprovable',
-          target: 'failed',
-          actions: ['noteUnprovable', enter('failed'), tell(failedNotice)],
-        },
-        { guard: 'isHeldBack', target: 'backingOff' },
-        { target: 'waitingForPermit' },
+        { guard: 'isNowhere', target: 'resting.failed', actions: 'noteForeign' },
+        { guard: 'isGoodAndIncomplete', target: 'acquiring.storing', actions: storeFrom('stored') },
+        { guard: 'isGoodAsTold', target: 'valid', actions: 'settle' },
+        { guard: 'isGood', target: 'valid', actions: ['settle', ...tell('valid')] },
+        { guard: 'isIssuedAlready', target: 'acquiring.storing', actions: storeFrom('pending') },
+        { guard: 'isUnprovable', target: 'resting.failed', actions: 'noteUnprovable' },
+        { guard: 'isHeldBack', target: 'resting.backingOff' },
+        { guard: 'isHeldAsFailed', target: 'resting.failed' },
+        { target: 'queued.waitingForPermit' },
       ],
     },
-    waitingForPermit: {
-      description: 'A certificate is wanted; its Issuer has been asked for the permit to order.',
-      entry: [enter('waitingForPermit'), 'countAsking', { type: 'message.send', params: question }, tell()],
-      on: waiting,
-      after: { askAgain: { target: 'waitingForPermit', reenter: true } },
-    },
-    ordering: {
-      description: 'The order is being made at the authority.',
-      entry: [enter('ordering'), 'numberAttempt', { type: 'acme.order', params: ordering }, tell()],
-      on: {
-        'order.made': { guard: 'isThisAttempt', actions: 'keepOrder', target: 'authorizing' },
-        'acquisition.failed': failure,
-      },
-      after: { orderPatience: silence },
-    },
-    authorizing: {
-      description: 'The authority is being shown that the host is ours.',
-      entry: [
-        enter('authorizing'),
-        'numberAttempt',
-        { type: 'acme.authorize', params: authorization },
-        tell(),
-      ],
-      on: {
-        'order.authorized': { guard: 'isThisAttempt', target: 'finalizing' },
-        'acquisition.failed': failure,
-      },
-      after: { authorizePatience: silence },
-    },
-    finalizing: {
-      description: 'The key is kept in a Secret of its own, and the authority issues the certificate for it.',
-      entry: [enter('finalizing'), 'numberAttempt', { type: 'acme.finalize', params: finalization }, tell()],
-      on: {
-        'certificate.received': {
-          guard: 'isThisAttempt',
-          actions: ['closeOrder', storeFrom('pending')],
-          target: 'storing',
+    queued: {
+      description: 'A certificate is wanted, and its Issuer knows: it says when it is our turn.',
+      initial: 'waitingForPermit',
+      exit: 'leaveQueue',
+      on: { ...wishes, 'permit.granted': granted },
+      states: {
+        waitingForPermit: {
+          id: 'domain.waitingForPermit',
+          description: 'A certificate is wanted; its Issuer has been asked for the permit to order.',
+          entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
+          on: {
+            ...reports('waitingForPermit'),
+            'domain.observed': looks,
+            'permit.deferred': [
+              byOutage,
+              byLimit,
+              { guard: 'isDeferralNews', actions: ['noteDeferral', ...tell('waitingForPermit')] },
+            ],
+          },
+          after: { askAgain: { target: 'waitingForPermit', reenter: true } },
         },
-        'acquisition.failed': failure,
+        rateLimited: {
+          id: 'domain.rateLimited',
+          description: 'The authority asked to wait; the Issuer says when it is our turn again.',
+          tags: 'wrong',
+          entry: ['countAsking', ...tell('rateLimited', limitedNotice)],
+          on: {
+            ...reports('rateLimited'),
+            'domain.observed': looks,
+            'permit.deferred': [
+              byOutage,
+              {
+                guard: 'isDeferralNews',
+                target: 'rateLimited',
+                reenter: true,
+                actions: ['noteDeferral', 'noteWait'],
+              },
+            ],
+          },
+          after: { askInTime: { target: 'waitingForPermit' } },
+        },
+        issuerDown: {
+          id: 'domain.issuerDown',
+          description:
+            'The authority cannot be reached; its Issuer tries it and says when this domain may go on.',
+          tags: 'wrong',
+          entry: [...tell('issuerDown')],
+          on: {
+            ...reports('issuerDown'),
+            'domain.observed': looks,
+            'permit.deferred': [
+              byLimit,
+              { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
+            ],
+          },
+          after: {
+            askAfterOutage: {
+              actions: { type: 'message.send', params: question },
+              target: 'issuerDown',
+              reenter: true,
+            },
+          },
+        },
       },
-      after: { finalizePatience: silence },
     },
-    storing: {
-      description: 'The certificate is being written into the Secrets that were asked for.',
-      entry: [enter('storing'), 'numberAttempt', { type: 'certificate.store', params: storage }, tell()],
-      on: {
-        'certificate.stored': [
-          {
-            guard: 'isStoredWithPermit',
-            actions: [giveBack('issued'), 'succeed', 'dropPermit', enter('valid'), tell(issuedNotice)],
-            target: 'valid',
+    acquiring: {
+      description:
+        'A certificate is being obtained or stored; the permit goes back when this ends, whatever ends it.',
+      initial: 'ordering',
+      exit: 'returnPermit',
+      on: { 'acquisition.failed': failure },
+      states: {
+        ordering: {
+          id: 'domain.ordering',
+          description: 'The order is being made at the authority.',
+          entry: ['numberAttempt', { type: 'acme.order', params: ordering }, ...tell('ordering')],
+          on: {
+            ...reports('ordering'),
+            'domain.observed': askedMeanwhile('ordering'),
+            'order.made': { guard: 'isThisAttempt', actions: 'keepOrder', target: 'authorizing' },
           },
-          {
-            guard: 'isThisAttempt',
-            actions: ['succeed', enter('valid'), tell(issuedNotice)],
-            target: 'valid',
+          after: { orderPatience: silence },
+        },
+        authorizing: {
+          id: 'domain.authorizing',
+          description: 'The authority is being shown that the host is ours.',
+          entry: ['numberAttempt', { type: 'acme.authorize', params: authorization }, ...tell('authorizing')],
+          on: {
+            ...reports('authorizing'),
+            'domain.observed': askedMeanwhile('authorizing'),
+            'order.authorized': { guard: 'isThisAttempt', target: 'finalizing' },
           },
-        ],
-        'acquisition.failed': failure,
-        'domain.observed': { guard: 'isAskedAnew', actions: 'remember', target: 'storing', reenter: true },
-      },
-      after: {
-        storePatience: { target: 'backingOff', actions: [giveBack('unused'), 'noteFailure', 'waitBriefly'] },
+          after: { authorizePatience: silence },
+        },
+        finalizing: {
+          id: 'domain.finalizing',
+          description:
+            'The key is kept in a Secret of its own, and the authority issues the certificate for it.',
+          entry: ['numberAttempt', { type: 'acme.finalize', params: finalization }, ...tell('finalizing')],
+          on: {
+            ...reports('finalizing'),
+            'domain.observed': askedMeanwhile('finalizing'),
+            'certificate.received': {
+              guard: 'isThisAttempt',
+              actions: ['closeOrder', storeFrom('pending')],
+              target: 'storing',
+            },
+          },
+          after: { finalizePatience: silence },
+        },
+        storing: {
+          id: 'domain.storing',
+          description: 'The certificate is being written into the Secrets that were asked for.',
+          entry: ['numberAttempt', { type: 'certificate.store', params: storage }, ...tell('storing')],
+          on: {
+            ...reports('storing'),
+            'certificate.stored': {
+              guard: 'isThisAttempt',
+              actions: ['succeed', 'watchExpiry', ...tell('valid', issuedNotice)],
+              target: '#domain.valid',
+            },
+            'domain.observed': [
+              { guard: 'isWish', actions: 'remember', target: 'storing', reenter: true },
+              { guard: 'isAskedAnew', actions: 'remember', target: 'storing', reenter: true },
+            ],
+          },
+          after: {
+            storePatience: {
+              target: '#domain.resting.backingOff',
+              actions: ['noteFailure', 'waitBriefly'],
+            },
+          },
+        },
       },
     },
     valid: {
       description: 'A good certificate is stored; it is looked after now and then and renewed in time.',
-      entry: 'dropPermit',
       on: {
         ...wishes,
-        'domain.observed': [
-          { guard: 'isIssuerNews', target: 'deciding', actions: ['remember', 'forgetFlow'] },
-          { guard: 'isAskedAnew', actions: 'remember', target: 'checkingStored' },
-          { guard: 'isTampered', actions: 'remember', target: 'checkingStored' },
-        ],
+        ...reports('valid'),
+        'domain.observed': looks,
         'ari.fetched': [
           {
             guard: 'isWindowNews',
-            actions: ['learnWindow', enter('valid'), tell()],
+            actions: ['learnWindow', ...tell('valid')],
             target: 'valid',
             reenter: true,
           },
@@ -286,46 +289,37 @@ export const domainMachine = domainSetup.createMachine({
         ],
       },
     },
-    backingOff: {
-      description:
-        'The last attempt failed; the next one follows after a while, the longer the more have failed.',
+    resting: {
+      description: 'The last attempt failed; the next one has its time.',
+      initial: 'backingOff',
       tags: 'wrong',
-      entry: [enter('backingOff'), 'dropPermit', tell()],
       on: wishes,
-      after: { backOff: 'checkingStored' },
-    },
-    rateLimited: {
-      description: 'The authority asked to wait; the Issuer lets one domain try when the time is over.',
-      tags: 'wrong',
-      entry: [enter('rateLimited'), 'dropPermit', 'countAsking', tell()],
-      on: waiting,
-      after: { askInTime: { target: 'waitingForPermit' } },
-    },
-    issuerDown: {
-      description:
-        'The authority cannot be reached; its Issuer tries it and says when this domain may go on.',
-      tags: 'wrong',
-      entry: [enter('issuerDown'), 'dropPermit', tell()],
-      on: waiting,
-      after: {
-        askAfterOutage: {
-          actions: { type: 'message.send', params: question },
-          target: 'issuerDown',
-          reenter: true,
+      states: {
+        backingOff: {
+          id: 'domain.backingOff',
+          description:
+            'The last attempt failed; the next one follows after a while, the longer the more have failed.',
+          entry: [...tell('backingOff', refusedNotice)],
+          on: { ...reports('backingOff'), 'domain.observed': looks },
+          after: { backOff: '#domain.checkingStored' },
         },
-      },
-    },
-    failed: {
-      description:
-        'No certificate can be had like this; it waits for a change of what is asked, of the Issuer, or for a message.',
-      tags: ['settled', 'wrong'],
-      entry: 'dropPermit',
-      on: {
-        ...wishes,
-        'domain.observed': [
-          { guard: 'isIssuerNews', target: 'deciding', actions: ['remember', 'forgetFlow'] },
-          { guard: 'isAskedAnew', actions: 'remember', target: 'checkingStored' },
-        ],
+        failed: {
+          id: 'domain.failed',
+          description:
+            'No certificate can be had like this; it waits for a change of what is asked, of the Issuer, for a message, or a day.',
+          entry: [...tell('failed', hopelessNotice)],
+          on: {
+            ...reports('failed'),
+            'domain.recheck': { target: '#domain.checkingStored', actions: ['letGo', 'pollNow'] },
+            'domain.observed': [
+              { guard: 'isUndated', target: 'failed', reenter: true, actions: ['remember', 'holdDaily'] },
+              looks[0],
+              { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: ['remember', 'letGo'] },
+              looks[2],
+            ],
+          },
+          after: { backOff: '#domain.checkingStored' },
+        },
       },
     },
     retired: {
@@ -337,10 +331,11 @@ export const domainMachine = domainSetup.createMachine({
 
 export const domainChart: Chart = {
   name: 'domain',
-  version: 1,
+  version: 2,
   description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
   machine: domainMachine,
   durable: true,
   createdBy: ['domain.observed'],
   effects: domainEffects,
+  migrations: domainMigrations,
 };

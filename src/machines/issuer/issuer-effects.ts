@@ -3,11 +3,21 @@ import { limits } from '../../base/limits.ts';
 import type { Notice, StatusCondition } from '../domain/domain-effects.ts';
 import { effect } from '../effect.ts';
 import { messageSend } from '../effects.ts';
-import type { IssuerFailed } from './issuer-events.ts';
+import type { IssuerFailed, IssuerSecretsUnchanged } from './issuer-events.ts';
 
 /** Asks whether certificates can be had there now. Outcome: issuer.verified | issuer.failed. */
 export interface IssuerVerify {
   readonly type: 'issuer.verify';
+  readonly issuer: string;
+  readonly check: number;
+}
+
+/**
+ * Waits for a change of the Secrets that the specification names, some seconds long. Outcome:
+ * issuer-secrets.changed | issuer-secrets.unchanged.
+ */
+export interface IssuerSecretsWatch {
+  readonly type: 'issuer-secrets.watch';
   readonly issuer: string;
   readonly check: number;
 }
@@ -41,6 +51,10 @@ export const issuerVerify = effect<IssuerVerify>('issuer.verify', {
   }),
   timeoutMs: limits.issuerVerifyMs,
 });
+export const issuerSecretsWatch = effect<IssuerSecretsWatch>('issuer-secrets.watch', {
+  failure: ({ check }): IssuerSecretsUnchanged => ({ type: 'issuer-secrets.unchanged', check }),
+  timeoutMs: limits.issuerVerifyMs,
+});
 export const issuerReport = effect<IssuerReport>('issuer.report');
 
-export const issuerEffects = [messageSend, issuerVerify, issuerReport] as const;
+export const issuerEffects = [messageSend, issuerVerify, issuerSecretsWatch, issuerReport] as const;

@@ -13,17 +13,27 @@ export type IssuerVerified = { readonly type: 'issuer.verified'; readonly check:
 export type IssuerFailed = {
   readonly type: 'issuer.failed';
   readonly check: number;
-  /** down: no sensible answer; refused: an answer that trying again does not change; rateLimited: it asked to wait. */
+  /**
+   * down: no sensible answer; refused: an answer that trying again does not change; rateLimited: it asked to
+   * wait.
+   */
   readonly outcome: 'down' | 'refused' | 'rateLimited';
   readonly message: string;
   readonly retryAfterMs: number | null;
 };
+
+/** A Secret that the specification names came, went or changed. */
+export type IssuerSecretsChanged = { readonly type: 'issuer-secrets.changed'; readonly check: number };
+/** None did for as long as it was looked. */
+export type IssuerSecretsUnchanged = { readonly type: 'issuer-secrets.unchanged'; readonly check: number };
 
 export type IssuerEvent =
   | IssuerObserved
   | IssuerRecheck
   | IssuerVerified
   | IssuerFailed
+  | IssuerSecretsChanged
+  | IssuerSecretsUnchanged
   | PermitAsked
   | PermitReturned
   | ReportDue

@@ -1,6 +1,7 @@
 /**
- * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them: each step takes a while, and
- * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
+ * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them:
+ * each step takes a while, and what is done outlives whoever did it. What must fail, or happen in the middle
+ * of a step, is told by `meanwhile`.
  */
 import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
@@ -181,7 +182,7 @@ export class AuthorityModel {
       order.status = 'valid';
       this.#pending.set(host, { certificate: this.#issue(order.url), at: effect.at });
     }
-    return { type: 'certificate.received', attempt };
+    return { type: 'certificate.received', attempt, fingerprint: `f-${order.url}` };
   }
 
   #issue(id: string): CertificateFacts {
@@ -221,7 +222,7 @@ export class AuthorityModel {
       });
     }
     this.#pending.delete(host);
-    return { type: 'certificate.stored', attempt, certificate, foreign: [] };
+    return { type: 'certificate.stored', attempt, certificate, foreign: [], refused: [] };
   }
 
   /** The mirror shows the Secret a moment later. */

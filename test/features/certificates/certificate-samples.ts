@@ -9,8 +9,11 @@ import type { Sample } from '../../machines/samples.ts';
 export const target = { namespace: 'shop', secretName: 'app.example.com' };
 
 export const domainFacts: DomainFacts = {
+  owner: 'shop',
   sources: [{ kind: 'Domain', namespace: 'shop', name: 'app', uid: 'dom-uid-1', generation: 1 }],
+  refused: [],
   targets: [target],
+  taken: [],
   issuer: { name: 'acme', version: 'issuer-uid/1', kind: 'acme', challenge: 'http01' },
   issuerMissing: '',
   registered: 'example.com',
@@ -59,6 +62,7 @@ export const domainSample: Sample = {
   events: [
     { type: 'domain.observed', facts: domainFacts },
     { type: 'domain.observed', facts: { ...domainFacts, issuer: null, issuerMissing: 'none' } },
+    { type: 'domain.observed', facts: { ...domainFacts, owner: 'web' } },
     { type: 'domain.observed', facts: null },
     inspected(1),
     inspected(1, { good: certificate }),
@@ -66,8 +70,8 @@ export const domainSample: Sample = {
     { type: 'permit.granted', issuer: 'acme' },
     { type: 'order.made', attempt: 2, order: { url: 'https://ca/order/1', expires: 1_800_000_000_000 } },
     { type: 'order.authorized', attempt: 3 },
-    { type: 'certificate.received', attempt: 4 },
-    { type: 'certificate.stored', attempt: 5, certificate, foreign: [] },
+    { type: 'certificate.received', attempt: 4, fingerprint: 'f1' },
+    { type: 'certificate.stored', attempt: 5, certificate, foreign: [], refused: [] },
     failed(2, 'rateLimited'),
     failed(2, 'down'),
     failed(2, 'hopeless'),
@@ -121,6 +125,8 @@ export const issuerSample: Sample = {
     back('rateLimited', true),
     back('down', true),
     back('unused', false),
+    { type: 'issuer-secrets.unchanged', check: 1 },
+    { type: 'issuer-secrets.changed', check: 1 },
     { type: 'issuer.recheck' },
     { type: 'effect.settled', effect: 'issuer.report', error: 'away' },
   ],

@@ -1,10 +1,17 @@
-/** Secrets of certificates on an API server: what is written, what is left alone, and what a second run changes. */
+/**
+ * Secrets of certificates on an API server: what is written, what is left alone, and what a second run
+ * changes.
+ */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
+import { readPublicPart } from '../../../src/features/certificates/certificates.ts';
 import { createAuthorities } from '../../../src/features/certificates/effects/certificate-authorities.ts';
-import { inspectCertificate } from '../../../src/features/certificates/effects/certificate-inspect.ts';
+import {
+  inspectCertificate,
+  shortFingerprint,
+} from '../../../src/features/certificates/effects/certificate-inspect.ts';
 import { writePending } from '../../../src/features/certificates/effects/certificate-secrets.ts';
 import { storeCertificate } from '../../../src/features/certificates/effects/certificate-store.ts';
 import type { CertificateStore } from '../../../src/machines/domain/domain-effects.ts';
@@ -37,14 +44,28 @@ class SecretApi {
   readonly writes: string[] = [];
   /** Done between the look and the write. */
   meanwhile = () => {};
+  /** Names of Secrets that a quota forbids. */
+  readonly forbidden = new Set<string>();
+  refuse(key: string): void {
+    if (this.forbidden.has(key))
+      throw new OrreryError('KUBE_REFUSED', `${key}: exceeded quota`, { facts: { status: 403 } });
+  }
   #version = 0;
   readonly port: KubePort = fakePort({
     get: async (_, namespace, name) => this.#existing(`${namespace}/${name}`),
-    create: async (_, object) => this.put(object),
+    create: async (_, object) => {
+      this.meanwhile();
+      const key = `${object.metadata.namespace}/${object.metadata.name}`;
+      this.refuse(key);
+      if (this.objects.has(key)) throw new OrreryError('KUBE_CONFLICT', 'it exists');
+      this.writes.push(key);
+      return this.put(object);
+    },
     delete: async (_, namespace, name) => void this.objects.delete(`${namespace}/${name}`),
     patch: async (_, { namespace, name, body, force }) => {
       this.meanwhile();
       const key = `${namespace}/${name}`;
+      this.refuse(key);
       const before = this.objects.get(key);
       const { metadata } = body as KubeObject;
       const isOlder =
@@ -101,9 +122,11 @@ function run(change: Partial<CertificateStore> = {}, key: string = context.key) 
 /** The test's authority is valid now, by the machine's clock. */
 const authorityTime = () => systemClock.now();
 
-async function pend(): Promise<void> {
+async function pend(): Promise<string> {
   const { chain, key } = await authority.issue(host);
-  await writePending(api.port, host, target, { order: 'https://ca/order/1', key, chain }, context.signal);
+  const place = { host, at: target, source: null };
+  await writePending(api.port, place, { order: 'https://ca/order/1', key, chain }, context.signal);
+  return shortFingerprint(readPublicPart(chain));
 }
 
 const secret = (fields: object): KubeObject => ({
@@ -124,10 +147,10 @@ test('what was issued is stored with label and annotation, and its waiting place
 });
 
 test('running it again changes nothing and tells the same (I5)', async () => {
-  await pend();
-  const first = await run();
+  const fingerprint = await pend();
+  const first = await run({ fingerprint });
   const written = api.writes.length;
-  expect(await run()).toEqual(first);
+  expect(await run({ fingerprint })).toEqual(first);
   expect(api.writes).toHaveLength(written);
 });
 
@@ -226,5 +249,138 @@ describe('a look', () => {
     await run();
     const lacking = { namespace: 'web', secretName: 'app' };
     expect(await look([target, lacking])).toMatchObject({ good: {}, missing: [lacking] });
+  });
+});
+
+describe('§3.3: a Secret of another host', () => {
+  test('is left untouched, and the message says whose it is', async () => {
+    const other = await authority.issue('other.example.com');
+    const metadata = {
+      name: 'app',
+      namespace: 'shop',
+      labels: { 'orrery.dev/domain': 'other.example.com' },
+      annotations: { 'orrery.dev/host': 'other.example.com' },
+    };
+    const data = { 'tls.crt': base64(other.chain), 'tls.key': base64(other.key) };
+    api.put({ metadata, type: 'kubernetes.io/tls', data });
+    await pend();
+    const outcome = await run();
+    expect(outcome).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
+    expect(outcome).toMatchObject({ message: expect.stringContaining('other.example.com') });
+    expect(api.objects.get('shop/app')).toMatchObject({ data });
+  });
+
+  test('that comes into being at the same moment has it', async () => {
+    await pend();
+    api.meanwhile = () => {
+      api.meanwhile = () => {};
+      api.put(
+        secret({
+          metadata: {
+            name: 'app',
+            namespace: 'shop',
+            labels: { 'orrery.dev/domain': 'other.example.com' },
+            annotations: { 'orrery.dev/host': 'other.example.com' },
+          },
+        }),
+      );
+    };
+    expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'foreign' });
+    expect(api.writes.filter((name) => name === 'shop/app')).toEqual([]);
+  });
+});
+
+describe('§3.4: a target that refuses', () => {
+  const second = { namespace: 'shop', secretName: 'second' };
+
+  test('stops no other, and is named', async () => {
+    await pend();
+    api.forbidden.add('shop/app');
+    expect(await run({ targets: [target, second] })).toMatchObject({
+      type: 'certificate.stored',
+      foreign: [],
+      refused: [{ ...target, message: expect.stringContaining('quota') }],
+    });
+    expect(api.objects.has('shop/second')).toBe(true);
+  });
+
+  test('alone does not count against the host; what was issued waits on, what a CA signed is told', async () => {
+    await pend();
+    api.forbidden.add('shop/app');
+    expect(await run()).toMatchObject({ type: 'acquisition.failed', outcome: 'unwritable' });
+    expect(api.objects.has('shop/app-next')).toBe(true);
+    api.put({
+      metadata: { name: 'ca', namespace: 'shop' },
+      data: { 'tls.crt': base64(authority.pem), 'tls.key': base64(authority.keyPem) },
+    });
+    expect(await run({ from: 'ca' })).toMatchObject({ outcome: 'unwritable', issued: true });
+  });
+});
+
+describe('§2.6: nothing is copied from a Secret whose fingerprint the record does not name', () => {
+  const planted = { namespace: 'evil', secretName: 'app' };
+  const plant = async (place = planted) => {
+    const { chain, key } = await authority.issue(host);
+    const metadata = {
+      name: place.secretName,
+      namespace: place.namespace,
+      labels: { 'orrery.dev/domain': host },
+      annotations: { 'orrery.dev/host': host, 'orrery.dev/order': context.key },
+    };
+    api.put({
+      metadata,
+      type: 'kubernetes.io/tls',
+      data: { 'tls.crt': base64(chain), 'tls.key': base64(key) },
+    });
+    return shortFingerprint(readPublicPart(chain));
+  };
+  const look = (known: readonly string[], targets = [target, planted]) =>
+    inspectCertificate(api.port)(
+      { type: 'certificate.inspect', host, attempt: 1, targets, at: target, known, owner: 'shop' },
+      context,
+    );
+
+  test('a newer pair in a namespace that it is shared with is overwritten, not taken over', async () => {
+    const fingerprint = await pend();
+    await run({ fingerprint });
+    await plant();
+    expect(await look([fingerprint])).toMatchObject({ good: { fingerprint }, missing: [planted] });
+    const stored = await run({ from: 'stored', targets: [target, planted], fingerprint, owner: 'shop' });
+    expect(stored).toMatchObject({ certificate: { fingerprint }, refused: [] });
+    const held = (name: string) => JSON.stringify(api.objects.get(name)?.data);
+    expect(held('evil/app')).toBe(held('shop/app'));
+  });
+
+  test('it is not adopted without a record either; what stands in the owner’s namespace is', async () => {
+    await plant();
+    expect(await look([])).toMatchObject({ good: null });
+    const own = await plant(target);
+    expect(await look([])).toMatchObject({ good: { fingerprint: own }, missing: [planted] });
+  });
+
+  test('where the named one is gone, one of several others is no source', async () => {
+    await plant(target);
+    expect(await look(['0123456789abcdef'])).toMatchObject({ good: null });
+    expect(await look(['0123456789abcdef'], [target])).toMatchObject({ good: {}, missing: [] });
+  });
+
+  test('a CA signs though a planted pair names this very run', async () => {
+    api.put({
+      metadata: { name: 'ca', namespace: 'shop' },
+      data: { 'tls.crt': base64(authority.pem), 'tls.key': base64(authority.keyPem) },
+    });
+    const own = await plant();
+    const stored = await run({ from: 'ca', targets: [target, planted], owner: 'shop' });
+    expect(stored).toMatchObject({ type: 'certificate.stored' });
+    expect(stored).not.toMatchObject({ certificate: { fingerprint: own } });
+  });
+});
+
+test('§3.7: the pending key is owned by the object that asked', async () => {
+  const { chain, key } = await authority.issue(host);
+  const source = { kind: 'Ingress', namespace: 'shop', name: 'front', uid: 'u-1', generation: 1 } as const;
+  await writePending(api.port, { host, at: target, source }, { order: 'o', key, chain }, context.signal);
+  expect(api.objects.get('shop/app-next')?.metadata).toMatchObject({
+    ownerReferences: [{ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', name: 'front', uid: 'u-1' }],
   });
 });

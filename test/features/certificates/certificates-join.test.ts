@@ -1,5 +1,5 @@
 /** Who asks for which host, of which Issuer, into which Secrets. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
 import type { DomainFacts, IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
@@ -61,6 +61,15 @@ class Scene {
     const observation = this.join.observe('domain', '_', host);
     return observation === null ? undefined : (observation.facts as DomainFacts | null);
   }
+
+  rivals(host: string): readonly DomainFacts[] {
+    const observation = this.join.observe('domain', '_', host);
+    return (observation as { rivals?: readonly DomainFacts[] } | null)?.rivals ?? [];
+  }
+
+  namespace(name: string, labels: Record<string, string>): string[] {
+    return this.put('namespaces', '', name, { kind: 'namespaces', uid: `n-${name}`, ...base, labels });
+  }
 }
 
 test('nothing is said until everything that may ask was listed once', () => {
@@ -74,13 +83,13 @@ test('nothing is said until everything that may ask was listed once', () => {
   expect(scene.facts('other.example.com')).toBeNull();
 });
 
-test('two sources of one host are one actor with two Secrets; the oldest goes first; when both are gone it is told', () => {
+test('§1.5: two sources of one host are one actor with two Secrets; the oldest goes first; when both are gone it is told', () => {
   const scene = new Scene().listed();
   expect(scene.domain('shop', 'app', { host: 'app.example.com' }, { createdAt: 5 })).toEqual([
     'domain/_/app.example.com',
   ]);
   const serve = { hosts: ['app.example.com'], invalid: null };
-  scene.put('services', 'web', 'front', {
+  scene.put('services', 'shop', 'front', {
     kind: 'services',
     uid: 'u-svc',
     ...base,
@@ -93,11 +102,11 @@ test('two sources of one host are one actor with two Secrets; the oldest goes fi
   expect(scene.facts('app.example.com')).toMatchObject({
     sources: [{ kind: 'Service' }, { kind: 'Domain' }],
     targets: [
-      { namespace: 'web', secretName: 'app.example.com' },
+      { namespace: 'shop', secretName: 'app.example.com' },
       { namespace: 'shop', secretName: 'app' },
     ],
   });
-  scene.put('services', 'web', 'front', null);
+  scene.put('services', 'shop', 'front', null);
   expect(scene.facts('app.example.com')?.targets).toEqual([{ namespace: 'shop', secretName: 'app' }]);
   scene.domain('shop', 'app', { host: 'app.example.com' }, { deleting: true });
   expect(scene.facts('app.example.com')).toBeNull();
@@ -175,4 +184,97 @@ test('an Issuer hears of its own specification, and of its end', () => {
   expect(facts()).toMatchObject({ invalid: 'spec.domains: must not be empty' });
   scene.put('issuers.orrery.dev', '', 'acme', null);
   expect(facts()).toBeNull();
+});
+
+describe('§2: two namespaces ask for one host', () => {
+  const contested = () => {
+    const scene = new Scene().listed();
+    scene.issuer('any', ['**']);
+    scene.domain('bank', 'app', { host: 'app.example.com', issuer: 'any' }, { createdAt: 5 });
+    scene.domain('evil', 'app', { host: 'app.example.com', issuer: 'none' }, { createdAt: 9 });
+    return scene;
+  };
+
+  test('2.1, 2.4: the oldest object’s has it, and chooses the Issuer; the other is refused', () => {
+    const scene = contested();
+    expect(scene.facts('app.example.com')).toMatchObject({
+      owner: 'bank',
+      sources: [{ namespace: 'bank' }],
+      refused: [{ namespace: 'evil' }],
+      targets: [{ namespace: 'bank', secretName: 'app' }],
+      issuer: { name: 'any' },
+    });
+    expect(scene.rivals('app.example.com')).toMatchObject([{ owner: 'evil', issuer: null }]);
+  });
+
+  test('2.3: the owner may share; the grant goes as it came', () => {
+    const scene = contested();
+    const spec = { host: 'app.example.com', issuer: 'any' };
+    scene.domain('bank', 'app', { ...spec, sharedWith: ['evil'] }, { createdAt: 5 });
+    expect(scene.facts('app.example.com')).toMatchObject({
+      owner: 'bank',
+      refused: [],
+      targets: [{ namespace: 'bank' }, { namespace: 'evil' }],
+      issuer: { name: 'any' },
+    });
+    scene.domain('bank', 'app', spec, { createdAt: 5 });
+    expect(scene.facts('app.example.com')?.targets).toHaveLength(1);
+  });
+
+  test('2.2: who shares what is not his shares nothing', () => {
+    const scene = contested();
+    const spec = { host: 'app.example.com', issuer: 'none', sharedWith: ['bank', 'other'] };
+    scene.domain('evil', 'app', spec, { createdAt: 9 });
+    scene.domain('other', 'app', { host: 'app.example.com' }, { createdAt: 7 });
+    expect(scene.facts('app.example.com')?.refused).toHaveLength(2);
+  });
+});
+
+test('§2.5: an Issuer serves the Namespaces that it selects, by their labels as they are', () => {
+  const scene = new Scene().listed();
+  const allowedNamespaces = { matchLabels: { certificates: 'public' } };
+  const spec = { domains: ['**'], acme: { challenge: 'http01' }, ca: null, budget: null, allowedNamespaces };
+  scene.issuer('public', [], { spec });
+  scene.domain('shop', 'app', { host: 'app.example.com' });
+  expect(scene.facts('app.example.com')).toMatchObject({
+    issuer: null,
+    issuerMissing: expect.stringContaining('allowedNamespaces'),
+  });
+  expect(scene.namespace('shop', { certificates: 'public' })).toEqual(['domain/_/app.example.com']);
+  expect(scene.facts('app.example.com')?.issuer?.name).toBe('public');
+  expect(scene.namespace('shop', { certificates: 'public' })).toEqual([]);
+  scene.namespace('shop', {});
+  expect(scene.facts('app.example.com')?.issuer).toBeNull();
+});
+
+describe('§3.3: two hosts, one Secret name', () => {
+  const two = () => {
+    const scene = new Scene().listed();
+    scene.domain('shop', 'a', { host: 'a.example.com', secretName: 'tls' }, { createdAt: 1 });
+    const concerned = scene.domain(
+      'shop',
+      'b',
+      { host: 'b.example.com', secretName: 'tls' },
+      { createdAt: 2 },
+    );
+    return { scene, concerned };
+  };
+
+  test('the first has it, the second is told whose it is', () => {
+    const { scene, concerned } = two();
+    expect(concerned).toEqual(['domain/_/a.example.com', 'domain/_/b.example.com']);
+    expect(scene.facts('a.example.com')).toMatchObject({ targets: [{ secretName: 'tls' }], taken: [] });
+    expect(scene.facts('b.example.com')).toMatchObject({
+      targets: [],
+      taken: [{ namespace: 'shop', secretName: 'tls', by: 'a.example.com' }],
+    });
+  });
+
+  test('whose certificate stands there has it, whoever asked first', () => {
+    const { scene } = two();
+    const secret = { kind: 'secrets', uid: 's', ...base, host: 'b.example.com', fingerprint: 'f'.repeat(64) };
+    scene.put('secrets', 'shop', 'tls', { ...secret, hosts: [], notBefore: 0, notAfter: 0 });
+    expect(scene.facts('b.example.com')?.targets).toHaveLength(1);
+    expect(scene.facts('a.example.com')?.taken).toMatchObject([{ by: 'b.example.com' }]);
+  });
 });

@@ -26,8 +26,8 @@ test('“30 domains at once over 3 replicas: exactly 30 orders”, “in the Sec
   const issuedAt = new Map<string, number>();
   const late: number[] = [];
   for (const { id, from, to, at } of await stage.story()) {
-    if (to === 'storing') issuedAt.set(id, at);
-    if (from === 'storing' && to === 'valid') late.push(at - (issuedAt.get(id) ?? 0));
+    if (to === 'acquiring.storing') issuedAt.set(id, at);
+    if (from === 'acquiring.storing' && to === 'valid') late.push(at - (issuedAt.get(id) ?? 0));
   }
   expect(late.length).toBeGreaterThanOrEqual(30);
   process.stdout.write(`in the Secret at most ${Math.max(...late)} ms after its issue\n`);

@@ -18,14 +18,15 @@ afterAll(async () => {
   await pebble?.stop();
 });
 
-test('“rateLimited with Retry-After”: the whole Issuer waits for that time, then one domain tries first', async () => {
+test('§7.3: a limit of the account: the whole Issuer waits for that time, then one domain tries first', async () => {
   const seen: number[] = [];
   const until4s = systemClock.monotonic() + 4_000;
   pebble.interfere = ({ kind }) => {
     if (kind !== 'newOrder') return undefined;
     seen.push(systemClock.monotonic());
     const isLimited = seen.length === 1 || systemClock.monotonic() < until4s - 500;
-    const body = { type: 'urn:ietf:params:acme:error:rateLimited', detail: 'too many' };
+    const detail = 'too many new orders (300) from this account in the last 3h0m0s';
+    const body = { type: 'urn:ietf:params:acme:error:rateLimited', detail };
     return isLimited ? { status: 429, headers: { 'Retry-After': '4' }, body } : undefined;
   };
   await stage.domain('limited', { host: 'limited.example.com' });
@@ -41,6 +42,25 @@ test('“rateLimited with Retry-After”: the whole Issuer waits for that time, 
   pebble.interfere = () => undefined;
   expect((seen[1] ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(4_000);
   expect(await stage.reasons('Domain', 'limited')).toContain('RateLimited');
+});
+
+test('§7.3: a limit of one host: others are served meanwhile', async () => {
+  let refused = 0;
+  pebble.interfere = ({ kind }) => {
+    if (kind !== 'newOrder' || refused > 0) return undefined;
+    refused += 1;
+    const detail =
+      'Your account is temporarily prevented from requesting certificates for paused.example.com';
+    const body = { type: 'urn:ietf:params:acme:error:rateLimited', detail };
+    return { status: 429, headers: { 'Retry-After': '3600' }, body };
+  };
+  await stage.domain('paused', { host: 'paused.example.com' });
+  const status = await stage.untilState('paused', 'rateLimited');
+  expect(Date.parse(status.nextAttempt ?? '')).toBeGreaterThan(systemClock.now() + 3_500_000);
+  await stage.domain('other', { host: 'other.example.com' });
+  await stage.held('other.example.com');
+  expect((await stage.issuerStatus('pebble'))?.rateLimitedUntil).toBeUndefined();
+  pebble.interfere = () => undefined;
 });
 
 test('an authority that is away: the Issuer says since when and looks by itself; nothing counts, and all is made up for', async () => {

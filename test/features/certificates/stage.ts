@@ -1,6 +1,6 @@
 /**
- * A cluster that obtains certificates: nats-server, API server and replicas as real processes, and what a person would do in it – make
- * Issuers and Domains, wait for Secrets, look at statuses and Events.
+ * A cluster that obtains certificates: nats-server, API server and replicas as real processes, and what a
+ * person would do in it – make Issuers and Domains, wait for Secrets, look at statuses and Events.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -182,6 +182,18 @@ export class Stage {
         return held !== null && held.fingerprint !== options.not ? held : undefined;
       },
       { what: `a certificate in Secret ${name}`, timeoutMs: options.timeoutMs ?? 30_000 },
+    ).catch(async (error) => {
+      throw new Error(`${error.message}; ${await this.#statuses()}`);
+    });
+  }
+
+  /** For messages of failures: how every Domain and Issuer stands. */
+  async #statuses(): Promise<string> {
+    const kinds = await Promise.all(
+      [domains, issuers].map((kind) => this.cluster.kube.list(kind, {}, signal)),
+    );
+    return JSON.stringify(
+      kinds.flatMap(({ items }) => items.map(({ metadata, status }) => [metadata.name, status])),
     );
   }
 

@@ -1,7 +1,7 @@
 /** The domain chart: what every failure leads to, and what a person is told of it. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backOffMs, limitMs } from '../../../src/machines/domain/domain-context.ts';
+import { backOffMs, limitMs } from '../../../src/machines/domain/domain-schedule.ts';
 import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
@@ -20,6 +20,7 @@ import {
   saidToIssuer,
   storing,
   valid,
+  wordOf,
 } from './domain-script.ts';
 
 const orders = (domain: Domain) => domain.askedOf('acme.order').length;
@@ -29,7 +30,7 @@ describe('failure: refused', () => {
 
   test.each(Object.entries(steps))('%s: a minute, then two, then four, and so on to 24 h', (_, reach) => {
     let domain = fail(reach(), 'refused');
-    expect(domain.state).toBe('backingOff');
+    expect(wordOf(domain)).toBe('backingOff');
     for (const minutes of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440]) {
       expect(domain.patience).toBe(minutes * minute);
       domain.wait(minutes * minute);
@@ -59,14 +60,14 @@ describe('failure: refused', () => {
   test('a restart or a look in between does not bring the next attempt forward', () => {
     const domain = fail(ordering(), 'refused').wait(10_000);
     found(domain.take({ type: 'domain.recheck' }));
-    expect(domain.state).toBe('backingOff');
+    expect(wordOf(domain)).toBe('backingOff');
     expect(domain.patience).toBe(50_000);
   });
 
   test('a person may: `domain.renew`', () => {
     const domain = fail(ordering(), 'refused').wait(10_000);
     found(domain.take({ type: 'domain.renew' }));
-    expect(domain.state).toBe('waitingForPermit');
+    expect(wordOf(domain)).toBe('waitingForPermit');
   });
 
   test('the wait is between 1 s and 24 h for every number of failures and every chance', () => {
@@ -93,7 +94,7 @@ describe('failure: rate limited', () => {
     const domain = ordering();
     domain.asked();
     fail(domain, 'rateLimited', { retryAfterMs: 2 * hour });
-    expect(domain.state).toBe('rateLimited');
+    expect(wordOf(domain)).toBe('rateLimited');
     const [{ event } = { event: null }] = domain.askedOf('message.send');
     expect(event).toMatchObject({ type: 'permit.returned', outcome: 'rateLimited', again: true });
     expect((event as unknown as { waitMs: number }).waitMs).toBeGreaterThanOrEqual(2 * hour);
@@ -104,7 +105,7 @@ describe('failure: rate limited', () => {
   test('it goes on when the Issuer says so, with the same order', () => {
     const domain = fail(authorizing(), 'rateLimited', { retryAfterMs: 1_000 });
     domain.asked();
-    expect(domain.take(granted).state).toBe('authorizing');
+    expect(wordOf(domain.take(granted))).toBe('authorizing');
     expect(domain.askedOf('acme.authorize')).toMatchObject([{ order: { url: 'https://ca/order/1' } }]);
   });
 
@@ -124,10 +125,10 @@ describe('failure: rate limited', () => {
 describe('failure: the authority is away', () => {
   test('it does not count, and the domain goes on when its Issuer has found the authority again', () => {
     const domain = fail(authorizing(), 'down');
-    expect(domain.state).toBe('issuerDown');
+    expect(wordOf(domain)).toBe('issuerDown');
     expect(domain.context.failures).toBe(0);
     expect(saidToIssuer(domain)).toContain('returned down again');
-    expect(domain.take(granted).state).toBe('authorizing');
+    expect(wordOf(domain.take(granted))).toBe('authorizing');
   });
 
   test.each([
@@ -137,27 +138,28 @@ describe('failure: the authority is away', () => {
   ])('%s without a word is the same', (_, reach) => {
     const domain = reach();
     domain.wait(domain.patience ?? 0);
-    expect(domain.state).toBe('issuerDown');
+    expect(wordOf(domain)).toBe('issuerDown');
     expect(domain.context.failures).toBe(0);
   });
 
   test('an order that has run out meanwhile is made anew', () => {
     const domain = fail(authorizing(), 'down').wait(2 * day);
     domain.asked();
-    expect(domain.take(granted).state).toBe('ordering');
+    expect(wordOf(domain.take(granted))).toBe('ordering');
   });
 });
 
 describe('failure: hopeless', () => {
   const failed = () => fail(ordering(), 'hopeless');
 
-  test('it is over until something changes; people are warned', () => {
+  test('§7: it is tried again once a day; people are warned', () => {
     const domain = failed();
-    expect(domain.state).toBe('failed');
+    expect(wordOf(domain)).toBe('failed');
     expect(domain.askedOf('domain.report').map(({ notice }) => notice?.eventType)).toContain('Warning');
-    domain.wait(30 * day);
-    expect(domain.state).toBe('failed');
-    expect(orders(domain)).toBe(0);
+    expect(domain.patience).toBeLessThanOrEqual(day);
+    expect(domain.patience).toBeGreaterThan(22 * hour);
+    found(domain.wait(domain.patience ?? 0)).take(granted);
+    expect(orders(domain)).toBe(1);
   });
 
   test.each([
@@ -165,34 +167,34 @@ describe('failure: hopeless', () => {
     ['the Issuer', { ...domainFacts, issuer: { ...domainFacts.issuer, version: 'issuer-uid/2' } }],
   ])('a change of %s begins anew', (_, facts) => {
     const domain = failed().take(observed(facts as typeof domainFacts));
-    expect(domain.state).toBe('checkingStored');
+    expect(wordOf(domain)).toBe('checkingStored');
   });
 
   test('a message begins anew', () => {
-    expect(failed().take({ type: 'domain.recheck' }).state).toBe('checkingStored');
+    expect(wordOf(failed().take({ type: 'domain.recheck' }))).toBe('checkingStored');
   });
 
   test('a wildcard with http01 is hopeless without asking anybody', () => {
     const domain = found(newDomain(domainFacts, '*.example.com'));
-    expect(domain.state).toBe('failed');
+    expect(wordOf(domain)).toBe('failed');
     expect(domain.context.lastError).toContain('dns01');
     expect(saidToIssuer(domain)).toEqual([]);
     const dns01 = { name: 'acme', version: 'u/1', kind: 'acme', challenge: 'dns01' } as const;
     const proven = found(newDomain({ ...domainFacts, issuer: dns01 }, '*.example.com'));
-    expect(proven.state).toBe('waitingForPermit');
+    expect(wordOf(proven)).toBe('waitingForPermit');
   });
 
   test('a Secret of somebody else ends it; another Secret beside it does not', () => {
-    expect(found(newDomain(), { foreign: [target] }).state).toBe('failed');
+    expect(wordOf(found(newDomain(), { foreign: [target] }))).toBe('failed');
     const two = { ...domainFacts, targets: [target, { namespace: 'web', secretName: 'app' }] };
-    expect(found(newDomain(two), { foreign: [target] }).state).toBe('waitingForPermit');
+    expect(wordOf(found(newDomain(two), { foreign: [target] }))).toBe('waitingForPermit');
   });
 });
 
 describe('failure: Kubernetes is away', () => {
   test('it does not count; it looks again within seconds', () => {
     const domain = fail(storing(), 'cluster');
-    expect(domain.state).toBe('backingOff');
+    expect(wordOf(domain)).toBe('backingOff');
     expect(domain.context.failures).toBe(0);
     expect(domain.patience).toBeLessThanOrEqual(10_000);
   });
@@ -201,7 +203,7 @@ describe('failure: Kubernetes is away', () => {
     const domain = newDomain();
     domain.take({ type: 'inspection.failed', attempt: domain.context.attempt, message: 'away' });
     expect(domain.patience).toBeLessThanOrEqual(10_000);
-    expect(domain.wait(10_000).state).toBe('checkingStored');
+    expect(wordOf(domain.wait(10_000))).toBe('checkingStored');
   });
 
   test('a status that could not be written is written again', () => {

@@ -1,7 +1,7 @@
 /** The domain chart while its certificate is valid: looks, renewal information, renewals. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dueByAge, pollPauseMs, windowOf } from '../../../src/machines/domain/domain-context.ts';
+import { dueByAge, pollPauseMs, windowOf } from '../../../src/machines/domain/domain-schedule.ts';
 import { domainFacts } from '../../features/certificates/certificate-samples.ts';
 import {
   authorizing,
@@ -18,6 +18,7 @@ import {
   storing,
   valid,
   wanting,
+  wordOf,
 } from './domain-script.ts';
 
 describe('a valid certificate', () => {
@@ -34,15 +35,15 @@ describe('a valid certificate', () => {
     expect(domain.patience).toBeLessThanOrEqual(day);
     expect(domain.patience).toBeGreaterThanOrEqual(22 * hour);
     domain.wait(day);
-    expect(domain.state).toBe('checkingStored');
-    expect(found(domain, { good: domain.context.certificate }).state).toBe('valid');
+    expect(wordOf(domain)).toBe('checkingStored');
+    expect(wordOf(found(domain, { good: domain.context.certificate }))).toBe('valid');
   });
 
   test('is looked at once more soon after it was stored: what was deleted before the world showed it leaves no trace', () => {
     const domain = valid();
     expect(domain.patience).toBeLessThanOrEqual(5_000);
     domain.wait(5_000);
-    expect(found(domain).state).toBe('waitingForPermit');
+    expect(wordOf(found(domain))).toBe('waitingForPermit');
   });
 
   test('of a short life is renewed at its half, and ordered once', () => {
@@ -51,7 +52,7 @@ describe('a valid certificate', () => {
     domain.asked();
     domain.wait(hour / 2);
     found(domain, { good: domain.context.certificate });
-    expect(domain.state).toBe('waitingForPermit');
+    expect(wordOf(domain)).toBe('waitingForPermit');
     expect(domain.context.certificate).not.toBeNull();
   });
 
@@ -71,27 +72,27 @@ describe('a valid certificate', () => {
   test('that somebody deleted or broke is looked at at once', () => {
     const known = { ...domainFacts, stored: ['f1'] };
     const domain = valid().take(observed(known));
-    expect(domain.state).toBe('valid');
+    expect(wordOf(domain)).toBe('valid');
     domain.take(observed({ ...known, stored: [null] }));
-    expect(domain.state).toBe('checkingStored');
+    expect(wordOf(domain)).toBe('checkingStored');
   });
 
   test('is not looked at because the world shows late what was there before', () => {
     const old = { ...domainFacts, stored: ['f0'] };
     const domain = valid(storing(finalizing(authorizing(wanting(old).take(granted)))));
     domain.take(observed({ ...old, registered: 'example.com.' }));
-    expect(domain.state).toBe('valid');
+    expect(wordOf(domain)).toBe('valid');
     domain.take(observed({ ...old, stored: ['f1'] }));
-    expect(domain.state).toBe('valid');
+    expect(wordOf(domain)).toBe('valid');
   });
 
   test('`domain.renew` orders a new one, once', () => {
     const domain = valid();
     domain.take({ type: 'domain.renew' });
     found(domain, { good: domain.context.certificate });
-    expect(domain.state).toBe('waitingForPermit');
+    expect(wordOf(domain)).toBe('waitingForPermit');
     valid(storing(finalizing(authorizing(domain.take(granted)))));
-    expect(found(domain.take({ type: 'domain.recheck' }), { good: domain.context.certificate }).state).toBe(
+    expect(wordOf(found(domain.take({ type: 'domain.recheck' }), { good: domain.context.certificate }))).toBe(
       'valid',
     );
   });
@@ -101,8 +102,8 @@ describe('a valid certificate', () => {
     domain.take(
       observed({ ...domainFacts, issuer: { ...domainFacts.issuer, version: 'issuer-uid/2' } as never }),
     );
-    expect(domain.state).toBe('checkingStored');
-    expect(found(domain, { good: domain.context.certificate }).state).toBe('valid');
+    expect(wordOf(domain)).toBe('checkingStored');
+    expect(wordOf(found(domain, { good: domain.context.certificate }))).toBe('valid');
   });
 });
 
@@ -124,7 +125,7 @@ describe('renewal information', () => {
   test('is asked for within hours of the issue', () => {
     const domain = polled();
     expect(domain.askedOf('ari.fetch')).toMatchObject([{ ariId: 'aki.serial' }]);
-    expect(domain.state).toBe('valid');
+    expect(wordOf(domain)).toBe('valid');
   });
 
   test('gives a moment in its window, which stays while the window does', () => {
@@ -142,7 +143,7 @@ describe('renewal information', () => {
     const domain = polled();
     domain.take(window(domain, -2 * day, day)).wait(0);
     found(domain, { good: domain.context.certificate });
-    expect(domain.state).toBe('waitingForPermit');
+    expect(wordOf(domain)).toBe('waitingForPermit');
     const asked = domain.askedOf('message.send').at(-1)?.event;
     expect(asked).toMatchObject({ type: 'permit.asked', exempt: true });
     domain.take(granted);
@@ -169,7 +170,7 @@ describe('renewal information', () => {
     const domain = polled();
     const { fingerprint } = domain.context.certificate ?? { fingerprint: '' };
     domain.take({ type: 'ari.unavailable', fingerprint, retryAfterMs: null });
-    expect(domain.state).toBe('valid');
+    expect(wordOf(domain)).toBe('valid');
     expect(domain.patience).toBeLessThanOrEqual(12 * hour);
     expect(domain.patience).toBeGreaterThan(5 * hour);
   });

@@ -17,6 +17,9 @@ export const observed = (facts: DomainFacts | null = domainFacts): DomainEvent =
 });
 export const granted = { type: 'permit.granted', issuer: 'acme' } as const;
 
+/** In the words that people read, without the parent states. */
+export const wordOf = (domain: Domain) => domain.state.split('.').at(-1);
+
 /** A domain that was just told of itself: it looks at its Secret. */
 export function newDomain(facts: DomainFacts = domainFacts, host = 'app.example.com'): Domain {
   const domain: Domain = new ActorDriver('domain', '_', host);
@@ -51,12 +54,12 @@ export function finalizing(domain: Domain = authorizing()): Domain {
 }
 
 export function storing(domain: Domain = finalizing()): Domain {
-  return domain.take({ type: 'certificate.received', attempt: domain.context.attempt });
+  return domain.take({ type: 'certificate.received', attempt: domain.context.attempt, fingerprint: 'f1' });
 }
 
 export function valid(domain: Domain = storing(), stored: CertificateFacts = fresh(domain)): Domain {
   const { attempt } = domain.context;
-  return domain.take({ type: 'certificate.stored', attempt, certificate: stored, foreign: [] });
+  return domain.take({ type: 'certificate.stored', attempt, certificate: stored, foreign: [], refused: [] });
 }
 
 export function fail(

@@ -1,7 +1,9 @@
 /**
- * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to errors of our own.
+ * What an authority's refusal means for the next attempt: problem documents (RFC 7807, RFC 8555 6.7) to
+ * errors of our own.
  */
 import { OrreryError } from '../../../base/errors.ts';
+import type { LimitScope } from '../../../machines/domain/domain-events.ts';
 import type { HttpAnswer } from './http.ts';
 
 export interface Problem {
@@ -12,7 +14,10 @@ export interface Problem {
 
 const prefix = 'urn:ietf:params:acme:error:';
 
-/** Problems that trying again does not solve: the request, the name or the account's rights have to change first. */
+/**
+ * Problems that trying again does not solve: the request, the name or the account's rights have to change
+ * first.
+ */
 const hopeless = [
   'malformed',
   'rejectedIdentifier',
@@ -49,7 +54,10 @@ export function answerError({ status, headers, body }: HttpAnswer, place: string
   const text = `${place} answered ${status}${said}`;
   const facts = { status, type: problem?.type ?? null, retryAfterMs };
   if (status === 429 || problem?.type === 'rateLimited' || (status === 503 && retryAfterMs !== null)) {
-    return new OrreryError('ACME_LIMITED', text, { facts });
+    const waitMs = retryAfterMs ?? readRetryIn(problem, now);
+    return new OrreryError('ACME_LIMITED', text, {
+      facts: { ...facts, retryAfterMs: waitMs, scope: limitScope(problem, status) },
+    });
   }
   if (
     status >= 500 ||
@@ -62,6 +70,39 @@ export function answerError({ status, headers, body }: HttpAnswer, place: string
   return problemError(problem, text, status);
 }
 
+/** What authorities say of the limits that they keep, by whom the limit holds back; the first that fits. */
+const limitWords: ReadonlyArray<readonly [RegExp, LimitScope]> = [
+  [/exact set of (?:domains|identifiers)|duplicate certificate/i, 'host'],
+  [/failed authorizations|authorization failures|temporarily prevented|paused/i, 'host'],
+  [/too many certificates|certificates-per-(?:registered-)?domain/i, 'domain'],
+  [
+    /new orders|pending (?:authorizations|orders)|new registrations|new accounts|account registrations/i,
+    'account',
+  ],
+  [/service busy|server is busy|from this ip|requests from/i, 'account'],
+];
+
+/**
+ * Whom a limit is for: docs/features/certificates.md §7.3. A service that is not there for anybody is a limit
+ * of the account.
+ */
+function limitScope(problem: Problem | null, status: number): LimitScope {
+  if (status === 503) return 'account';
+  const found = limitWords.find(([words]) => words.test(problem?.detail ?? ''));
+  return found?.[1] ?? 'unknown';
+}
+
+/**
+ * `retry after 2026-01-31 12:00:00 UTC`, as some say it in words alone. @returns ms from now; null: they do
+ * not
+ */
+function readRetryIn(problem: Problem | null, now: number): number | null {
+  const [, day, time] =
+    /retry after (\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)/i.exec(problem?.detail ?? '') ?? [];
+  const at = Date.parse(`${day}T${time}Z`);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
 /** The error of a problem that stands in an order or a challenge. */
 export function problemError(problem: Problem, text: string, status = 0): OrreryError {
   const facts = {
@@ -71,7 +112,10 @@ export function problemError(problem: Problem, text: string, status = 0): Orrery
     // An order that is not found can be made anew.
     hopeless: hopeless.includes(problem.type) && status !== 404,
   };
-  if (problem.type === 'rateLimited') return new OrreryError('ACME_LIMITED', text, { facts });
+  if (problem.type === 'rateLimited') {
+    const scope = limitScope(problem, status);
+    return new OrreryError('ACME_LIMITED', text, { facts: { ...facts, scope } });
+  }
   if (problem.type === 'serverInternal') return new OrreryError('ACME_UNREACHABLE', text, { facts });
   return new OrreryError('ACME_REFUSED', text, { facts });
 }

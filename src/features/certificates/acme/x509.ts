@@ -1,8 +1,9 @@
 /**
  * Keys, requests and certificates (X.509): the only file that knows the X.509 library.
  *
- * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography; a certificate of a CA names one host, carries no
- * subject, and never outlives the CA that signs it. Keys go to the caller and nowhere else (I9).
+ * Promises: every key is new, ECDSA on P-256, made by Node's own cryptography; a certificate of a CA names
+ * one host, carries no subject, never outlives the CA that signs it, and names that CA's key as the CA itself
+ * does (docs/features/certificates.md §8.1). Keys go to the caller and nowhere else (I9).
  */
 import { createPrivateKey, generateKeyPair, type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -32,7 +33,8 @@ export async function makeRequest(host: string, keyPem: string): Promise<string>
 }
 
 /**
- * Names a certificate to the authority's renewal information: key identifier of its issuer and serial number (RFC 9773 4.1).
+ * Names a certificate to the authority's renewal information: key identifier of its issuer and serial number
+ * (RFC 9773 4.1).
  *
  * @returns null if the certificate does not say who issued it
  */
@@ -62,7 +64,10 @@ export interface CertificateAuthority {
   ): Promise<{ readonly chain: string; readonly key: string }>;
 }
 
-/** Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its life, or it would be due at once. */
+/**
+ * Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its
+ * life, or it would be due at once.
+ */
 const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
 
 /** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
@@ -74,9 +79,15 @@ export async function openAuthority(
   const x509 = await library();
   const key = checkedKey(chainPem, keyPem, now);
   const authority = new x509.X509Certificate(firstOf(chainPem));
+  const usages = authority.getExtension(x509.KeyUsagesExtension)?.usages;
+  if (usages !== undefined && (usages & x509.KeyUsageFlags.keyCertSign) === 0)
+    throw unusable('its certificate may not sign others (key usage)');
   const signingKey = await importKey(key);
   const signingAlgorithm = signatureOf(key);
-  const keyId = await x509.AuthorityKeyIdentifierExtension.create(authority, false);
+  const keyId = authority.getExtension(x509.SubjectKeyIdentifierExtension)?.keyId;
+  // Copied: a CA may identify its key by any means, and verifiers compare the two (RFC 5280 4.2.1.1). Where
+  // it has none there is none.
+  const authorityKeyId = keyId === undefined ? [] : [new x509.AuthorityKeyIdentifierExtension(keyId, false)];
   const chain = chainPem.trim();
   return {
     async issue(host, lifetimeMs, at) {
@@ -85,7 +96,8 @@ export async function openAuthority(
       const notAfter = Math.min(at + lifetimeMs, authority.notAfter.getTime());
       const certificate = await x509.X509CertificateGenerator.create({
         serialNumber: serialNumber(),
-        issuer: authority.subject,
+        // As it is encoded: some verifiers compare names byte by byte.
+        issuer: authority.subjectName,
         notBefore: new Date(notBefore),
         notAfter: new Date(notAfter),
         signingKey,
@@ -96,7 +108,8 @@ export async function openAuthority(
           new x509.BasicConstraintsExtension(false, undefined, true),
           new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
           new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-          keyId,
+          await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+          ...authorityKeyId,
         ],
       });
       const exported = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
@@ -109,8 +122,9 @@ export async function openAuthority(
   };
 }
 
+const unusable = (why: string) => new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: ${why}`);
+
 function checkedKey(chainPem: string, keyPem: string, now: number): KeyObject {
-  const unusable = (why: string) => new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: ${why}`);
   let certificate: X509Certificate;
   let key: KeyObject;
   try {
@@ -130,9 +144,7 @@ function signatureOf(key: KeyObject) {
   if (key.asymmetricKeyType === 'rsa') return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
   if (key.asymmetricKeyType === 'ed25519') return { name: 'Ed25519' };
   const curve = curves[key.asymmetricKeyDetails?.namedCurve ?? ''];
-  if (curve === undefined) {
-    throw new OrreryError('CERTIFICATE_UNUSABLE', 'the CA cannot be used: its key is of an unknown sort');
-  }
+  if (curve === undefined) throw unusable('its key is of an unknown sort');
   return { name: 'ECDSA', namedCurve: curve, hash: curve === 'P-256' ? 'SHA-256' : 'SHA-384' };
 }
 

@@ -1,9 +1,10 @@
 /**
- * Which account an Issuer uses, and how its keys are found: the one place where account and EAB keys pass through.
+ * Which account an Issuer uses, and how its keys are found: the one place where account and EAB keys pass
+ * through.
  *
- * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the account's key is in the
- * Secret that the Issuer names – made there if it is missing – and nowhere else (I9); an account that the authority does not know any
- * more (it was set up anew) is opened again.
+ * Owns the opened accounts of this process, one for each version of an Issuer's specification. Promises: the
+ * account's key is in the Secret that the Issuer names – made there if it is missing – and nowhere else (I9);
+ * an account that the authority does not know any more (it was set up anew) is opened again.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -20,7 +21,10 @@ import { encoded, readSecret } from './certificate-secrets.ts';
 export type IssuerLookup = (name: string) => { readonly version: string; readonly spec: IssuerSpec } | null;
 
 export interface AcmeAccounts {
-  /** The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… | KUBE_… */
+  /**
+   * The Issuer's specification and its opened account. @throws OrreryError CERTIFICATE_UNUSABLE | ACME_… |
+   * KUBE_…
+   */
   of(
     issuer: string,
     signal: AbortSignal,
@@ -53,7 +57,9 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       const known = parts.issuerOf(issuer);
       const spec = known?.spec.acme;
       if (!known || !spec)
-        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`);
+        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable ACME Issuer ${issuer}`, {
+          facts: { issuer: true },
+        });
       const before = opened.get(issuer);
       if (before?.version === known.version) {
         const account = await before.account.catch(() => null);
@@ -80,13 +86,17 @@ async function accessOf(parts: AccountParts, spec: AcmeSpec, signal: AbortSignal
   if (!hmac) {
     throw new OrreryError(
       'CERTIFICATE_UNUSABLE',
-      `Secret ${namespace}/${name} with the key ${key} (acme.eab) is missing`,
+      `the Secret ${namespace}/${name} with the key ${key} (acme.eab) does not exist`,
+      { facts: { issuer: true } },
     );
   }
   return { server, email, caBundle, eab: { keyId: eab.keyId, hmac }, accountKey };
 }
 
-/** The key in the Issuer's Secret; a new one if there is no such Secret. Of two replicas that make one, the first wins. */
+/**
+ * The key in the Issuer's Secret; a new one if there is no such Secret. Of two replicas that make one, the
+ * first wins.
+ */
 async function accountKeyOf(
   kube: KubePort,
   { accountSecret }: AcmeSpec,
@@ -118,6 +128,7 @@ function checkedKey(pem: string, place: string): string {
     return createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString();
   } catch {
     // What the library says may quote what it could not read.
-    throw new OrreryError('CERTIFICATE_UNUSABLE', `Secret ${place} holds no account key (${accountKeyName})`);
+    const text = `the Secret ${place} holds no account key (${accountKeyName})`;
+    throw new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
   }
 }

@@ -1,9 +1,11 @@
 /**
- * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome certificate.received.
+ * Effect `acme.finalize`: the key, its place, the request, and the wait for the certificate. Outcome
+ * certificate.received.
  *
- * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds the key that belongs to the
- * order, asks with the same one, or fetches what was issued for it (I5). The authority is looked at at least once a second while it
- * issues, so that a certificate is stored within a second of being there.
+ * The key stands in the Secret of pending things before the authority is asked: whoever runs this again finds
+ * the key that belongs to the order, asks with the same one, or fetches what was issued for it (I5). The
+ * authority is looked at at least once a second while it issues, so that a certificate is stored within a
+ * second of being there.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -11,12 +13,14 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { AcmeFinalize } from '../../../machines/domain/domain-effects.ts';
+import type { CertificateReceived } from '../../../machines/domain/domain-events.ts';
 import type { AcmeAccount, AcmeOrder } from '../acme/client.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
 import { makeKey, makeRequest } from '../acme/x509.ts';
-import { isFor, readPair } from '../certificates.ts';
+import { isFor, readPair, readPublicPart } from '../certificates.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
+import { shortFingerprint } from './certificate-inspect.ts';
 import { readPending, writePending } from './certificate-secrets.ts';
 
 const pollFirstMs = 200;
@@ -26,28 +30,32 @@ export function finalizeOrder(
   accounts: AcmeAccounts,
   parts: { readonly kube: KubePort; readonly clock: Clock },
 ): EffectRunner<AcmeFinalize> {
-  return async ({ host, issuer, attempt, order, at }, { signal }) => {
+  return async ({ host, issuer, attempt, order, at, source = null }, { signal }) => {
+    const place = { host, at, source };
     try {
       const { account } = await accounts.of(issuer, signal);
       const found = await account.order(order.url, signal);
       const pending = await readPending(parts.kube, at, signal);
       const known = pending?.order === order.url && pending.key !== '' ? pending : null;
-      if (known !== null && known.chain !== '') return { type: 'certificate.received', attempt };
+      if (known !== null && known.chain !== '') return received(attempt, known.chain);
       // Issued for a key that is gone: nobody can use it.
       if (known === null && found.status !== 'ready') throw spentOrder(found);
       const key = known?.key ?? (await makeKey());
-      if (known === null)
-        await writePending(parts.kube, host, at, { order: order.url, key, chain: '' }, signal);
+      if (known === null) await writePending(parts.kube, place, { order: order.url, key, chain: '' }, signal);
       const issued = await issuedOrder({ account, clock: parts.clock, host, key }, found, signal);
       const chain = await account.certificate(issued, signal);
       checkIssued(chain, key, host);
-      await writePending(parts.kube, host, at, { order: order.url, key, chain }, signal);
-      return { type: 'certificate.received', attempt };
+      await writePending(parts.kube, place, { order: order.url, key, chain }, signal);
+      return received(attempt, chain);
     } catch (thrown) {
       signal.throwIfAborted();
       return acquisitionFailed(attempt, thrown);
     }
   };
+}
+
+function received(attempt: number, chain: string): CertificateReceived {
+  return { type: 'certificate.received', attempt, fingerprint: shortFingerprint(readPublicPart(chain)) };
 }
 
 async function issuedOrder(

@@ -1,9 +1,13 @@
 /**
- * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS are sorted into the
- * outcomes that the domain chart knows.
+ * What something thrown means for the attempt: the one place where errors of authorities, Kubernetes and NATS
+ * are sorted into the outcomes that the domain chart knows.
  */
 import { asError, OrreryError } from '../../../base/errors.ts';
-import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
+import type {
+  AcquisitionFailed,
+  FailureOutcome,
+  LimitScope,
+} from '../../../machines/domain/domain-events.ts';
 
 export function acquisitionFailed(attempt: number, thrown: unknown): AcquisitionFailed {
   const facts = thrown instanceof OrreryError ? thrown.facts : {};
@@ -15,8 +19,12 @@ export function acquisitionFailed(attempt: number, thrown: unknown): Acquisition
     message: asError(thrown).message.slice(0, 500),
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
     orderLost: orderLost === true || (outcomeOf(thrown) === 'refused' && facts.status === 404),
+    ...(outcomeOf(thrown) === 'rateLimited' ? { scope: scopeIn(facts.scope) } : {}),
   };
 }
+
+const scopeIn = (scope: unknown): LimitScope =>
+  scope === 'host' || scope === 'domain' || scope === 'account' ? scope : 'unknown';
 
 function outcomeOf(thrown: unknown): FailureOutcome {
   if (!(thrown instanceof OrreryError)) return 'refused';
@@ -27,9 +35,12 @@ function outcomeOf(thrown: unknown): FailureOutcome {
       return 'down';
     case 'ACME_REFUSED':
       return thrown.facts.hopeless === true ? 'hopeless' : 'refused';
+    case 'CERTIFICATE_UNUSABLE':
+      return thrown.facts.issuer === true ? 'unusable' : 'refused';
+    // Of Secrets, never of the authority: a quota, a webhook, rights that are missing.
     case 'KUBE_REFUSED':
     case 'KUBE_NOT_FOUND':
-      return 'refused';
+      return 'unwritable';
     default:
       return thrown.kind === 'transient' ? 'cluster' : 'refused';
   }

@@ -1,10 +1,11 @@
 /**
- * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd of domains reads the CA's
- * Secret once, and a changed CA is used soon. The CA's key leaves this process on no way (I9).
+ * The CAs that Issuers with `ca` sign by. Owns the opened ones of this process, each for a moment: so a crowd
+ * of domains reads the CA's Secret once, and a changed CA is used soon. The CA's key leaves this process on
+ * no way (I9).
  */
 
 import type { Clock } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
 import type { CaSpec } from '../digests.ts';
@@ -18,6 +19,9 @@ export interface Authorities {
     signal: AbortSignal,
   ): Promise<{ readonly spec: CaSpec; readonly authority: CertificateAuthority }>;
 }
+
+/** It is the Issuer that cannot be used, whichever host asks: nothing counts against the host. */
+const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
 
 /** Long enough for a crowd, short enough that a person who changes the CA does not wonder. */
 const keptMs = 5_000;
@@ -35,16 +39,18 @@ export function createAuthorities(parts: {
   const open = async ({ secret }: CaSpec, signal: AbortSignal) => {
     const data = await readSecret(kube, secret, signal);
     const place = `${secret.namespace}/${secret.name}`;
-    if (data === null)
-      throw new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: there is no Secret ${place}`);
-    return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
+    if (data === null) throw ofIssuer(`the Secret ${place} does not exist`);
+    return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now()).catch((thrown) => {
+      throw hasCode(thrown, 'CERTIFICATE_UNUSABLE')
+        ? ofIssuer(`the Secret ${place}: ${thrown.message}`)
+        : thrown;
+    });
   };
   return {
     async of(issuer, signal) {
       const known = issuerOf(issuer);
       const spec = known?.spec.ca;
-      if (!known || !spec)
-        throw new OrreryError('CERTIFICATE_UNUSABLE', `there is no usable CA Issuer ${issuer}`);
+      if (!known || !spec) throw ofIssuer(`there is no usable CA Issuer ${issuer}`);
       const before = opened.get(issuer);
       const isFresh = before?.version === known.version && clock.monotonic() < before.until;
       const kept = isFresh ? await before.authority.catch(() => null) : null;

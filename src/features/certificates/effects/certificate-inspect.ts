@@ -13,11 +13,11 @@ import { isFor, type PublicPart, readPair } from '../certificates.ts';
 import { readPending, readTarget, type Stored } from './certificate-secrets.ts';
 
 export function inspectCertificate(kube: KubePort): EffectRunner<CertificateInspect> {
-  return async ({ host, attempt, targets, at }, { signal }) => {
+  return async ({ host, attempt, targets, at, known = [], owner }, { signal }) => {
     const stored = await Promise.all(
       targets.map(async (target) => ({ target, stored: await readTarget(kube, host, target, signal) })),
     );
-    const best = bestOf(stored.map((one) => one.stored));
+    const best = goodOf(stored, { known, owner });
     return {
       type: 'certificate.inspected',
       attempt,
@@ -33,10 +33,40 @@ export function inspectCertificate(kube: KubePort): EffectRunner<CertificateInsp
 
 type Good = Extract<Stored, { is: 'good' }>;
 
-/** The one that was issued last: an older one may live longer and be replaced for a good reason. */
-export function bestOf(stored: readonly Stored[]): Good | null {
-  const good = stored.filter((one): one is Good => one.is === 'good');
+interface Seen {
+  readonly target: Target;
+  readonly stored: Stored;
+}
+
+/**
+ * The certificate that is taken for good (docs/features/certificates.md §2.6): the one that the record names,
+ * wherever it stands. One that it does not name is taken for good where it stands, in the owner's namespace
+ * alone, and only where nothing has to be copied from it – or where the record names none at all, as after a
+ * loss of the records.
+ */
+function goodOf(
+  seen: readonly Seen[],
+  { known, owner }: { readonly known: readonly string[]; readonly owner: string | undefined },
+): Good | null {
+  for (const fingerprint of known) {
+    const named = namedIn(
+      seen.map(({ stored }) => stored),
+      fingerprint,
+    );
+    if (named !== null) return named;
+  }
+  if (known.length > 0 && seen.length > 1) return null;
+  const own = seen.filter(({ target }) => owner === undefined || target.namespace === owner);
+  const good = own.flatMap(({ stored }) => (stored.is === 'good' ? [stored] : []));
+  // An older one may live longer and be replaced for a good reason.
   return good.sort((a, b) => b.facts.notBefore - a.facts.notBefore)[0] ?? null;
+}
+
+export function namedIn(stored: readonly Stored[], fingerprint: string): Good | null {
+  return (
+    stored.find((one): one is Good => one.is === 'good' && one.facts.fingerprint.startsWith(fingerprint)) ??
+    null
+  );
 }
 
 function isBest(stored: Stored, best: Good | null): boolean {
@@ -44,14 +74,11 @@ function isBest(stored: Stored, best: Good | null): boolean {
 }
 
 /** As CertificateFacts says. */
-const fingerprintChars = 32;
+export const shortFingerprint = ({ fingerprint }: PublicPart) => fingerprint.slice(0, 32);
 
-export async function factsOf(
-  { fingerprint, notBefore, notAfter }: PublicPart,
-  chain: string,
-): Promise<CertificateFacts> {
-  const ariId = await renewalIdOf(chain);
-  return { fingerprint: fingerprint.slice(0, fingerprintChars), notBefore, notAfter, ariId };
+export async function factsOf(facts: PublicPart, chain: string): Promise<CertificateFacts> {
+  const { notBefore, notAfter } = facts;
+  return { fingerprint: shortFingerprint(facts), notBefore, notAfter, ariId: await renewalIdOf(chain) };
 }
 
 async function pendingAt(

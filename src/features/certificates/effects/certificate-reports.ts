@@ -1,9 +1,10 @@
 /**
- * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and Issuers, and Events.
- * Outcome effect.settled, with an error where something could not be written.
+ * Effects `domain.report` and `issuer.report`: what people read with kubectl – the status of Domains and
+ * Issuers, and Events. Outcome effect.settled, with an error where something could not be written.
  *
- * Of one object the reports are written one after the other, in the order in which they were asked for; of those that wait only the
- * latest is written, so a slow API server never leaves an old status behind. The chart says everything, so writing twice changes nothing (I5).
+ * Of one object the reports are written one after the other, in the order in which they were asked for; of
+ * those that wait only the latest is written, so a slow API server never leaves an old status behind. The
+ * chart says everything, so writing twice changes nothing (I5).
  */
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -15,6 +16,7 @@ import type { DomainReport, Notice, StatusCondition } from '../../../machines/do
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
 import { domains, issuers } from '../resources.ts';
+import { sourceVersions } from './certificate-secrets.ts';
 
 interface ReportParts {
   readonly kube: KubePort;
@@ -23,16 +25,10 @@ interface ReportParts {
 
 type Regarding = KubeEventWrite['regarding'];
 
-const apiVersions = {
-  Domain: 'orrery.dev/v1alpha1',
-  Service: 'v1',
-  Ingress: 'networking.k8s.io/v1',
-} as const;
-
 export function reportDomain({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
   const notify = notifier(kube, replica);
-  return async ({ sources, status, notice, at }, context) => {
+  return async ({ host, sources, refused = [], status, notice, at }, context) => {
     const { notBefore, notAfter, renewAt, nextAttempt } = status;
     const body = {
       ...status,
@@ -47,9 +43,55 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
         : [],
     );
     const told = sources.map(({ kind, namespace, name, uid }, index) =>
-      notify({ apiVersion: apiVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
+      notify({ apiVersion: sourceVersions[kind], kind, namespace, name, uid }, notice, at, context, index),
     );
-    return settled('domain.report', await Promise.allSettled([...written, ...told]));
+    const denied = refused.flatMap(({ kind, namespace, name, uid, generation }, index) => [
+      ...(kind === 'Domain'
+        ? [
+            statuses.write(
+              { namespace, name, uid },
+              statusBody(refusal(host, at), generation),
+              context.signal,
+            ),
+          ]
+        : []),
+      notify(
+        { apiVersion: sourceVersions[kind], kind, namespace, name, uid },
+        refusalNotice(host),
+        at,
+        // One Event for each object, however often it is told.
+        { ...context, key: `refused/${uid}/${host}` },
+        sources.length + index,
+      ),
+    ]);
+    return settled('domain.report', await Promise.allSettled([...written, ...told, ...denied]));
+  };
+}
+
+/** Whose it is is not said: namespaces need not know of each other. */
+const refusalText = (host: string) =>
+  `${host} belongs to another namespace, whose object asked for it first; its Domain may share it (spec.sharedWith)`;
+
+const refusalNotice = (host: string): Notice => ({
+  eventType: 'Warning',
+  reason: 'HostOwnedByAnother',
+  note: refusalText(host),
+});
+
+/** The status of an object that asks for another's host: docs/features/certificates.md §2.2. */
+function refusal(host: string, at: number) {
+  const message = refusalText(host);
+  const none = { notBefore: null, notAfter: null, renewAt: null, nextAttempt: null };
+  const no = { status: 'False', since: at } as const;
+  return {
+    state: 'refused',
+    ...none,
+    failures: 0,
+    lastError: message,
+    conditions: [
+      { type: 'Ready', ...no, reason: 'HostOwnedByAnother', message },
+      { type: 'Issuing', ...no, reason: 'HostOwnedByAnother', message: '' },
+    ],
   };
 }
 

@@ -1,15 +1,18 @@
 /**
- * The Secrets of certificates: what stands in them, and how they are written without ever taking what is somebody else's.
+ * The Secrets of certificates: what stands in them, and how they are written without ever taking what is
+ * somebody else's.
  *
- * Promises: a Secret without our label is never written – not even one that comes into being between the look and the write: a new
- * one is applied without force, so that fields of another owner refuse it, and a known one only as the very object that was seen.
- * Keys go from their maker into a Secret, and from one Secret into another; no error quotes one (I9).
- * Absent: what is to be stored when (the chart), and what a certificate is (certificates.ts).
+ * Promises: a Secret without our label, or of another host, is never written – not even one that comes into
+ * being between the look and the write: a new one is created, and a known one is applied only as the very
+ * object that was seen. Keys go from their maker into a Secret, and from one Secret into another; no error
+ * quotes one (I9).
+ * Absent: what is to be stored when (the chart), and what a certificate is
+ * (certificates.ts).
  */
 
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import type { Target } from '../../../machines/domain/domain-facts.ts';
+import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
 import { hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
@@ -27,7 +30,8 @@ export type Stored =
   /** Of ours, without a certificate that can be used for the host. */
   | { readonly is: 'broken'; readonly object: KubeObject }
   | { readonly is: 'good'; readonly object: KubeObject; readonly pair: Pair; readonly facts: PublicPart }
-  | { readonly is: 'foreign' };
+  /** Somebody else's, or another host's: it is left untouched (docs/features/certificates.md §3.2, §3.3). */
+  | { readonly is: 'foreign'; readonly why: string };
 
 const domainLabel = 'orrery.dev/domain';
 const pendingLabel = 'orrery.dev/pending-domain';
@@ -44,7 +48,8 @@ export async function readTarget(
 ): Promise<Stored> {
   const object = await find(kube, namespace, secretName, signal);
   if (object === null) return { is: 'absent' };
-  if (object.metadata.labels?.[domainLabel] === undefined) return { is: 'foreign' };
+  const why = foreignIn(object, host);
+  if (why !== null) return { is: 'foreign', why };
   const pair = pairIn(object);
   const facts = readPair(pair.chain, pair.key);
   const isWhole =
@@ -54,8 +59,21 @@ export async function readTarget(
 }
 
 /**
+ * Why a Secret is not this host's, for people; null: it is. Without the annotation its label says whose it
+ * is.
+ */
+function foreignIn({ metadata }: KubeObject, host: string): string | null {
+  const place = `Secret ${metadata.namespace ?? ''}/${metadata.name}`;
+  const label = metadata.labels?.[domainLabel];
+  if (label === undefined) return `${place} exists without the label ${domainLabel} and is not overwritten`;
+  const holder = metadata.annotations?.[hostAnnotation] ?? '';
+  if (holder === host || (holder === '' && label === hostLabel(host))) return null;
+  return `${place} holds the certificate of ${holder === '' ? label : holder} and is left to it`;
+}
+
+/**
  * @param before what was seen there just now
- * @returns false: the Secret is somebody else's, and was left alone
+ * @returns why the Secret was left alone: it is somebody else's; null: it was written
  */
 export async function writeTarget(
   kube: KubePort,
@@ -63,18 +81,19 @@ export async function writeTarget(
   { target, before }: { readonly target: Target; readonly before: Stored },
   pair: Pair & { readonly order: string },
   signal: AbortSignal,
-): Promise<boolean> {
-  if (before.is === 'foreign') return false;
-  if (before.is === 'good' && before.pair.chain === pair.chain) return true;
+): Promise<string | null> {
+  if (before.is === 'foreign') return before.why;
+  if (before.is === 'good' && before.pair.chain === pair.chain) return null;
   const seen = before.is === 'absent' ? null : before.object;
   try {
     await applyTarget(kube, host, target, pair, seen, signal);
-    return true;
+    return null;
   } catch (thrown) {
     // It came into being, or changed, since it was seen.
     const isAnother = hasCode(thrown, 'KUBE_CONFLICT') || isInvalid(thrown);
-    if (!isAnother || (await readTarget(kube, host, target, signal)).is !== 'foreign') throw thrown;
-    return false;
+    const now = isAnother ? await readTarget(kube, host, target, signal) : null;
+    if (now?.is !== 'foreign') throw thrown;
+    return now.why;
   }
 }
 
@@ -103,14 +122,13 @@ async function applyTarget(
     type: 'kubernetes.io/tls',
     data: { 'tls.crt': encoded(chain), 'tls.key': encoded(key) },
   };
-  const options = {
-    namespace,
-    name: secretName,
-    type: 'apply',
-    body,
-    fieldManager,
-    force: seen !== null,
-  } as const;
+  // One that was not there is created, not applied: of two hosts that come at once the first has it, whoever
+  // applies it.
+  if (seen === null) {
+    await kube.create(secrets, body, signal);
+    return;
+  }
+  const options = { namespace, name: secretName, type: 'apply', body, fieldManager, force: true } as const;
   await kube.patch(secrets, options, signal);
 }
 
@@ -158,8 +176,7 @@ export async function readPending(kube: KubePort, at: Target, signal: AbortSigna
 
 export async function writePending(
   kube: KubePort,
-  host: string,
-  at: Target,
+  { host, at, source }: { readonly host: string; readonly at: Target; readonly source: DomainSource | null },
   { order, key, chain }: Pending,
   signal: AbortSignal,
 ): Promise<void> {
@@ -170,6 +187,7 @@ export async function writePending(
     namespace: at.namespace,
     labels: { [pendingLabel]: hostLabel(host) },
     annotations: { [hostAnnotation]: host, [orderAnnotation]: order },
+    ...(source?.namespace === at.namespace ? { ownerReferences: [ownerOf(source)] } : {}),
   };
   const data = { 'tls.key': encoded(key), ...(chain === '' ? {} : { 'tls.crt': encoded(chain) }) };
   const body = { metadata, type: 'Opaque', data };
@@ -183,6 +201,20 @@ export async function writePending(
   } as const;
   await kube.patch(secrets, options, signal);
 }
+
+/**
+ * So that Kubernetes takes it away with the object that asked, whatever becomes of us
+ * (docs/features/certificates.md §3.7).
+ */
+function ownerOf({ kind, name, uid }: DomainSource) {
+  return { apiVersion: sourceVersions[kind], kind, name, uid };
+}
+
+export const sourceVersions = {
+  Domain: 'orrery.dev/v1alpha1',
+  Service: 'v1',
+  Ingress: 'networking.k8s.io/v1',
+} as const;
 
 /** Removes what waited; nothing that is not ours. */
 export async function removePending(kube: KubePort, at: Target, signal: AbortSignal): Promise<void> {

@@ -1,19 +1,24 @@
 /**
- * Effect `certificate.store`: the certificate into every Secret that was asked for. Outcome certificate.stored.
+ * Effect `certificate.store`: the certificate into every Secret that was asked for. Outcome
+ * certificate.stored.
  *
- * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is taken away from its waiting
- * place only after it stands everywhere, and each Secret says which order, or which run of this effect, its certificate came from.
+ * Running it again writes the same certificate, or nothing where it stands already (I5): what was issued is
+ * taken away from its waiting place only after it stands everywhere, and each Secret says which order, or
+ * which run of this effect, its certificate came from. Nothing is copied whose fingerprint the record does
+ * not name (docs/features/certificates.md §2.6), and a target that refuses stops no other (§3.4).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
-import { OrreryError } from '../../../base/errors.ts';
+import { asError, hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateStore } from '../../../machines/domain/domain-effects.ts';
+import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
+import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { readPair } from '../certificates.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
-import { bestOf, factsOf } from './certificate-inspect.ts';
+import { factsOf, namedIn } from './certificate-inspect.ts';
 import {
   orderOf,
   type Pair,
@@ -41,8 +46,19 @@ export function storeCertificate(parts: StoreParts): EffectRunner<CertificateSto
   };
 }
 
-/** A certificate and where it came from. */
-type Sourced = Pair & { readonly order: string };
+/** A certificate, where it came from, and whether it was made just now. */
+type Sourced = Pair & { readonly order: string; readonly isNew: boolean };
+
+interface Seen {
+  readonly target: Target;
+  readonly before: Stored;
+}
+
+/** What became of one target. */
+type Outcome = { readonly target: Target } & (
+  | { readonly is: 'written' }
+  | { readonly is: 'foreign' | 'refused' | 'unsure'; readonly message: string }
+);
 
 async function stored(parts: StoreParts, effect: CertificateStore, key: string, signal: AbortSignal) {
   const { kube } = parts;
@@ -50,44 +66,116 @@ async function stored(parts: StoreParts, effect: CertificateStore, key: string, 
   const seen = await Promise.all(
     targets.map(async (target) => ({ target, before: await readTarget(kube, host, target, signal) })),
   );
-  const pair = await pairOf(parts, effect, { seen: seen.map(({ before }) => before), key }, signal);
+  const isAllForeign = seen.every(({ before }) => before.is === 'foreign');
+  const pair = isAllForeign ? null : await pairOf(parts, effect, { seen, key }, signal);
+  if (pair === null) return failed(attempt, 'foreign', foreignTexts(seen), false);
   const facts = readPair(pair.chain, pair.key);
   if ('broken' in facts) {
     throw new OrreryError('CERTIFICATE_UNUSABLE', `the certificate to store: ${facts.broken}`);
   }
-  const written = await Promise.all(
-    seen.map(async (one) => ({ ...one, isOurs: await writeTarget(kube, host, one, pair, signal) })),
-  );
-  const foreign = written.flatMap(({ target, isOurs }) => (isOurs ? [] : [target]));
-  if (foreign.length === targets.length) {
-    const names = targets.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
-    const message = `Secret ${names} exists without the label orrery.dev/domain and is not overwritten.`;
-    const failed = { attempt, outcome: 'foreign', message, retryAfterMs: null, orderLost: false } as const;
-    return { type: 'acquisition.failed', ...failed } as const;
-  }
+  const outcomes = await Promise.all(seen.map((one) => written(kube, host, one, pair, signal)));
+  if (!outcomes.some(({ is }) => is === 'written')) return nothingWritten(attempt, outcomes, pair.isNew);
   if (from === 'pending') await removePending(kube, at, signal);
-  const certificate = await factsOf(facts, pair.chain);
-  return { type: 'certificate.stored', attempt, certificate, foreign } as const;
+  return {
+    type: 'certificate.stored',
+    attempt,
+    certificate: await factsOf(facts, pair.chain),
+    foreign: outcomes.flatMap(({ is, target }) => (is === 'foreign' ? [target] : [])),
+    refused: outcomes.flatMap((one) =>
+      one.is === 'refused' || one.is === 'unsure' ? [{ ...one.target, message: one.message }] : [],
+    ),
+  } as const;
 }
+
+const foreignTexts = (seen: readonly Seen[]) =>
+  `${seen.flatMap(({ before }) => (before.is === 'foreign' ? [before.why] : [])).join('; ')}.`;
+
+/** Writes one target. @throws nothing but the end of the effect itself */
+async function written(
+  kube: KubePort,
+  host: string,
+  { target, before }: Seen,
+  pair: Sourced,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    const why = await writeTarget(kube, host, { target, before }, pair, signal);
+    return why === null ? { target, is: 'written' } : { target, is: 'foreign', message: why };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const name = `${target.namespace}/${target.secretName}`;
+    const message = `Secret ${name} was not written: ${asError(thrown).message.slice(0, 300)}`;
+    return { target, is: hasCode(thrown, 'KUBE_REFUSED', 'KUBE_NOT_FOUND') ? 'refused' : 'unsure', message };
+  }
+}
+
+function nothingWritten(attempt: number, outcomes: readonly Outcome[], isIssued: boolean): AcquisitionFailed {
+  const texts = outcomes.flatMap((one) => (one.is === 'written' ? [] : [one.message]));
+  const sort = outcomes.some(({ is }) => is === 'unsure')
+    ? 'cluster'
+    : outcomes.some(({ is }) => is === 'refused')
+      ? 'unwritable'
+      : 'foreign';
+  return failed(attempt, sort, texts.join('; ').slice(0, 500), isIssued);
+}
+
+function failed(
+  attempt: number,
+  outcome: FailureOutcome,
+  message: string,
+  issued: boolean,
+): AcquisitionFailed {
+  const failure = { attempt, outcome, message, retryAfterMs: null, orderLost: false } as const;
+  return { type: 'acquisition.failed', ...failure, ...(issued ? { issued } : {}) };
+}
+
+const gone = () => new OrreryError('KUBE_CONFLICT', 'the certificate that was to be stored is gone');
 
 /** @param known what stands in the targets, and the key of this run of the effect */
 async function pairOf(
-  { kube, clock, authorities }: StoreParts,
-  { host, issuer, from, at }: CertificateStore,
-  known: { readonly seen: readonly Stored[]; readonly key: string },
+  parts: StoreParts,
+  effect: CertificateStore,
+  known: { readonly seen: readonly Seen[]; readonly key: string },
   signal: AbortSignal,
 ): Promise<Sourced> {
-  if (from === 'pending') {
-    const pending = await readPending(kube, at, signal);
-    if (pending !== null && pending.chain !== '') return pending;
-  }
+  if (effect.from === 'ca') return signed(parts, effect, known, signal);
+  const { fingerprint, at } = effect;
+  const pending = effect.from === 'pending' ? await readPending(parts.kube, at, signal) : null;
+  if (pending !== null && pending.chain !== '' && isNamed(pending, fingerprint))
+    return { ...pending, isNew: false };
   // What an earlier run has stored, and for `stored` what is good.
-  const best = bestOf(known.seen);
-  const held = best === null ? null : { ...best.pair, order: orderOf(best.object) };
-  if (held !== null && (from !== 'ca' || held.order === known.key)) return held;
-  if (from !== 'ca') {
-    throw new OrreryError('CERTIFICATE_UNUSABLE', 'the certificate that was to be stored is gone');
+  const held =
+    fingerprint == null
+      ? null
+      : namedIn(
+          known.seen.map(({ before }) => before),
+          fingerprint,
+        );
+  if (held === null) throw gone();
+  return { ...held.pair, order: orderOf(held.object), isNew: false };
+}
+
+/** An effect of a release that did not name it takes what waits there. */
+function isNamed({ chain, key }: Pair, fingerprint: string | null | undefined): boolean {
+  const facts = readPair(chain, key);
+  return fingerprint == null || ('fingerprint' in facts && facts.fingerprint.startsWith(fingerprint));
+}
+
+/**
+ * Signed by the CA, once for one effect: what an earlier run of it has stored says so, where nobody else
+ * writes.
+ */
+async function signed(
+  { authorities, clock }: StoreParts,
+  { host, issuer, owner }: CertificateStore,
+  { seen, key }: { readonly seen: readonly Seen[]; readonly key: string },
+  signal: AbortSignal,
+): Promise<Sourced> {
+  for (const { target, before } of seen) {
+    const isOwn = owner === undefined || target.namespace === owner;
+    if (isOwn && before.is === 'good' && orderOf(before.object) === key)
+      return { ...before.pair, order: key, isNew: false };
   }
   const { spec, authority } = await authorities.of(issuer, signal);
-  return { ...(await authority.issue(host, spec.lifetimeMs, clock.now())), order: known.key };
+  return { ...(await authority.issue(host, spec.lifetimeMs, clock.now())), order: key, isNew: true };
 }

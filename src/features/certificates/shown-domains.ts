@@ -1,0 +1,232 @@
+/**
+ * Domain objects that show the hosts of Services and Ingresses, so that kubectl lists every host
+ * (docs/features/certificates.md §1.2).
+ *
+ * Kept by the replica that mirrors Domains, from the world picture alone: one object for a host in a
+ * namespace, owned by whatever asks for it there, none where a Domain of a person's own asks for it. It asks
+ * for nothing itself: the join makes it one more to be told.
+ * Absent: its status, which the host's actor
+ * writes as that of any Domain.
+ */
+import type { World } from '../../actors/world/world.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
+import { asError, hasCode } from '../../base/errors.ts';
+import type { KubePort } from '../../base/kube-port.ts';
+import type { Log } from '../../base/log-port.ts';
+import { sha256Hex } from './certificates.ts';
+import { shownLabel } from './digest.ts';
+import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
+import { sourceVersions } from './effects/certificate-secrets.ts';
+import { secretNameOf } from './hosts.ts';
+import { domains } from './resources.ts';
+
+export interface ShownDomainsParts {
+  readonly kube: KubePort;
+  readonly world: Pick<World, 'get' | 'entries' | 'onChange'>;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+/** What is to be shown: who owns the object, and what it says. */
+interface Wanted {
+  readonly owners: ReadonlyArray<Pick<ShownSource, 'kind' | 'name' | 'uid'>>;
+  readonly secretName: string;
+  readonly issuer: string | null;
+}
+
+const resources = ['services', 'ingresses.networking.k8s.io', 'domains.orrery.dev'];
+const listed = ['services', 'networking.k8s.io/v1/Ingress', 'orrery.dev/v1alpha1/Domain'];
+/** Between two attempts to write what could not be written, ms. */
+const retryPauseMs = 5_000;
+
+export class ShownDomains {
+  readonly #parts: ShownDomainsParts;
+  /** By `<ns>/<host>`: what asks there. */
+  readonly #asking = new Map<string, Map<string, WorldEntry>>();
+  readonly #due = new Set<string>();
+  #abort: AbortController | null = null;
+  #wake: () => void = () => {};
+
+  constructor(parts: ShownDomainsParts) {
+    this.#parts = parts;
+    for (const resource of resources)
+      for (const entry of parts.world.entries(resource)) this.#fold(entry, null);
+    parts.world.onChange((entry, before) => {
+      if (resources.includes(entry.resource)) this.#fold(entry, before);
+      if (entry.resource === '_synced' && listed.includes(entry.name)) this.#wake();
+    });
+  }
+
+  start(): void {
+    const abort = new AbortController();
+    this.#abort = abort;
+    for (const place of this.#asking.keys()) this.#due.add(place);
+    void this.#run(abort.signal);
+  }
+
+  stop(): void {
+    this.#abort?.abort(new Error('stopped'));
+    this.#abort = null;
+    this.#due.clear();
+  }
+
+  #fold(entry: WorldEntry, before: AnyDigest | null): void {
+    const key = `${entry.resource}/${entry.namespace}/${entry.name}`;
+    for (const host of hostsIn(before)) {
+      const place = `${entry.namespace}/${host}`;
+      this.#asking.get(place)?.delete(key);
+      this.#mark(place);
+    }
+    for (const host of hostsIn(entry.digest)) {
+      const place = `${entry.namespace}/${host}`;
+      const others = this.#asking.get(place) ?? new Map<string, WorldEntry>();
+      this.#asking.set(place, others.set(key, entry));
+      this.#mark(place);
+    }
+  }
+
+  #mark(place: string): void {
+    if (this.#abort === null) return;
+    this.#due.add(place);
+    this.#wake();
+  }
+
+  /** One place after the other; what fails is tried again. */
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const [place] = this.#isListed() ? this.#due : [];
+      if (place === undefined) {
+        await this.#woken(signal);
+        continue;
+      }
+      this.#due.delete(place);
+      try {
+        await this.#reconcile(place, signal);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        this.#due.add(place);
+        this.#parts.log.warn({ place, error: asError(thrown).message }, 'a host was not shown as a Domain');
+        await sleep(this.#parts.clock, retryPauseMs, signal).catch(() => {});
+      }
+    }
+  }
+
+  /** What is merely not listed yet must not look as if it were gone. */
+  #isListed(): boolean {
+    return listed.every((resource) => this.#parts.world.get('_synced', '', resource) !== null);
+  }
+
+  #woken(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  async #reconcile(place: string, signal: AbortSignal): Promise<void> {
+    const [namespace = '', host = ''] = splitOnce(place);
+    const asking = [...(this.#asking.get(place)?.values() ?? [])];
+    if (asking.length === 0) this.#asking.delete(place);
+    const shown = asking.filter(({ digest }) => domainIn(digest)?.shown === true);
+    const wanted = wantedBy(asking, host);
+    const [kept, ...surplus] = wanted === null ? [undefined, ...shown] : shown;
+    for (const entry of surplus) if (entry) await this.#remove(entry, signal);
+    if (wanted === null) return;
+    if (kept === undefined) await this.#create({ namespace, host }, wanted, signal);
+    else if (ownersOf(kept) !== ownerText(wanted)) await this.#adopt(kept, wanted, signal);
+  }
+
+  async #create(
+    { namespace, host }: { readonly namespace: string; readonly host: string },
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { secretName, issuer } = wanted;
+    const plain = secretNameOf(host);
+    // A person's own Domain may have the name, and another host.
+    for (const name of [plain, `${plain.slice(0, 230)}-${sha256Hex(host).slice(0, 8)}`]) {
+      const metadata = {
+        name,
+        namespace,
+        labels: { [shownLabel]: 'true' },
+        ownerReferences: references(wanted),
+      };
+      const spec = { host, secretName, ...(issuer === null ? {} : { issuer }) };
+      try {
+        await this.#parts.kube.create(domains, { metadata, spec }, signal);
+        return;
+      } catch (thrown) {
+        if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+        // Ours, which the world does not show yet.
+        const there = await this.#parts.kube.get(domains, namespace, name, signal);
+        if (there.metadata.labels?.[shownLabel] !== undefined) return;
+      }
+    }
+  }
+
+  async #adopt({ namespace, name, digest }: WorldEntry, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    const body = { metadata: { uid: domainIn(digest)?.uid, ownerReferences: references(wanted) } };
+    await ignoringGone(this.#parts.kube.patch(domains, { namespace, name, type: 'merge', body }, signal));
+  }
+
+  async #remove({ namespace, name, digest: any }: WorldEntry, signal: AbortSignal): Promise<void> {
+    const digest = domainIn(any);
+    if (digest === null) return;
+    await ignoringGone(this.#parts.kube.delete(domains, namespace, name, { uid: digest.uid }, signal));
+  }
+}
+
+async function ignoringGone(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (thrown) {
+    const isAnother = hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422;
+    if (!isAnother && !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+  }
+}
+
+function splitOnce(place: string): readonly string[] {
+  const at = place.indexOf('/');
+  return [place.slice(0, at), place.slice(at + 1)];
+}
+
+const domainIn = (digest: AnyDigest | null) => asDigest<DomainDigest>(digest, 'domains');
+
+function hostsIn(digest: AnyDigest | null): readonly string[] {
+  if (digest === null || !isOfObject(digest) || digest.deleting) return [];
+  if (isDigest<DomainDigest>(digest, 'domains')) return 'invalid' in digest.spec ? [] : [digest.spec.host];
+  if (isDigest<IngressDigest>(digest, 'ingresses')) return digest.hosts.map(({ host }) => host);
+  return asDigest<ServiceDigest>(digest, 'services')?.serve?.hosts ?? [];
+}
+
+interface ShownSource {
+  readonly kind: 'Service' | 'Ingress';
+  readonly name: string;
+  readonly uid: string;
+  readonly secretName: string;
+  readonly issuer: string | null;
+}
+
+function shownSources({ name, digest }: WorldEntry, host: string): readonly ShownSource[] {
+  if (isDigest<ServiceDigest>(digest, 'services'))
+    return [{ kind: 'Service', name, uid: digest.uid, secretName: secretNameOf(host), issuer: null }];
+  if (!isDigest<IngressDigest>(digest, 'ingresses')) return [];
+  const secretName = digest.hosts.find((one) => one.host === host)?.secretName ?? secretNameOf(host);
+  return [{ kind: 'Ingress', name, uid: digest.uid, secretName, issuer: digest.issuer }];
+}
+
+/** null: nothing that has to be shown asks, or a Domain of a person's own does. */
+function wantedBy(asking: readonly WorldEntry[], host: string): Wanted | null {
+  const own = asking.flatMap(({ digest }) => domainIn(digest) ?? []);
+  if (own.some(({ shown }) => shown !== true)) return null;
+  const sources = asking.flatMap((entry) => shownSources(entry, host));
+  const owners = sources.sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  const [first] = owners;
+  return first === undefined ? null : { owners, secretName: first.secretName, issuer: first.issuer };
+}
+
+const references = ({ owners }: Wanted) =>
+  owners.map(({ kind, name, uid }) => ({ apiVersion: sourceVersions[kind], kind, name, uid }));
+const ownerText = ({ owners }: Wanted) => owners.map(({ uid }) => uid).join(' ');
+const ownersOf = ({ digest }: WorldEntry) => [...(domainIn(digest)?.owners ?? [])].sort().join(' ');

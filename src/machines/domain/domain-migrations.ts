@@ -1,0 +1,42 @@
+/** Records of earlier versions of the domain chart: docs/features/certificates.md, States. Pure. */
+import type { Migration } from '../chart.ts';
+
+/** Where the states of version 1 stand now. */
+const parents: Readonly<Record<string, string>> = {
+  waitingForPermit: 'queued',
+  rateLimited: 'queued',
+  issuerDown: 'queued',
+  ordering: 'acquiring',
+  authorizing: 'acquiring',
+  finalizing: 'acquiring',
+  storing: 'acquiring',
+  backingOff: 'resting',
+  failed: 'resting',
+};
+
+/** Version 1 had the states side by side, their name in the context, and one namespace for all who ask. */
+const fromVersion1: Migration = ({ value, context }) => {
+  const parent = typeof value === 'string' ? parents[value] : undefined;
+  const { phase, isIssued, facts, deferral, ...kept } = context as Record<string, unknown>;
+  const isHeld = value === 'backingOff' || value === 'failed';
+  return {
+    value: parent === undefined ? value : { [parent]: value },
+    context: {
+      ...kept,
+      facts: withOwner(facts),
+      // Which certificate lies ready is found out by the next look.
+      issued: null,
+      copyAt: 0,
+      hold: isHeld ? value : null,
+      deferral: deferral ? { message: null, ...deferral } : null,
+    },
+  };
+};
+
+function withOwner(facts: unknown): unknown {
+  if (typeof facts !== 'object' || facts === null) return null;
+  const { sources } = facts as { readonly sources?: ReadonlyArray<{ readonly namespace: string }> };
+  return { owner: sources?.[0]?.namespace ?? '', refused: [], taken: [], ...facts };
+}
+
+export const domainMigrations: Readonly<Record<number, Migration>> = { 1: fromVersion1 };

@@ -1,0 +1,80 @@
+/** What a domain makes of the world's news: whose host it is, and what of it is new. Pure. */
+
+import { equal } from '../../base/equal.ts';
+import { type DomainContext, type DomainInput, keyOf } from './domain-context.ts';
+import type { DomainFacts, DomainSource } from './domain-facts.ts';
+
+/** What an observation is news of, the weightiest first. */
+export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'other' | 'none';
+
+/** Several guards ask the same of one event: the last answer is kept. */
+let last: { readonly told: Told; readonly news: News } | null = null;
+
+export function newsIn({ context, event }: Told): News {
+  if (last?.told.context !== context || last.told.event !== event)
+    last = { told: { context, event }, news: sorted({ context, event }) };
+  return last.news;
+}
+
+function sorted(told: Told): News {
+  const facts = factsIn(told);
+  const { context } = told;
+  if (facts === undefined) return 'none';
+  if (facts === null) return 'gone';
+  if (isOwnerNews(context, facts)) return 'owner';
+  if (isIssuerNews(context.facts, facts)) return 'issuer';
+  if (isWish(context.facts, facts)) return 'wish';
+  if (isAskedAnew(context.facts, facts)) return 'asked';
+  if (isTampered(context, facts)) return 'tampered';
+  return equal(facts, context.facts) ? 'none' : 'other';
+}
+
+interface Told {
+  readonly context: DomainContext;
+  readonly event: DomainInput;
+}
+
+/**
+ * The facts that hold for us. The namespace that has the host keeps it while it asks for it
+ * (docs/features/certificates.md §2.1): an older object that asks later takes nothing away. null: nothing
+ * asks for it; undefined: the event is no observation.
+ */
+export function factsIn({ context, event }: Told): DomainFacts | null | undefined {
+  if (event.type !== 'domain.observed') return undefined;
+  const { facts, rivals = [] } = event;
+  const owner = context.facts?.owner;
+  if (facts === null || facts.owner === owner) return facts;
+  return rivals.find((one) => one.owner === owner) ?? facts;
+}
+
+const isOwnerNews = ({ facts: known }: DomainContext, next: DomainFacts) =>
+  known !== null && known.owner !== '' && known.owner !== next.owner;
+
+const isIssuerNews = (known: DomainFacts | null, next: DomainFacts) =>
+  known?.issuer?.name !== next.issuer?.name || known?.issuer?.version !== next.issuer?.version;
+
+/** Somebody asks for it elsewhere, or in another way, or is refused. */
+function isAskedAnew(known: DomainFacts | null, next: DomainFacts): boolean {
+  const text = (facts: DomainFacts | null) =>
+    JSON.stringify([facts?.targets, facts?.taken, facts?.sources, facts?.refused]);
+  return text(known) !== text(next);
+}
+
+/** A Domain of the owner that was there before bears another annotation `orrery.dev/renew`. */
+function isWish(known: DomainFacts | null, next: DomainFacts): boolean {
+  const before = new Map(known?.sources.map((source) => [source.uid, source]));
+  const isNew = ({ uid, renew, namespace }: DomainSource) =>
+    namespace === next.owner && renew !== undefined && before.has(uid) && before.get(uid)?.renew !== renew;
+  return next.sources.some(isNew);
+}
+
+/** A Secret does not hold what we know to be good, and that is news. */
+function isTampered({ facts: known, certificate, foreign }: DomainContext, next: DomainFacts) {
+  const before = new Map((known?.targets ?? []).map((target, n) => [keyOf(target), known?.stored[n]]));
+  const others = new Set(foreign.map(keyOf));
+  return next.targets.some((target, n) => {
+    const shown = next.stored[n] ?? null;
+    const isOurs = shown !== null && certificate?.fingerprint.startsWith(shown);
+    return !others.has(keyOf(target)) && !isOurs && shown !== before.get(keyOf(target));
+  });
+}

@@ -1,0 +1,152 @@
+/** What a domain asks of its Issuer and of its effects: their parameters, from the context. Pure. */
+import type { ActorId } from '../../base/ids.ts';
+import type { MessageSend } from '../effects.ts';
+import { type DomainContext, type Moment, usable } from './domain-context.ts';
+import type {
+  AcmeAuthorize,
+  AcmeFinalize,
+  AcmeOrder,
+  AriFetch,
+  CertificateInspect,
+  CertificateStore,
+  PendingDiscard,
+} from './domain-effects.ts';
+import type { AcquisitionFailed, PermitOutcome, PermitReturned } from './domain-events.ts';
+import type { DomainSource, Target } from './domain-facts.ts';
+import { isDue, isInTime, isSuggested, limitMs } from './domain-schedule.ts';
+
+const self = ({ host }: DomainContext): ActorId => `domain/_/${host}`;
+
+const asking = (context: DomainContext, at: number) => ({
+  domain: self(context),
+  registered: context.facts?.registered ?? context.host,
+  exempt: isSuggested(context),
+  namespace: context.facts?.owner ?? '',
+  due: !context.forced && isInTime(context, at) && isDue(context, at),
+});
+
+/** Asks the Issuer for a permit. */
+export function question({ context, event }: Moment): Omit<MessageSend, 'type'> {
+  const { facts } = context;
+  return {
+    to: facts?.issuer ? [`issuer/_/${facts.issuer.name}`] : [],
+    event: { type: 'permit.asked', ...asking(context, event.at) },
+  };
+}
+
+type Given = Pick<PermitReturned, 'outcome' | 'again'>;
+
+/** Gives a permit back, or the place in the queue. @param issuer whose it is */
+export function returned(
+  { context, event }: Moment,
+  issuer: string,
+  { outcome, again }: Given,
+): Omit<MessageSend, 'type'> {
+  const failed = event.type === 'acquisition.failed' ? event : null;
+  const { scope = 'unknown', message = '', retryAfterMs = null } = failed ?? {};
+  const isTrouble = outcome === 'rateLimited' || outcome === 'down' || outcome === 'unusable';
+  return {
+    to: [`issuer/_/${issuer}`],
+    event: {
+      type: 'permit.returned',
+      ...asking(context, event.at),
+      outcome,
+      waitMs: outcome === 'rateLimited' ? limitMs(retryAfterMs, event.random) : 0,
+      again,
+      ...(outcome === 'rateLimited' ? { scope } : {}),
+      ...(isTrouble && message !== '' ? { message } : {}),
+    },
+  };
+}
+
+const outcomes: Readonly<Record<AcquisitionFailed['outcome'], Given>> = {
+  refused: { outcome: 'refused', again: false },
+  hopeless: { outcome: 'refused', again: false },
+  rateLimited: { outcome: 'rateLimited', again: true },
+  down: { outcome: 'down', again: true },
+  unusable: { outcome: 'unusable', again: true },
+  cluster: { outcome: 'unused', again: false },
+  foreign: { outcome: 'unused', again: false },
+  unwritable: { outcome: 'unused', again: false },
+};
+
+/** What became of the permit, by the event that ends the attempt: docs/features/certificates.md §5.3. */
+export function outcomeOf({ context, event }: Moment): Given {
+  const given = unissued(event);
+  const isIssued = context.issued !== null || (event.type === 'acquisition.failed' && event.issued === true);
+  return isIssued ? { outcome: 'issued', again: given.again } : given;
+}
+
+function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; readonly again: boolean } {
+  if (event.type === 'certificate.stored') return { outcome: 'issued', again: false };
+  if (event.type === 'acquisition.failed') return outcomes[event.outcome];
+  // A step of the authority that ended without a word.
+  const isSilence = /^xstate\.after\.(?:order|authorize|finalize)Patience\b/.test(event.type);
+  return isSilence ? { outcome: 'down', again: true } : { outcome: 'unused', again: false };
+}
+
+const place = (context: DomainContext): Target =>
+  context.pendingAt ?? usable(context)[0] ?? { namespace: '', secretName: '' };
+
+/** Which Issuer, which attempt. */
+const step = ({ host, facts, attempt }: DomainContext) => ({
+  host,
+  issuer: facts?.issuer?.name ?? '',
+  attempt,
+});
+
+/** The object that named the Secret's namespace first: what waits there goes with it. */
+function sourceAt({ facts }: DomainContext, { namespace }: Target): DomainSource | null {
+  return facts?.sources.find((source) => source.namespace === namespace) ?? null;
+}
+
+export const inspection = ({ context }: Moment): Omit<CertificateInspect, 'type'> => ({
+  host: context.host,
+  attempt: context.attempt,
+  targets: context.facts?.targets ?? [],
+  at: context.facts?.issuer?.kind === 'ca' ? null : place(context),
+  known: [context.issued, context.certificate?.fingerprint ?? null].filter((one) => one !== null),
+  owner: context.facts?.owner ?? '',
+});
+
+export const ordering = ({ context }: Moment): Omit<AcmeOrder, 'type'> => ({
+  ...step(context),
+  replaces: context.certificate?.ariId ?? null,
+});
+
+export const authorization = ({ context }: Moment): Omit<AcmeAuthorize, 'type'> => ({
+  ...step(context),
+  order: context.order ?? { url: '', expires: 0 },
+});
+
+export const finalization = ({ context }: Moment): Omit<AcmeFinalize, 'type'> => ({
+  ...step(context),
+  order: context.order ?? { url: '', expires: 0 },
+  at: place(context),
+  source: sourceAt(context, place(context)),
+});
+
+export const storage = ({ context }: Moment): Omit<CertificateStore, 'type'> => ({
+  ...step(context),
+  from: context.storeFrom,
+  targets: usable(context),
+  at: place(context),
+  fingerprint: fingerprintToStore(context),
+  owner: context.facts?.owner ?? '',
+});
+
+function fingerprintToStore({ storeFrom, issued, certificate }: DomainContext): string | null {
+  if (storeFrom === 'ca') return null;
+  return storeFrom === 'pending' ? issued : (certificate?.fingerprint ?? null);
+}
+
+export const renewalQuestion = ({ context }: Moment): Omit<AriFetch, 'type'> => ({
+  issuer: context.facts?.issuer?.name ?? '',
+  fingerprint: context.certificate?.fingerprint ?? '',
+  ariId: context.certificate?.ariId ?? '',
+});
+
+export const discarding = ({ context }: Moment): Omit<PendingDiscard, 'type'> => ({
+  host: context.host,
+  at: place(context),
+});

@@ -1,0 +1,210 @@
+/**
+ * What a domain remembers after each of its events: the changes of the context, for the actions of
+ * domain-setup. Pure.
+ */
+import type { Stamp } from '../stamp.ts';
+import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
+import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
+import { factsIn } from './domain-observation.ts';
+import { deferralText, foreignText } from './domain-report.ts';
+import {
+  backOffMs,
+  bounded,
+  brieflyMs,
+  confirmMs,
+  firstPollMs,
+  hopelessMs,
+  limitMs,
+  lookPauseMs,
+  pollPauseMs,
+  unwritableMs,
+  windowOf,
+} from './domain-schedule.ts';
+
+interface Moment {
+  readonly context: DomainContext;
+  readonly event: DomainInput;
+}
+type Change = Partial<DomainContext>;
+
+const timeOf = (event: DomainInput) => (event as Stamp).at;
+const chanceOf = (event: DomainInput) => (event as Stamp).random;
+
+export function remembered(moment: Moment): Change {
+  const facts = factsIn(moment);
+  return facts === undefined ? {} : { facts };
+}
+
+/**
+ * The host passes to another namespace: nothing of the old one's is of use, and nobody else may know the new
+ * key.
+ */
+export function ownerChanged(moment: Moment): Change {
+  return {
+    ...remembered(moment),
+    certificate: null,
+    window: null,
+    missing: [],
+    foreign: [],
+    forced: true,
+    order: null,
+    issued: null,
+    pendingAt: null,
+    failures: 0,
+    nextAttempt: null,
+    hold: null,
+    deferral: null,
+    lastError: null,
+  };
+}
+
+/** A wildcard cannot be proven by an answer over HTTP (RFC 8555 7.1.3 and the authorities' rules). */
+export const isUnprovable = ({ host, facts }: DomainContext) =>
+  host.startsWith('*.') && facts?.issuer?.kind === 'acme' && facts.issuer.challenge === 'http01';
+
+export function inspected({ context, event }: Moment): Change {
+  if (event.type !== 'certificate.inspected') return {};
+  // After a change of owner what stands there is not ours to take over.
+  const good = context.forced && context.certificate === null ? null : event.good;
+  const isSame = good?.fingerprint === context.certificate?.fingerprint;
+  return {
+    certificate: good,
+    missing: event.missing,
+    foreign: event.foreign,
+    ...(isSame ? {} : { window: null, pollAt: 0 }),
+    ...pendingIn(context, event),
+    lookAt: event.at + lookPauseMs(event.random),
+  };
+}
+
+/**
+ * A certificate that lies ready makes the order one that is done; without order or certificate nothing is
+ * pending.
+ */
+function pendingIn(context: DomainContext, { pending, good }: CertificateInspected): Change {
+  if (pending !== null && pending.notBefore > (good?.notBefore ?? 0))
+    return { issued: pending.fingerprint, order: null, pendingAt: pending.at };
+  return { issued: null, ...(context.order === null ? { pendingAt: null } : {}) };
+}
+
+export const nowhere = ({ context, event }: Moment): Change => ({
+  lastError: foreignText(context),
+  ...heldDaily(event),
+});
+
+export const unprovable = ({ context, event }: Moment): Change => ({
+  lastError: `${context.host} is a wildcard, and Issuer ${context.facts?.issuer?.name ?? ''} proves control over HTTP (http01): a wildcard needs dns01.`,
+  ...heldDaily(event),
+});
+
+export const lookFailed = ({ event }: Moment): Change => ({
+  lastError: event.type === 'inspection.failed' ? event.message : 'the Secrets were not read in time',
+  ...heldBriefly(event),
+});
+
+export const deferralIn = ({ reason, until, message }: PermitDeferred): Deferral => ({
+  reason,
+  until,
+  message: message ?? null,
+});
+
+export function waiting({ context, event }: Moment): Change {
+  if (event.type !== 'permit.deferred') return {};
+  return { lastError: deferralText(context.facts?.issuer ?? null, event), nextAttempt: event.until };
+}
+
+export const permitTaken = ({ event }: Moment): Change => ({
+  permit: event.type === 'permit.granted' ? event.issuer : null,
+  startedAt: timeOf(event),
+  deferral: null,
+  askings: 0,
+  nextAttempt: null,
+  hold: null,
+});
+
+/** What is known of the order and of its key after a failure: what waits to be stored waits on. */
+const orderAfter = ({ order }: DomainContext, { orderLost }: AcquisitionFailed) => (orderLost ? null : order);
+
+export function failed({ context, event }: Moment): Change {
+  const isTold = event.type === 'acquisition.failed';
+  return {
+    lastError: isTold ? event.message : 'no outcome of the step in time',
+    order: isTold ? orderAfter(context, event) : context.order,
+    nextAttempt: null,
+    hold: null,
+  };
+}
+
+export function limited({ context, event }: Moment): Change {
+  if (event.type !== 'acquisition.failed') return {};
+  return {
+    lastError: event.message,
+    order: orderAfter(context, event),
+    nextAttempt: event.at + limitMs(event.retryAfterMs, event.random),
+    hold: null,
+  };
+}
+
+const held = (event: DomainInput, hold: DomainContext['hold'], ms: number): Change => ({
+  hold,
+  nextAttempt: timeOf(event) + bounded(ms),
+});
+
+export const heldDaily = (event: DomainInput) => held(event, 'failed', hopelessMs(chanceOf(event)));
+export const heldBriefly = (event: DomainInput) => held(event, 'backingOff', brieflyMs(chanceOf(event)));
+export const heldForRoom = (event: DomainInput) => held(event, 'backingOff', unwritableMs(chanceOf(event)));
+
+/** What is known after a refusal. */
+export function refused({ context, event }: Moment): Change {
+  if (event.type !== 'acquisition.failed') return {};
+  const failures = context.failures + 1;
+  return {
+    failures,
+    lastError: event.message,
+    order: null,
+    ...held(event, 'backingOff', backOffMs(failures, event.random)),
+  };
+}
+
+/**
+ * What is known when a certificate stands in the Secrets; of those that could not be written another time.
+ */
+export function stored({ context, event }: Moment): Change {
+  if (event.type !== 'certificate.stored') return {};
+  const lacking = new Set(event.refused.map(keyOf));
+  const written: Change = {
+    foreign: event.foreign,
+    missing: usable(context).filter((target) => lacking.has(keyOf(target))),
+    copyAt: lacking.size === 0 ? 0 : event.at + unwritableMs(event.random),
+    lastError: event.refused[0]?.message ?? null,
+    lookAt: event.at + confirmMs,
+  };
+  // A copy says nothing of the attempts to get another one.
+  if (context.storeFrom === 'stored') return written;
+  return {
+    ...written,
+    certificate: event.certificate,
+    window: null,
+    pollAt: event.at + firstPollMs(event.random),
+    order: null,
+    pendingAt: null,
+    issued: null,
+    forced: false,
+    failures: 0,
+    nextAttempt: null,
+    hold: null,
+  };
+}
+
+export function windowLearned({ context, event }: Moment): Change {
+  if (event.type !== 'ari.fetched') return {};
+  return {
+    window: windowOf(context.window, event, event.random),
+    pollAt: event.at + pollPauseMs(event.retryAfterMs, event.random),
+  };
+}
+
+export function windowMissing({ event }: Moment): Change {
+  if (event.type !== 'ari.unavailable') return {};
+  return { pollAt: event.at + pollPauseMs(event.retryAfterMs, event.random) };
+}

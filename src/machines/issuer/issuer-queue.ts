@@ -1,0 +1,199 @@
+/**
+ * Whose turn it is: the queue of an Issuer, its budgets, and the shares of namespaces
+ * (docs/features/certificates.md §5). Pure.
+ *
+ * Of those whom budgets and limits allow, renewals that are due go first, then whose namespace has the fewest
+ * orders in work, then who asked first. When the queue is full, one that a budget or a limit blocks gives
+ * way, then the last of the namespace that has most places.
+ */
+import type { ActorId } from '../../base/ids.ts';
+import type { PermitAsked, PermitReturned } from '../domain/domain-events.ts';
+import type { IssuerBudget } from '../domain/domain-facts.ts';
+import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
+import { type Buckets, hostOf, type IssuerContext, type Permit, type Waiting } from './issuer-context.ts';
+import { limitedUntil, limitsAfter } from './issuer-limits.ts';
+
+/** Orders in work at one time at an authority; a CA of one's own signs, and bears more. */
+export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
+/**
+ * Domains that wait here; more are told to ask again later. At 120 bytes each the record stays below its
+ * bound.
+ */
+export const queueMax = 1_000;
+/** Buckets remembered of each sort; the fullest are forgotten. */
+const bucketsMax = 2_000;
+/** A domain gives its permit back within 300 s; one that does not has been lost on the way. */
+const permitMs = 330_000;
+
+const hourMs = 3_600_000;
+const weekMs = 7 * 24 * hourMs;
+
+const waitingOf = ({
+  domain,
+  registered,
+  exempt,
+  namespace = '',
+  due = false,
+}: PermitAsked | PermitReturned) => ({ domain, registered, exempt, namespace, due }) satisfies Waiting;
+
+/** The queue with one more; `evicted` gave its place up, and may be the one that asked. */
+export function enqueued(
+  context: IssuerContext,
+  event: PermitAsked | PermitReturned,
+  at: number,
+): { readonly queue: readonly Waiting[]; readonly evicted: ActorId | null } {
+  const { queue } = context;
+  const entry = waitingOf(event);
+  const index = queue.findIndex(({ domain }) => domain === event.domain);
+  if (index >= 0) return { queue: queue.with(index, entry), evicted: null };
+  if (queue.length < queueMax) return { queue: [...queue, entry], evicted: null };
+  const loser = givesWay(context, entry, at);
+  if (loser === entry) return { queue, evicted: entry.domain };
+  return { queue: [...queue.filter((one) => one !== loser), entry], evicted: loser.domain };
+}
+
+/** Who has no place when there is one too many. */
+function givesWay(context: IssuerContext, entry: Waiting, at: number): Waiting {
+  if (allowedAt(context, entry) > at) return entry;
+  const blocked = context.queue.findLast((one) => allowedAt(context, one) > at);
+  if (blocked !== undefined) return blocked;
+  const places = new Map<string, number>();
+  for (const { namespace } of context.queue) places.set(namespace, (places.get(namespace) ?? 0) + 1);
+  const [most = '', count = 0] = [...places].sort(([, a], [, b]) => b - a)[0] ?? [];
+  if ((places.get(entry.namespace) ?? 0) + 1 >= count) return entry;
+  const isOthers = ({ namespace, due }: Waiting) => namespace === most && !due;
+  return context.queue.findLast(isOthers) ?? entry;
+}
+
+/** Takes the permit back; what was not used up goes back into the budget. */
+export function returned(context: IssuerContext, event: PermitReturned, at: number): Partial<IssuerContext> {
+  const { [event.domain]: permit, ...inWork } = context.inWork;
+  const queue = context.queue.filter(({ domain }) => domain !== event.domain);
+  const isUnused = permit !== undefined && !event.exempt && event.outcome !== 'issued';
+  return {
+    inWork,
+    queue: event.again ? enqueued({ ...context, queue }, event, at).queue : queue,
+    buckets: isUnused ? refunded(context, event) : context.buckets,
+    limits: limitsAfter(context, event),
+  };
+}
+
+function refunded(
+  { buckets, facts }: IssuerContext,
+  { domain, registered, outcome }: PermitReturned,
+): Buckets {
+  if (!facts?.budget) return buckets;
+  const { orders, certificates, duplicates } = sizes(facts.budget);
+  const host = hostOf(domain);
+  const { [registered]: ofDomain, ...otherDomains } = buckets.certificates;
+  const { [host]: ofHost, ...otherHosts } = buckets.duplicates;
+  const isUnused = outcome === 'unused' || outcome === 'unusable';
+  return {
+    // A refused order was an order all the same.
+    orders: isUnused ? putBack(buckets.orders, orders) : buckets.orders,
+    certificates: {
+      ...otherDomains,
+      ...(ofDomain === undefined ? {} : { [registered]: putBack(ofDomain, certificates) }),
+    },
+    duplicates: { ...otherHosts, ...(ofHost === undefined ? {} : { [host]: putBack(ofHost, duplicates) }) },
+  };
+}
+
+function sizes(budget: IssuerBudget): Record<'orders' | 'certificates' | 'duplicates', BucketSize> {
+  return {
+    orders: { capacity: budget.ordersPer3h, periodMs: 3 * hourMs },
+    certificates: { capacity: budget.certificatesPerDomainPer7d, periodMs: weekMs },
+    duplicates: { capacity: budget.duplicatesPer7d, periodMs: weekMs },
+  };
+}
+
+/** When budgets and limits allow this domain an order, ms since the epoch. */
+export function allowedAt(context: IssuerContext, one: Waiting): number {
+  return Math.max(budgetAt(context, one), limitedUntil(context, one));
+}
+
+function budgetAt({ buckets, facts }: IssuerContext, { domain, registered, exempt }: Waiting): number {
+  if (exempt || !facts?.budget) return 0;
+  const size = sizes(facts.budget);
+  return Math.max(
+    availableAt(buckets.orders, size.orders),
+    availableAt(buckets.certificates[registered], size.certificates),
+    availableAt(buckets.duplicates[hostOf(domain)], size.duplicates),
+  );
+}
+
+function spent(
+  { buckets, facts }: IssuerContext,
+  { domain, registered, exempt }: Waiting,
+  at: number,
+): Buckets {
+  if (exempt || !facts?.budget) return buckets;
+  const size = sizes(facts.budget);
+  const host = hostOf(domain);
+  return {
+    orders: taken(buckets.orders, size.orders, at),
+    certificates: {
+      ...pruned(buckets.certificates, at, bucketsMax),
+      [registered]: taken(buckets.certificates[registered], size.certificates, at),
+    },
+    duplicates: {
+      ...pruned(buckets.duplicates, at, bucketsMax),
+      [host]: taken(buckets.duplicates[host], size.duplicates, at),
+    },
+  };
+}
+
+/** Gives permits to those whose turn it is. @param width orders in work at one time */
+export function served(
+  context: IssuerContext,
+  at: number,
+  width: number,
+): { readonly change: Partial<IssuerContext>; readonly granted: readonly ActorId[] } {
+  let next: IssuerContext = { ...context, inWork: inForce(context.inWork, at) };
+  const granted: ActorId[] = [];
+  while (Object.keys(next.inWork).length < width) {
+    const turn = nextTurn(next, at);
+    if (turn === null) break;
+    granted.push(turn.domain);
+    const permit = { until: at + permitMs, ...(turn.namespace === '' ? {} : { namespace: turn.namespace }) };
+    next = {
+      ...next,
+      queue: next.queue.filter((one) => one !== turn),
+      inWork: { ...next.inWork, [turn.domain]: permit },
+      buckets: spent(next, turn, at),
+    };
+  }
+  const { queue, inWork, buckets } = next;
+  return { change: { queue, inWork, buckets }, granted };
+}
+
+function nextTurn(context: IssuerContext, at: number): Waiting | null {
+  const inWork = new Map<string, number>();
+  for (const { namespace = '' } of Object.values(context.inWork))
+    inWork.set(namespace, (inWork.get(namespace) ?? 0) + 1);
+  const rank = ({ due, namespace }: Waiting) => (due ? -1 : (inWork.get(namespace) ?? 0));
+  let best: Waiting | null = null;
+  for (const one of context.queue) {
+    const isBetter = best === null || rank(one) < rank(best);
+    if (isBetter && allowedAt(context, one) <= at) best = one;
+  }
+  return best;
+}
+
+function inForce(inWork: IssuerContext['inWork'], at: number): IssuerContext['inWork'] {
+  const entries = Object.entries(inWork) as Array<[ActorId, Permit]>;
+  return entries.every(([, { until }]) => until > at)
+    ? inWork
+    : (Object.fromEntries(entries.filter(([, { until }]) => until > at)) as IssuerContext['inWork']);
+}
+
+/**
+ * Time until something may change by itself: a permit that runs out, a budget that fills, a limit that ends.
+ * ms
+ */
+export function quietMs(context: IssuerContext, at: number, width: number): number {
+  const ends = Object.values(context.inWork).map(({ until }) => until);
+  const turns = ends.length < width ? context.queue.map((one) => allowedAt(context, one)) : [];
+  const next = Math.min(at + 24 * hourMs, ...ends, ...turns);
+  return Math.max(1_000, next - at);
+}

@@ -1,0 +1,121 @@
+/** What an Issuer tells: its status and Events for people, and why a domain has to wait. Pure. */
+import type { ActorId } from '../../base/ids.ts';
+import type { Notice } from '../domain/domain-effects.ts';
+import type { PermitDeferred } from '../domain/domain-events.ts';
+import type { MessageSend } from '../effects.ts';
+import type { IssuerContext, Moment } from './issuer-context.ts';
+import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
+import { limitedUntil } from './issuer-limits.ts';
+import { allowedAt } from './issuer-queue.ts';
+
+/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
+
+const isServing = (word: StateWord) => word === 'ready' || word === 'trying';
+
+export function noted(context: IssuerContext, word: StateWord, at: number): Partial<IssuerContext> {
+  const isReady = isServing(word);
+  const isSame = context.isReady === isReady && context.readySince !== 0;
+  return { isReady, readySince: isSame ? context.readySince : at };
+}
+
+const reasons: Readonly<Record<StateWord, string>> = {
+  verifying: 'Verifying',
+  ready: 'Verified',
+  trying: 'Verified',
+  rateLimited: 'RateLimited',
+  down: 'AuthorityDown',
+  invalid: 'InvalidSpec',
+  refused: 'Refused',
+};
+
+function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
+  const { readySince, lastError, limitedUntil: until, outageSince } = context;
+  const isReady = isServing(word);
+  return {
+    rateLimitedUntil: until,
+    outageSince,
+    conditions: [
+      {
+        type: 'Ready',
+        status: isReady ? 'True' : 'False',
+        reason: reasons[word],
+        message: isReady ? 'certificates can be had' : (lastError ?? 'it is being verified'),
+        since: readySince,
+      },
+    ],
+  };
+}
+
+type Notices = (context: IssuerContext) => Notice;
+
+/** The status for people, with an Event if there is something to say. */
+export function report(
+  { context, event }: Moment,
+  { word, notice }: { readonly word: StateWord; readonly notice: Notices | null },
+): Omit<IssuerReport, 'type'> {
+  return {
+    issuer: context.name,
+    uid: context.facts?.uid ?? '',
+    generation: context.facts?.generation ?? 0,
+    status: statusOf(context, word),
+    notice: notice?.(context) ?? null,
+    at: event.at,
+  };
+}
+
+const warning =
+  (reason: string): Notices =>
+  ({ lastError }) => ({ eventType: 'Warning', reason, note: lastError ?? '' });
+
+export const downNotice = warning('AuthorityDown');
+export const limitNotice = warning('RateLimited');
+export const invalidNotice = warning('InvalidSpec');
+export const refusedNotice = warning('NotUsable');
+export const readyNotice: Notices = ({ name }) => ({
+  eventType: 'Normal',
+  reason: 'Verified',
+  note: `Issuer ${name} can be used.`,
+});
+
+export const grants = ({ name }: IssuerContext, to: readonly ActorId[]): Omit<MessageSend, 'type'> => ({
+  to,
+  event: { type: 'permit.granted', issuer: name },
+});
+
+type Why = Pick<PermitDeferred, 'reason' | 'until'> & { readonly message: string | null };
+
+export const deferral = (
+  { name }: IssuerContext,
+  to: ActorId,
+  { message, ...why }: Why,
+): Omit<MessageSend, 'type'> => ({
+  to: [to],
+  event: { type: 'permit.deferred', issuer: name, ...why, ...(message === null ? {} : { message }) },
+});
+
+/** Why a domain has to wait for more than its turn; null: it does not. */
+export function whyWaiting(
+  context: IssuerContext,
+  domain: ActorId,
+  at: number,
+  message: string | null,
+): Why | null {
+  if (context.inWork[domain] !== undefined) return null;
+  const mine = context.queue.find((one) => one.domain === domain);
+  if (mine === undefined) return { reason: 'full', until: null, message: null };
+  const until = allowedAt(context, mine);
+  if (until <= at) return null;
+  const isLimit = limitedUntil(context, mine) >= until;
+  if (isLimit) return { reason: 'rateLimited', until: Math.round(until), message };
+  return { reason: 'budget', until: Math.round(until), message: null };
+}
+
+/** Why everybody waits. */
+export function whyAllWait(context: IssuerContext, reason: PermitDeferred['reason']): Why {
+  return {
+    reason,
+    until: reason === 'rateLimited' ? context.limitedUntil : null,
+    message: context.lastError,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The vocabulary of the issuer chart: its guards, delays and actions, each by the name under which issuer.ts
+ * uses it. Pure.
+ */
+import { assign, enqueueActions, raise, setup } from 'xstate';
+import type { ActorInput } from '../actor-input.ts';
+import type { PermitDeferred } from '../domain/domain-events.ts';
+import { limitMs } from '../domain/domain-schedule.ts';
+import { actionsOf } from '../effect.ts';
+import type { Stamp } from '../stamp.ts';
+import type { IssuerContext, IssuerInput } from './issuer-context.ts';
+import { issuerEffects } from './issuer-effects.ts';
+import { grownMs, isForEverybody, limitMet } from './issuer-limits.ts';
+import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
+import { deferral, grants, noted, type StateWord, whyAllWait, whyWaiting } from './issuer-report.ts';
+
+interface Args {
+  readonly context: IssuerContext;
+  readonly event: IssuerInput;
+}
+
+const timeOf = (event: unknown) => (event as Stamp).at;
+const chanceOf = (event: unknown) => (event as Stamp).random;
+
+/**
+ * 10 s doubling to 5 min: docs/features/certificates.md §7. Moved down by up to 10 %, so that 5 min is the
+ * most.
+ */
+export function probePauseMs(probes: number, random: number): number {
+  return Math.round(
+    Math.min(10_000 * 2 ** Math.min(Math.max(0, probes - 1), 10), 300_000) * (0.9 + 0.1 * random),
+  );
+}
+
+/** Trouble is not over: one domain tries for all, and who waits for it needs no timer. */
+const isOnTrial = ({ limitTimes, probes }: IssuerContext) => limitTimes > 0 || probes > 0;
+
+/** An action that chooses: what it asks for depends on the context. */
+const composed = enqueueActions<
+  IssuerContext,
+  IssuerInput,
+  undefined,
+  IssuerInput,
+  never,
+  never,
+  never,
+  never,
+  never
+>;
+
+const isReturned = ({ event }: Args, ...outcomes: readonly string[]) =>
+  event.type === 'permit.returned' && outcomes.includes(event.outcome);
+const isFailed = ({ context, event }: Args, outcome: string) =>
+  event.type === 'issuer.failed' && event.check === context.check && event.outcome === outcome;
+
+/** The domain that speaks, if it waits for an answer. */
+function askerIn({ event }: Args) {
+  const isAsking = event.type === 'permit.asked' || (event.type === 'permit.returned' && event.again);
+  return isAsking ? event.domain : null;
+}
+
+function say(enqueue: unknown, message: object): void {
+  (enqueue as (action: { type: string; params: object }) => void)({ type: 'message.send', params: message });
+}
+
+/** Gives permits up to a width, and tells the domain that spoke why it got none. */
+const serving = (widthOf: (context: IssuerContext) => number) =>
+  composed((args) => {
+    const { context, event, enqueue } = args;
+    const at = timeOf(event);
+    const { change, granted } = served(context, at, widthOf(context));
+    enqueue.assign(change);
+    const asker = askerIn(args);
+    // One that asks again has not heard of its permit yet.
+    const isDeaf = event.type === 'permit.asked' && context.inWork[event.domain] !== undefined;
+    const to = isDeaf ? [...granted, event.domain] : granted;
+    if (to.length > 0) say(enqueue, grants(context, to));
+    if (asker === null || isDeaf) return;
+    const message = 'message' in event ? (event.message ?? null) : null;
+    const why = whyWaiting({ ...context, ...change }, asker, at, message);
+    if (why !== null) say(enqueue, deferral(context, asker, why));
+  });
+
+/** Who asks while nobody is served is told why. */
+const deferring = (reason: PermitDeferred['reason']) =>
+  composed((args) => {
+    const asker = askerIn(args);
+    if (asker !== null) say(args.enqueue, deferral(args.context, asker, whyAllWait(args.context, reason)));
+  });
+
+export const issuerSetup = setup({
+  types: {
+    context: {} as IssuerContext,
+    events: {} as IssuerInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isGone: ({ event }: Args) => event.type === 'issuer.observed' && event.facts === null,
+    isNewSpec: ({ context, event }: Args) =>
+      event.type === 'issuer.observed' &&
+      (event.facts?.uid !== context.facts?.uid || event.facts?.generation !== context.facts?.generation),
+    isInvalid: ({ context }: Args) => context.facts?.invalid != null,
+    isThisCheck: ({ context, event }: Args) => 'check' in event && event.check === context.check,
+    isCheckDown: (args: Args) => isFailed(args, 'down'),
+    isCheckLimited: (args: Args) => isFailed(args, 'rateLimited'),
+    isLimitForAll: (args: Args) =>
+      args.event.type === 'permit.returned' &&
+      args.event.outcome === 'rateLimited' &&
+      isForEverybody(args.context, args.event, timeOf(args.event)),
+    isVagueLimit: (args: Args) =>
+      args.event.type === 'permit.returned' &&
+      args.event.outcome === 'rateLimited' &&
+      args.event.scope !== 'host' &&
+      args.event.scope !== 'domain',
+    isLimit: (args: Args) => isReturned(args, 'rateLimited'),
+    isOutage: (args: Args) => isReturned(args, 'down'),
+    isUnusable: (args: Args) => isReturned(args, 'unusable'),
+    isGoodAnswer: (args: Args) => isReturned(args, 'issued', 'refused'),
+    isReportLost: ({ event }: Args) =>
+      event.type === 'effect.settled' && event.effect === 'issuer.report' && event.error !== null,
+  },
+  delays: {
+    /** A message can come before the news of the Issuer itself; without any it was a mistake. */
+    observePatience: 60_000,
+    /** The bound on the effect (limits.ts) and a little more: then its outcome is lost. */
+    verifyPatience: 50_000,
+    probe: ({ context, event }) => probePauseMs(context.probes, chanceOf(event)),
+    limit: ({ context, event }) => Math.max(0, (context.limitedUntil ?? 0) - timeOf(event)),
+    quiet: ({ context, event }) =>
+      quietMs(context, timeOf(event), isOnTrial(context) ? 1 : inWorkMax(context)),
+    /** Somebody may have mended what the specification names: the authority's opinion of our account. */
+    tryAnyway: 300_000,
+    reportAgain: 30_000,
+  },
+  actions: {
+    remember: assign(({ event }) => (event.type === 'issuer.observed' ? { facts: event.facts } : {})),
+    note: assign(({ context, event }, { word }: { readonly word: StateWord }) =>
+      noted(context, word, timeOf(event)),
+    ),
+    numberCheck: assign(({ context }) => ({ check: context.check + 1 })),
+    noteReturn: assign({ limitedUntil: null, outageSince: null }),
+    forgetTrouble: assign({
+      limitedUntil: null,
+      limitTimes: 0,
+      outageSince: null,
+      probes: 0,
+      lastError: null,
+    }),
+    enqueue: composed(({ context, event, enqueue }) => {
+      if (event.type !== 'permit.asked' || context.inWork[event.domain] !== undefined) return;
+      const { queue, evicted } = enqueued(context, event, timeOf(event));
+      enqueue.assign({ queue });
+      if (evicted !== null && evicted !== event.domain)
+        say(enqueue, deferral(context, evicted, { reason: 'full', until: null, message: null }));
+    }),
+    takeBack: assign(({ context, event }) =>
+      event.type === 'permit.returned' ? returned(context, event, timeOf(event)) : {},
+    ),
+    serveAll: serving(inWorkMax),
+    serveOne: serving(() => 1),
+    deferAsNotReady: deferring('notReady'),
+    deferAsLimited: deferring('rateLimited'),
+    deferAsDown: deferring('down'),
+    noteInvalid: assign(({ context }) => ({ lastError: context.facts?.invalid ?? null })),
+    noteError: assign(({ event }) => (event.type === 'issuer.failed' ? { lastError: event.message } : {})),
+    noteOutage: assign(({ context, event }) => ({
+      outageSince: context.outageSince ?? timeOf(event),
+      probes: context.probes + 1,
+      limitedUntil: null,
+      lastError: outageText(event),
+    })),
+    noteLimitMet: assign(({ context, event }) =>
+      event.type === 'permit.returned' ? limitMet(context, event, timeOf(event)) : {},
+    ),
+    noteLimit: assign(({ context, event }) => {
+      const limitTimes = context.limitTimes + 1;
+      const until = timeOf(event) + grownMs(limitIn(event), limitTimes);
+      return { limitTimes, limitedUntil: until, lastError: limitText(event) };
+    }),
+    reportLater: raise({ type: 'report.due', at: 0, random: 0 }, { delay: 'reportAgain', id: 'report' }),
+    ...actionsOf(...issuerEffects),
+  },
+});
+
+function limitIn(event: IssuerInput): number {
+  if (event.type === 'permit.returned') return event.waitMs;
+  return limitMs(event.type === 'issuer.failed' ? event.retryAfterMs : null, chanceOf(event));
+}
+
+const saidBy = (event: IssuerInput) =>
+  event.type === 'issuer.failed' || event.type === 'permit.returned' ? event.message : undefined;
+const outageText = (event: IssuerInput) => saidBy(event) ?? 'the authority did not answer';
+const limitText = (event: IssuerInput) =>
+  `the authority asked to wait${saidBy(event) === undefined ? '' : `: ${saidBy(event)}`}`;

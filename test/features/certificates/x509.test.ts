@@ -1,0 +1,96 @@
+/** What a CA of one's own signs is judged by openssl and by Node: docs/features/certificates.md §8. */
+import { X509Certificate } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:tls';
+import { afterAll, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { openAuthority } from '../../../src/features/certificates/acme/x509.ts';
+import {
+  type Identifier,
+  isSignedUpTo,
+  type KeySort,
+  Openssl,
+  type OpensslAuthority,
+} from './openssl-authority.ts';
+
+const host = 'app.example.com';
+const openssl = new Openssl();
+afterAll(() => openssl.stop());
+
+async function issued({ chain, key }: OpensslAuthority) {
+  const now = systemClock.now();
+  return (await openAuthority(chain, key, now)).issue(host, 3_600_000, now);
+}
+
+/** A TLS handshake of Node with Node. */
+function handshake({ chain, key }: { chain: string; key: string }, root: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer({ cert: chain, key }, (socket) => socket.end());
+    server.on('tlsClientError', () => {});
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      const client = connect({ host: '127.0.0.1', port, ca: root, servername: host }, () => {
+        resolve(client.authorized);
+        client.destroy();
+        server.close();
+      });
+      client.on('error', (error) => {
+        server.close();
+        reject(error);
+      });
+    });
+  });
+}
+
+const sorts: readonly KeySort[] = ['rsa', 'p256', 'p384', 'ed25519'];
+const cases = sorts.flatMap((sort) =>
+  (['sha1', 'sha256'] as const).flatMap((identifier) =>
+    (['root', 'intermediate'] as const).map((place) => [place, sort, identifier] as const),
+  ),
+);
+
+test.each(cases)(
+  '§8.2: what a CA signs verifies strictly: %s, %s, identifier %s',
+  async (place: 'root' | 'intermediate', sort: KeySort, identifier: Identifier) => {
+    const authority = openssl[place](sort, identifier);
+    const pair = await issued(authority);
+    expect(openssl.verify(pair.chain, authority.root, host, ['-x509_strict'])).toContain('OK');
+    expect(isSignedUpTo(pair.chain, authority.root)).toBe(true);
+    expect(await handshake(pair, authority.root)).toBe(true);
+  },
+);
+
+test.each(['root', 'intermediate'] as const)(
+  '§8.1: where the CA has no identifier the certificate names none, and verifies: %s',
+  async (place) => {
+    const authority = openssl[place]('p256', 'none');
+    const pair = await issued(authority);
+    // Strictly nothing under such a CA verifies: the CA itself is the fault.
+    expect(openssl.verify(pair.chain, authority.root, host, [])).toContain('OK');
+    expect(await handshake(pair, authority.root)).toBe(true);
+    const shown = openssl.text(pair.chain);
+    expect(shown).not.toContain('Authority Key Identifier');
+    expect(shown).toContain('Subject Key Identifier');
+  },
+);
+
+test('§8.1: the identifier is copied, and the leaf has its own', async () => {
+  const authority = openssl.root('p256', 'sha256');
+  const identifier = (pem: string, sort: string) =>
+    new RegExp(`${sort} Key Identifier:[^\\n]*\\n\\s*(?:keyid:)?([0-9A-F:]+)`).exec(openssl.text(pem))?.[1];
+  const { chain } = await issued(authority);
+  const ofCa = identifier(authority.chain, 'Subject');
+  expect(ofCa).toHaveLength(59);
+  expect(identifier(chain, 'Authority')).toBe(ofCa);
+  expect(identifier(chain, 'Subject')).toHaveLength(59);
+  expect(identifier(chain, 'Subject')).not.toBe(ofCa);
+  expect(new X509Certificate(chain).subjectAltName).toBe(`DNS:${host}`);
+});
+
+test('a certificate that may not sign is no CA that can be used', async () => {
+  const { chain, key } = openssl.root('p256', 'sha1');
+  const leaf = await issued({ chain, key, root: chain });
+  await expect(openAuthority(leaf.chain, leaf.key, systemClock.now())).rejects.toMatchObject({
+    code: 'CERTIFICATE_UNUSABLE',
+  });
+});

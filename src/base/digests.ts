@@ -47,6 +47,10 @@ export interface PodDigest extends DigestBase {
   readonly readinessGates: readonly string[];
   /** Status of those conditions that are readiness gates. */
   readonly conditions: Readonly<Record<string, ConditionStatus>>;
+  /** Reasons of those of them that are True and give one. */
+  readonly reasons?: Readonly<Record<string, string>>;
+  /** It has ended, well or not (phase Succeeded or Failed), and serves no more. */
+  readonly finished?: true;
   /** Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly. */
   readonly matchedEnv: readonly string[];
 }
@@ -61,10 +65,23 @@ export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
   readonly clusterIPs: readonly Address[];
   readonly ports: readonly ServicePortDigest[];
+  /** What of it can keep a Pod from being reached through it before it is Ready; absent without any. */
+  readonly routing?: ServiceRouting;
   /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
   readonly serve?: ServeDigest;
   /** What EndpointSlices for workloads outside the cluster need; absent where it selects nothing: type ExternalName, or no selector. */
   readonly selecting?: SelectingService;
+}
+
+export interface ServiceRouting {
+  /** Its selector, where it publishes Ready Pods alone. */
+  readonly readyOnly?: Labels;
+  /** `sessionAffinity: ClientIP` */
+  readonly affine?: true;
+  /** `internalTrafficPolicy: Local` */
+  readonly local?: true;
+  /** `type: ExternalName` */
+  readonly external?: true;
 }
 
 export interface ServeDigest {
@@ -174,6 +191,8 @@ export interface RouteGateSpec {
     readonly onlyIfEnv: { readonly name: string; readonly value: string } | null;
   };
   readonly whenRouteIsLost: 'keep' | 'withdraw';
+  /** Absent in digests of an earlier release: pass. */
+  readonly whenUnverifiable?: 'pass' | 'hold';
 }
 
 export interface RouteGateDigest extends DigestBase {

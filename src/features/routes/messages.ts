@@ -20,6 +20,14 @@ export const podMessages: KindMessages = {
       service: name,
       serviceUid: uid,
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
+      since: v.optional(v.pipe(v.array(v.number()), v.maxLength(1_000))),
+    }),
+    'route.missed': v.object({
+      type: v.literal('route.missed'),
+      service: name,
+      serviceUid: uid,
+      answer: v.pipe(v.string(), v.maxLength(1_000)),
+      unhealthy: v.pipe(v.array(v.string()), v.maxLength(1_000)),
     }),
   },
 };
@@ -27,9 +35,10 @@ export const podMessages: KindMessages = {
 export const serviceMessages: KindMessages = {
   public: { 'service.recheck': v.object({ type: v.literal('service.recheck') }) },
   internal: {
-    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),
+    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place, curious: v.optional(v.boolean()) }),
     'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
     'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
+    'header.unseen': v.object({ type: v.literal('header.unseen'), service: actor('service') }),
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },

@@ -158,13 +158,19 @@ function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFac
     gated: digest.readinessGates.includes(spec.conditionType),
     condition: digest.conditions[spec.conditionType] ?? null,
     verifiable: onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`),
-    gate: { name: gate.name, conditionType: spec.conditionType, whenRouteIsLost: spec.whenRouteIsLost },
+    gate: {
+      name: gate.name,
+      conditionType: spec.conditionType,
+      whenRouteIsLost: spec.whenRouteIsLost,
+      whenUnverifiable: 'pass',
+    },
     groupResource: groupResourceOf(world, group).state,
     services: Object.fromEntries(
       [...group.services]
         .sort(byName)
         .map(([service, one]) => [service, portOf(gate, one) === null ? null : one.uid.slice(0, 8)]),
     ),
+    unaskable: {},
   };
 }
 

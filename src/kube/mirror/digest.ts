@@ -33,6 +33,7 @@ import {
 import { readElectionSpec } from '../../features/elections/election.ts';
 import { managedSlice, selectingService, workloadDigest } from '../../features/endpoints/workload-digest.ts';
 import { readRouteGateSpec } from '../../features/routes/route-gate.ts';
+import { finishedPod, gateReasons, serviceRouting } from '../../features/routes/routes-digest.ts';
 import { type Fields, list, record, textMap, texts } from '../api/fields.ts';
 
 /** An environment variable and the value that it must have. */
@@ -99,6 +100,8 @@ export function podDigest(object: KubeObject, envPairs: readonly EnvPair[]): Pod
     readinessGates: gates,
     conditions: gateConditions(status, gates),
     matchedEnv: matched.map(pairText).sort(),
+    ...gateReasons(status, gates),
+    ...finishedPod(status),
   };
 }
 
@@ -112,6 +115,7 @@ export function serviceDigest(object: KubeObject): ServiceDigest {
     // "None" (headless) and "" are no addresses and fall out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+    ...serviceRouting(spec),
     ...serveDigest(object),
     ...selectingService(spec),
   };

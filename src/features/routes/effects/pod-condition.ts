@@ -36,11 +36,12 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
 }
 
 function patchOf({ uid, conditionType, status, reason, message, at }: PodConditionPatch) {
-  // metav1.Time has no fractions of a second.
-  const lastTransitionTime = new Date(at).toISOString().replace(/\.[0-9]+Z$/, 'Z');
+  // metav1.Time has no fractions of a second. Left out, what stands there stays.
+  const moved =
+    at === null ? {} : { lastTransitionTime: new Date(at).toISOString().replace(/\.[0-9]+Z$/, 'Z') };
   return {
     metadata: { uid },
-    status: { conditions: [{ type: conditionType, status, reason, message, lastTransitionTime }] },
+    status: { conditions: [{ type: conditionType, status, reason, message, ...moved }] },
   };
 }
 

@@ -67,7 +67,6 @@ export function probeCall(
       headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
       // A name with addresses of both families must not prove a Pod over the one that was not asked for.
       ...(target.family === undefined ? {} : { family: target.family === 'IPv6' ? 6 : 4 }),
-      autoSelectFamily: false,
       ...(lookup === undefined ? {} : { lookup }),
     });
     const timer = clock.after(target.timeoutMs, () => {

@@ -21,7 +21,7 @@ const tell = <const T extends string>(then: T) =>
     description: 'The condition is being told why the Pod is held back.',
     entry: ['noteTelling', { type: 'pod-condition.patch', params: heldPatch }],
     on: {
-      'condition.patched': then,
+      'condition.patched': { guard: 'isSaidFalse', target: then },
       'condition.refused': { target: 'unsaid', actions: 'noteUntold' },
     },
     after: { patchPatience: { target: 'unsaid', actions: 'noteUntold' } },
@@ -172,6 +172,7 @@ export const podStates = {
         },
         on: {
           'condition.patched': {
+            guard: 'isSaidTrue',
             target: '#pod.ready',
             actions: [{ type: 'kube-event.write', params: openedNote }, 'release'],
           },
@@ -188,7 +189,7 @@ export const podStates = {
         description:
           'The Pod got another address while the patch was on its way: what it says is taken back once it has landed.',
         on: {
-          'condition.patched': '#pod.lost',
+          'condition.patched': { guard: 'isSaidTrue', target: '#pod.lost' },
           'condition.refused': '#pod.deciding',
           'pod.recheck': { actions: 'startAfresh' },
         },
@@ -217,7 +218,7 @@ export const podStates = {
   ready: {
     description: 'Every route was proven and the condition is True.',
     tags: 'settled',
-    initial: 'confirming',
+    initial: 'proven',
     on: {
       'pod.observed': [
         { guard: 'isConditionTakenBack', actions: ['dropAdopted', 'remember'], target: 'proving' },
@@ -230,26 +231,19 @@ export const podStates = {
       ],
     },
     states: {
-      confirming: {
-        description: 'The condition was written; the world has not shown it yet.',
-        always: [
-          { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
-          { guard: 'isConditionTrue', target: 'proven' },
-        ],
-        // Somebody took it away before it was seen.
-        after: { seenPatience: '#pod.marking' },
-      },
       proven: {
         description: 'Nothing is left to do.',
         tags: 'settled',
         always: { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
+        // Somebody took the condition away before the world had shown it.
+        after: { lookAgain: { guard: 'isUnseen', target: '#pod.marking' } },
       },
       doubted: {
         description: 'A route is owed again; it is asked for once more before the condition is withdrawn.',
         tags: 'wrong',
         entry: 'noteDoubts',
         always: [
-          { guard: 'isDoubtOver', target: 'confirming', actions: 'forgetLoss' },
+          { guard: 'isDoubtOver', target: 'proven', actions: 'forgetLoss' },
           { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
           { guard: 'isDoubtNews', target: 'doubted', reenter: true },
         ],
@@ -268,6 +262,7 @@ export const podStates = {
         entry: { type: 'pod-condition.patch', params: lostPatch },
         on: {
           'condition.patched': {
+            guard: 'isSaidFalse',
             target: '#pod.proving',
             actions: [{ type: 'kube-event.write', params: withdrawnNote }, 'noteWithdrawn', 'dropAdopted'],
           },

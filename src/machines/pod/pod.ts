@@ -82,6 +82,7 @@ export const podMachine = setup({
     isAddressValid: ({ context }: Args) => valid(context.facts) !== null,
     isConditionTrue: ({ context }: Args) => isConditionTrue(context),
     isConditionTrueAndWatched: ({ context }: Args) => isConditionTrue(context) && isWatched(context),
+    isUnseen: ({ context }: Args) => !isConditionTrue(context),
     isConditionFalse: ({ context }: Args) => context.facts?.condition === 'False',
     isConditionTakenBack: ({ context, event }) => isTakenBack(context, event),
     isMoved: ({ context, event }) => isMoved(context, event),
@@ -102,6 +103,8 @@ export const podMachine = setup({
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
+    isSaidTrue: ({ event }) => event.type === 'condition.patched' && event.status === 'True',
+    isSaidFalse: ({ event }) => event.type === 'condition.patched' && event.status === 'False',
     isRefusedAsGone: ({ event }) => event.type === 'condition.refused' && event.reason === 'gone',
     /** What ends everything is taken once, here; where a state decides by itself, it asks first. */
     isEnding: and(['isTerminating', not(stateIn('#pod.terminating'))]),
@@ -114,8 +117,6 @@ export const podMachine = setup({
     /** A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most. */
     tellPause: ({ context, event }) =>
       Math.max(0, context.waitsSince + 1_000 - event.at, (context.told?.at ?? 0) + 3_000 - event.at),
-    /** A watch may lag, or start anew, for so long; writing once more what stands there changes nothing. */
-    seenPatience: 60_000,
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
     /** The readiness specification: tell about a missing group resource after 30 s. */

@@ -157,7 +157,7 @@ describe('“Services may come and go while proving.”', () => {
     pod.asked();
     pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
     expect(pod.state).toBe('marking.patching');
-    expect(pod.take(patched()).state).toBe('ready.confirming');
+    expect(pod.take(patched()).state).toBe('ready.proven');
     expect(servicesAsked(pod)).toEqual([]);
   });
 
@@ -202,18 +202,19 @@ describe('marking', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
     pod.take(patched());
-    expect(pod.state).toBe('ready.confirming');
+    expect(pod.state).toBe('ready.proven');
     expect(pod.asked()).toEqual([
       expect.objectContaining({ type: 'kube-event.write', eventType: 'Normal', reason: 'RoutesVerified' }),
     ]);
     expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
+    expect(pod.wait(300_000).asked()).toEqual([]);
     expect(pod.patience).toBeNull();
   });
 
   test('written and never seen, it is written again: somebody may have taken it away in between', () => {
     const pod = newPod(observed(), ...allProven, patched());
     pod.asked();
-    expect(pod.wait(60_000).askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
+    expect(pod.wait(300_000).askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
     expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
   });
 
@@ -242,7 +243,7 @@ describe('marking', () => {
       }
       expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
       expect(pauses.at(-1)).toBe(30_000);
-      expect(pod.take(patched()).state).toBe('ready.confirming');
+      expect(pod.take(patched()).state).toBe('ready.proven');
       expect(pod.context.lastError).toBeNull();
     },
   );

@@ -156,7 +156,7 @@ describe('“when a route is not proven again within 30 s … the condition is s
     expect(pod.state).toBe('proving.asking');
     pod.take(proven('web'));
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
-    expect(pod.take(patched()).state).toBe('ready.confirming');
+    expect(pod.take(patched()).state).toBe('ready.proven');
   });
 
   test('a picture that still shows the old True does not make it ready', () => {
@@ -203,7 +203,7 @@ describe('“when a route is not proven again within 30 s … the condition is s
     expect(pod.state).toBe('marking.patching');
     expect(pod.wait(500).take(patched()).state).toBe('ready.doubted');
     expect(pod.patience).toBe(29_500);
-    expect(pod.take(proven('web')).state).toBe('ready.confirming');
+    expect(pod.take(proven('web')).state).toBe('ready.proven');
   });
 
   test('a Pod that terminates while a route is doubted is left alone', () => {

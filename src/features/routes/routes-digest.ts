@@ -1,6 +1,7 @@
 /** The parts of Pods and Services that only gates ask for. Pure; fields of a wrong type count as absent. */
-import type { PodDigest, ServiceDigest, ServiceRouting } from '../../base/digests.ts';
+
 import { type Fields, list, record, textMap } from '../../kube/api/fields.ts';
+import type { PodDigest, ServiceDigest, ServiceRouting } from './digests.ts';
 
 /** Why the gates' conditions are True: whether anything was verified is in the reason alone. */
 export function gateReasons(status: Fields, gates: readonly string[]): Pick<PodDigest, 'reasons'> {

@@ -119,9 +119,9 @@ export const podMachine = setup({
       Math.max(0, context.waitsSince + 1_000 - event.at, (context.told?.at ?? 0) + 3_000 - event.at),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
-    /** The readiness specification: tell about a missing group resource after 30 s. */
+    /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
     missingPatience: ({ context, event }) => Math.max(0, context.waitsSince + 30_000 - event.at),
-    /** The readiness specification: a route must be proven again within 30 s, each one counted for itself. */
+    /** docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself. */
     doubtPatience: ({ context, event }) =>
       Math.max(0, 30_000 + (oldestDoubt(context)?.since ?? event.at) - event.at),
     /** The bound on an effect (limits.ts); then its outcome is lost. */

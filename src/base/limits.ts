@@ -106,7 +106,7 @@ export const limits = {
   probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
-  /** Pods of a group that each of its Services knows, so as to keep an answer for one that has not asked yet; in larger groups none is kept. */
+  /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
   probeKeptAnswers: 256,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,

@@ -10,7 +10,7 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
-import type { PodDigest, RouteGateDigest } from './digests.ts';
+import type { PodDigest, RouteGateDigest, RouteGateSpec } from './digests.ts';
 import { deadlocksOf, type Judgement, verifyingOf } from './gate-verdict.ts';
 import { type Group, objectOf } from './groups.ts';
 import { routeGates } from './resources.ts';
@@ -110,27 +110,26 @@ export function gateStatus(
     longestWaitSeconds: first ? Math.floor(Math.max(0, now - first.createdAt) / 1000) : 0,
     longestWaiting: first ? (names.get(first) ?? null) : null,
     observedGeneration,
-    valid: {
-      status: 'True',
-      reason: others > 0 ? 'Overlaps' : 'InUse',
-      message:
-        others > 0
-          ? `${others} of the selected Pods are held by an older RouteGate of the same condition type`
-          : 'the specification is in use',
-    },
+    valid: usable(others),
     verifying: isComplete ? verifyingOf(groups, unverified, deadlocks) : notListed,
     warnings: [
       ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
-      ...(ungated > 0
-        ? [
-            {
-              reason: 'PodsUngated',
-              message: `${ungated} of the selected Pods do not list ${spec.conditionType} in spec.readinessGates; nothing holds them back`,
-            },
-          ]
-        : []),
+      ...ungatedWarning(ungated, spec),
     ],
   };
+}
+
+/** @param others selected Pods that another gate holds */
+function usable(others: number): Judgement {
+  if (others === 0) return { status: 'True', reason: 'InUse', message: 'the specification is in use' };
+  const message = `${others} of the selected Pods are held by an older RouteGate of the same condition type`;
+  return { status: 'True', reason: 'Overlaps', message };
+}
+
+function ungatedWarning(ungated: number, { conditionType }: RouteGateSpec): GateStatus['warnings'] {
+  if (ungated === 0) return [];
+  const message = `${ungated} of the selected Pods do not list ${conditionType} in spec.readinessGates; nothing holds them back`;
+  return [{ reason: 'PodsUngated', message }];
 }
 
 /** What is merely not listed yet must not look like something that does not exist. */

@@ -1,4 +1,7 @@
-/** Whether a RouteGate verifies anything, and which of its Services can never let a Pod go. Pure, of the world picture alone. */
+/**
+ * Whether a RouteGate verifies anything, and which of its Services can never let a Pod go. Pure, of the world
+ * picture alone.
+ */
 import { type Labels, selects } from '../../base/digests.ts';
 import { type Group, objectOf } from './groups.ts';
 import { unaskable } from './routes-join.ts';
@@ -55,7 +58,9 @@ export function verifyingOf(
   return { status: 'True', reason: 'Verifying', message: `${services.length} Services are asked` };
 }
 
-/** Why Pods and Services of the groups wait for each other, and what to change (docs/features/routes.md §7.4). */
+/**
+ * Why Pods and Services of the groups wait for each other, and what to change (docs/features/routes.md §7.4).
+ */
 export function deadlocksOf(groups: readonly Group[]): string[] {
   const told = { notPublished: new Set<string>(), affine: new Set<string>(), local: new Set<string>() };
   for (const { pods, services } of groups) {

@@ -1,10 +1,12 @@
 /**
- * The index over the world picture: which RouteGates hold a Pod, which Services belong to its groups, and back.
+ * The index over the world picture: which RouteGates hold a Pod, which Services belong to its groups, and
+ * back.
  *
- * A group is named by (namespace, RouteGate, label value). Gates of different condition types each hold a Pod for themselves; of several
- * with the same type the oldest does (then the first by name), so that two of them never fight over one condition. Each Service belongs to
- * the groups of all gates that select it. The oldest gate of an object speaks to the actor of its name, each other one to `<name>@<gate>`:
- * members of groups are named as their actors are. All look-ups cost the size of the group, none that of the world.
+ * A group is named by (namespace, RouteGate, label value). Gates of different condition types each hold a Pod
+ * for themselves; of several with the same type the oldest does (then the first by name), so that two of them
+ * never fight over one condition. Each Service belongs to the groups of all gates that select it. The oldest
+ * gate of an object speaks to the actor of its name, each other one to `<name>@<gate>`: members of groups are
+ * named as their actors are. All look-ups cost the size of the group, none that of the world.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -20,7 +22,10 @@ export interface Group {
   readonly value: string;
   readonly pods: Map<string, PodDigest>;
   readonly services: Map<string, ServiceDigest>;
-  /** Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does not matter. */
+  /**
+   * Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does
+   * not matter.
+   */
   podsSum: number;
 }
 
@@ -205,8 +210,9 @@ function setOrDelete(places: Map<string, Places>, key: string, after: Places): v
 }
 
 /**
- * The gates that hold a Pod, oldest first, with the value of the group's label: for each condition type one, and only such as the Pod
- * lists. If it lists none of them, the oldest follows it, in case that it is a mistake.
+ * The gates that hold a Pod, oldest first, with the value of the group's label: for each condition type one,
+ * and only such as the Pod lists. If it lists none of them, the oldest follows it, in case that it is a
+ * mistake.
  */
 function gatesOfPod(gates: readonly Gate[], { labels, readinessGates }: PodDigest) {
   const types = new Set<string>();

@@ -1,9 +1,10 @@
 /**
- * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is asked.
+ * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is
+ * asked.
  *
- * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
- * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
- * look like one that does not exist (never Ready early).
+ * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a
+ * RouteGate needs has been mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a
+ * Service that is merely not listed yet must not look like one that does not exist (never Ready early).
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -108,8 +109,8 @@ const statementOf = (digest: AnyDigest | null): Statement =>
   asDigest<SyncedDigest>(digest, 'synced') ?? { gates: [], resource: null };
 
 /**
- * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each RouteGate that comes or goes is
- * stated anew, and the actors of all others have heard everything already.
+ * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each
+ * RouteGate that comes or goes is stated anew, and the actors of all others have heard everything already.
  */
 function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
   const [is, was] = [new Set(now.gates), new Set(before.gates)];
@@ -185,7 +186,9 @@ function groupResourceOf(
   return { state: matches ? 'found' : 'mismatch', digest };
 }
 
-/** The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none. */
+/**
+ * The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none.
+ */
 function findGroupResource(world: Pick<World, 'get'>, gate: Gate, value: string): GroupResourceDigest | null {
   const { groupResource } = gate.spec;
   if (groupResource === null) return null;
@@ -268,7 +271,10 @@ function probeOf(
   };
 }
 
-/** The Service's address of the wanted family, else the one that it has; the name of a headless one leads to Pods of that family. */
+/**
+ * The Service's address of the wanted family, else the one that it has; the name of a headless one leads to
+ * Pods of that family.
+ */
 function addressOf(
   gate: Gate,
   name: string,

@@ -1,9 +1,10 @@
 /**
- * The pod chart's context and everything pure that is computed from it: what is proven, what is owed, what is believed of the condition.
- * What is told to people and Services is in pod-words.ts.
+ * The pod chart's context and everything pure that is computed from it: what is proven, what is owed, what is
+ * believed of the condition. What is told to people and Services is in pod-words.ts.
  *
- * An actor stands for one Pod and one RouteGate. Where several gates of different condition types hold a Pod, the oldest speaks to
- * `pod/<ns>/<name>` and each other one to an actor of its own, `pod/<ns>/<name>@<gate>` (docs/features/routes.md §2.3).
+ * An actor stands for one Pod and one RouteGate. Where several gates of different condition types hold a Pod,
+ * the oldest speaks to `pod/<ns>/<name>` and each other one to an actor of its own, `pod/<ns>/<name>@<gate>`
+ * (docs/features/routes.md §2.3).
  */
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
@@ -23,7 +24,10 @@ export interface PodContext {
   readonly proofs: ByService<string>;
   /** Service → its uid when it said that it cannot tell its Pods apart. */
   readonly unverified: ByService<string>;
-  /** Services that were never seen to reach the Pod: its condition was True at first sight, and stands for them. */
+  /**
+   * Services that were never seen to reach the Pod: its condition was True at first sight, and stands for
+   * them.
+   */
   readonly adopted: readonly string[];
   /** Services that were asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
@@ -37,7 +41,10 @@ export interface PodContext {
   readonly doubts: ByService<number>;
   /** When the Pod began to be held back, ms since the epoch; null while it is not. */
   readonly heldSince: number | null;
-  /** The same for the last time that it was held back, until it is held back again: the wait can be told when it is over. */
+  /**
+   * The same for the last time that it was held back, until it is held back again: the wait can be told when
+   * it is over.
+   */
   readonly heldBefore: number | null;
   /** When it began to wait for what it waits for, ms since the epoch. */
   readonly waitsSince: number;
@@ -143,7 +150,10 @@ const isSameGate = (before: PodFacts, after: PodFacts): boolean =>
 const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
   before !== null && after !== null && before.uid === after.uid && isSameGate(before, after);
 
-/** What changes in the context with new facts: another Pod under the name, or another condition of it, begins anew. */
+/**
+ * What changes in the context with new facts: another Pod under the name, or another condition of it, begins
+ * anew.
+ */
 export function remembered(context: PodContext, facts: PodFacts | null): Partial<PodContext> {
   if (facts === null) return { facts };
   const { facts: before, namespace, name } = context;
@@ -186,7 +196,9 @@ export function withProof(context: PodContext, { service, serviceUid }: RoutePro
   };
 }
 
-/** What changes when a Service says that it cannot tell. Where the gate holds such Pods, the question stands. */
+/**
+ * What changes when a Service says that it cannot tell. Where the gate holds such Pods, the question stands.
+ */
 export function withVerdict(
   context: PodContext,
   { service, serviceUid }: RouteUnverifiable,
@@ -226,7 +238,9 @@ export function withAnswer(
   return { answers: { ...context.answers, [service]: text } };
 }
 
-/** Whether the news is of a Pod that took the place of the one that is known, or of another condition of it. */
+/**
+ * Whether the news is of a Pod that took the place of the one that is known, or of another condition of it.
+ */
 export function isAnotherPod({ facts }: PodContext, event: PodInput): boolean {
   if (event.type !== 'pod.observed' || event.facts === null || facts === null) return false;
   return !isSame(facts, event.facts);

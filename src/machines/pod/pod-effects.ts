@@ -14,7 +14,9 @@ export interface PodConditionPatch {
   readonly status: 'True' | 'False';
   readonly reason: string;
   readonly message: string;
-  /** lastTransitionTime, milliseconds since the epoch; null: the status stays as it is, and so does its time. */
+  /**
+   * lastTransitionTime, milliseconds since the epoch; null: the status stays as it is, and so does its time.
+   */
   readonly at: number | null;
 }
 

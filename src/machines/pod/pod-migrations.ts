@@ -5,8 +5,8 @@ import type { PodFacts } from './pod-facts.ts';
 type Before = { readonly facts: PodFacts | null; readonly lostRoute: string | null };
 
 /**
- * Version 2 tells people why a Pod is held back, and keeps what was not verified apart from what was. Whether a proof of version 1 was a
- * verdict is not known any more; it stands as it was told then.
+ * Version 2 tells people why a Pod is held back, and keeps what was not verified apart from what was. Whether
+ * a proof of version 1 was a verdict is not known any more; it stands as it was told then.
  */
 export function withOwnWords({ value, context }: StoredState): StoredState {
   const before = context as Before;

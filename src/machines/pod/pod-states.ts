@@ -1,7 +1,9 @@
 /**
- * The states of the pod chart. Its guards, delays and actions stand in pod.ts, what they compute in pod-context.ts and pod-words.ts.
+ * The states of the pod chart. Its guards, delays and actions stand in pod.ts, what they compute in pod-
+ * context.ts and pod-words.ts.
  *
- * A patch that is on its way is waited for before another one is asked for: whichever lands last is then the one that was asked for last.
+ * A patch that is on its way is waited for before another one is asked for: whichever lands last is then the
+ * one that was asked for last.
  */
 import {
   heldPatch,
@@ -124,7 +126,8 @@ export const podStates = {
         actions: [{ type: 'message.send', params: withdrawal }, 'forgetAsked'],
       },
       { guard: 'isUnprovable', target: 'deciding' },
-      // Ours that landed late, or somebody else's: it counts as if every route were in doubt that is not proven.
+      // Ours that landed late, or somebody else's: it counts as if every route were in doubt that is not
+      // proven.
       { guard: 'isConditionTrue', target: 'ready' },
       { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
     ],

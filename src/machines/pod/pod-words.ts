@@ -77,7 +77,10 @@ function listed(entries: ReadonlyArray<readonly [string, string]>): string {
   return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
 }
 
-/** Reason and message of the condition that is True: what was verified, what was not and why (docs/features/routes.md §5.4). */
+/**
+ * Reason and message of the condition that is True: what was verified, what was not and why
+ * (docs/features/routes.md §5.4).
+ */
 export function opened(context: PodContext): { readonly reason: string; readonly message: string } {
   const total = Object.keys(context.facts?.services ?? {}).length;
   if (total === 0)

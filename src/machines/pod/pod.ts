@@ -1,13 +1,17 @@
 /**
- * `pod/<ns>/<name>`: holds a Pod's readiness gate closed until every Service of its group was seen to reach it.
+ * `pod/<ns>/<name>`: holds a Pod's readiness gate closed until every Service of its group was seen to reach
+ * it.
  *
- * Who sends: the router (`pod.observed`: the Pod's facts, whole), the group's Services (`route.*`), the condition patch
- * (`condition.*`), people (`pod.recheck`). What it promises:
- * - The condition is asked to be True only when each verifiable Service has answered with this Pod's own address (never Ready early).
- * - A proof is kept per (Service, Pod uid, address) until one of the three changes: what is proven is not probed again.
+ * Who sends: the router (`pod.observed`: the Pod's facts, whole), the group's Services (`route.*`), the
+ * condition patch (`condition.*`), people (`pod.recheck`). What it promises:
+ * - The condition is asked to be True only when each verifiable Service has answered with this Pod's own
+ *   address (never Ready early).
+ * - A proof is kept per (Service, Pod uid, address) until one of the three changes: what is proven is not
+ *   probed again.
  * - Proofs are in the record, so a move or a restart asks for none of them twice.
  * - While it waits, the condition is False and says for what.
- * - No order of events leaves a True condition beside a route that is owed for longer than 31 s, where the gate withdraws.
+ * - No order of events leaves a True condition beside a route that is owed for longer than 31 s, where the
+ *   gate withdraws.
  * Absent: probing (the Service chart does it), any knowledge of other Pods.
  */
 
@@ -111,17 +115,24 @@ export const podMachine = setup({
     isReleased: and(['isUngated', not(stateIn('#pod.terminating')), not(stateIn('#pod.ungated'))]),
   },
   delays: {
-    /** 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was lost (I4). */
+    /**
+     * 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was
+     * lost (I4).
+     */
     askAgain: ({ context, event }) =>
       Math.max(0, context.askedAt + Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000) - event.at),
-    /** A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most. */
+    /**
+     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most.
+     */
     tellPause: ({ context, event }) =>
       Math.max(0, context.waitsSince + 1_000 - event.at, (context.told?.at ?? 0) + 3_000 - event.at),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
     /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
     missingPatience: ({ context, event }) => Math.max(0, context.waitsSince + 30_000 - event.at),
-    /** docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself. */
+    /**
+     * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
+     */
     doubtPatience: ({ context, event }) =>
       Math.max(0, 30_000 + (oldestDoubt(context)?.since ?? event.at) - event.at),
     /** The bound on an effect (limits.ts); then its outcome is lost. */

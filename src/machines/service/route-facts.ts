@@ -17,16 +17,27 @@ export interface ServiceFacts {
   readonly gate?: string;
   readonly uid: string;
   readonly deleting: boolean;
-  /** By the family of the Pods that ask; `null` where the Service cannot be asked (no such port, no address). */
+  /**
+   * By the family of the Pods that ask; `null` where the Service cannot be asked (no such port, no address).
+   */
   readonly probes: Readonly<Record<IpFamily, RouteProbe | null>>;
   /** Expected number of Pods behind the Service, at least 1. */
   readonly replicas: number;
-  /** Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at once. */
+  /**
+   * Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at
+   * once.
+   */
   readonly routesToken: string;
-  /** Address → uid of the group's Pods, at most `limits.probeKeptAnswers` of them (else none): whose answers may be kept until they ask. */
+  /**
+   * Address → uid of the group's Pods, at most `limits.probeKeptAnswers` of them (else none): whose answers
+   * may be kept until they ask.
+   */
   readonly pods?: Readonly<Record<string, string>>;
   /** The other Services of the group, by name. */
   readonly peers: readonly string[];
-  /** Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost: withdraw); else null. */
+  /**
+   * Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost:
+   * withdraw); else null.
+   */
   readonly readyAddresses: readonly string[] | null;
 }

@@ -1,8 +1,8 @@
 /**
  * What a sampling round of a Service asks, and what it says when it is over. Pure.
  *
- * A Pod that was reached and is watched is looked for every ten seconds or so, whatever other Pods wait for: rounds for those that want
- * a proof look for it as well once it is due (docs/features/routes.md §6.3).
+ * A Pod that was reached and is watched is looked for every ten seconds or so, whatever other Pods wait for:
+ * rounds for those that want a proof look for it as well once it is due (docs/features/routes.md §6.3).
  */
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
@@ -18,9 +18,15 @@ import {
   type Want,
 } from './service-context.ts';
 
-/** With random balancing a round of three attempts for each replica misses a Pod with probability e^-3; three in a row, 1 in 8,000. */
+/**
+ * With random balancing a round of three attempts for each replica misses a Pod with probability e^-3; three
+ * in a row, 1 in 8,000.
+ */
 const missesMax = 3;
-/** Not reached for so long, one miss is enough: a doubt costs a question, and 30 s after the last answer the condition goes. */
+/**
+ * Not reached for so long, one miss is enough: a doubt costs a question, and 30 s after the last answer the
+ * condition goes.
+ */
 const silenceMaxMs = 20_000;
 /** A watched Pod is looked for again this long after the last look that met it, or that did not. */
 const dueMs = { met: 7_000, missed: 1_500 } as const;
@@ -93,7 +99,10 @@ const emptyProbe: RouteProbe = {
   attemptsPerReplica: 1,
 };
 
-/** Longest time until the outcome of the round, ms: its calls, three at a time, within the bound of a round; then it is lost (I4). */
+/**
+ * Longest time until the outcome of the round, ms: its calls, three at a time, within the bound of a round;
+ * then it is lost (I4).
+ */
 export function patienceOf(context: ServiceContext, at: number): number {
   const next = roundOf(context, at);
   if (next === null) return 60_000;
@@ -107,7 +116,10 @@ export function reached({ wants }: ServiceContext, event: SampleAnswered): reado
   return named(event).flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);
 }
 
-/** Pods of the group that answered and have not asked yet: uid and address as they are, and were when the round began. */
+/**
+ * Pods of the group that answered and have not asked yet: uid and address as they are, and were when the
+ * round began.
+ */
 export function strangers(context: ServiceContext, event: SampleAnswered): ReadonlyArray<[string, string]> {
   const { facts, mixed } = context;
   if (mixed) return [];
@@ -135,7 +147,10 @@ export function credited(context: ServiceContext, event: SampleAnswered): Partia
   };
 }
 
-/** What a round that is over changes. Whom it looked for and did not meet, it missed: it ends early only when it met everybody. */
+/**
+ * What a round that is over changes. Whom it looked for and did not meet, it missed: it ends early only when
+ * it met everybody.
+ */
 export function judged(
   context: ServiceContext,
   summary: SampleSummary,
@@ -156,7 +171,10 @@ export function judged(
   };
 }
 
-/** Watched Pods that the Service does not reach any more: missed again and again, or not among its ready endpoints. */
+/**
+ * Watched Pods that the Service does not reach any more: missed again and again, or not among its ready
+ * endpoints.
+ */
 export function lostPods({ watched, facts }: ServiceContext, now: number): readonly Want[] {
   return watched.filter(
     (one) =>

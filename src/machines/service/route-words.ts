@@ -26,7 +26,9 @@ export function verdict({ context }: Moment): Sending {
   return { to: context.wants.map(({ pod }) => pod), event };
 }
 
-/** A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look, ms. */
+/**
+ * A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look, ms.
+ */
 const lastChanceMs = 4_000;
 
 export function loss({ context, event }: Moment): Sending {
@@ -101,7 +103,10 @@ const silentPeers = (context: ServiceContext) =>
 /** Every other Service of the group has said that no answer of its own carried the header. */
 export const isGroupUnseen = (context: ServiceContext): boolean => silentPeers(context).length === 0;
 
-/** Asks those Services of the group that have not said yet whether any answer of theirs ever carried the header. */
+/**
+ * Asks those Services of the group that have not said yet whether any answer of theirs ever carried the
+ * header.
+ */
 export function headerQuestion({ context }: Pick<Moment, 'context'>): Sending {
   return { to: silentPeers(context), event: { type: 'header.asked', service: ownId(context) } };
 }
@@ -115,7 +120,10 @@ export function headerAnswer({ event }: Moment): Sending {
   return { to: event.type === 'header.asked' ? [event.service] : [], event: { type: 'header.seen' } };
 }
 
-/** Whether this Service can say by now that it has not seen the header: a round of its own is over, or there is none to come. */
+/**
+ * Whether this Service can say by now that it has not seen the header: a round of its own is over, or there
+ * is none to come.
+ */
 export const canDeny = (context: ServiceContext): boolean =>
   context.header !== 'yes' && (context.lastRound !== null || !isAskable(context));
 

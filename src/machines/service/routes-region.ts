@@ -1,6 +1,7 @@
 /**
- * The routes region of the Service chart: samples the Service for the Pods of its group. Its guards, delays and actions stand in service.ts,
- * what they compute in service-context.ts, route-rounds.ts and route-words.ts.
+ * The routes region of the Service chart: samples the Service for the Pods of its group. Its guards, delays
+ * and actions stand in service.ts, what they compute in service-context.ts, route-rounds.ts and route-
+ * words.ts.
  */
 
 import { round } from './route-rounds.ts';

@@ -1,6 +1,7 @@
 /**
- * The service chart's context, and everything pure about who asked it for what: wants, watches, evidence kept for Pods that have not
- * asked yet. What a round asks and says is in route-rounds.ts, what is told to whom in route-words.ts.
+ * The service chart's context, and everything pure about who asked it for what: wants, watches, evidence kept
+ * for Pods that have not asked yet. What a round asks and says is in route-rounds.ts, what is told to whom in
+ * route-words.ts.
  */
 import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
@@ -36,7 +37,10 @@ export interface ServiceContext {
   readonly wants: readonly Want[];
   /** Pods that were reached and want to hear of it when they are not any more. */
   readonly watched: readonly Want[];
-  /** Pods of the group (by uid) that answered: `told` once they heard it; before that, the answer is kept until they ask. */
+  /**
+   * Pods of the group (by uid) that answered: `told` once they heard it; before that, the answer is kept
+   * until they ask.
+   */
   readonly met: Readonly<Record<string, { readonly ip: string; readonly told: boolean }>>;
   /** Number of the sampling round in work, or of the last one; answers to an older one are ignored. */
   readonly round: number;
@@ -44,13 +48,19 @@ export interface ServiceContext {
   readonly startedAt: number;
   /** Addresses of the watched Pods that it looks for. */
   readonly checking: readonly string[];
-  /** The group's Pods changed while it was in work: whose its answers were is not known of Pods that did not ask. */
+  /**
+   * The group's Pods changed while it was in work: whose its answers were is not known of Pods that did not
+   * ask.
+   */
   readonly mixed: boolean;
   /** Rounds in a row that proved nothing new. */
   readonly fruitless: number;
   /** Something changed while a round was in work: another one follows at once. */
   readonly hurried: boolean;
-  /** yes: some answer of the group carried the header; no: the group was asked, none did; unknown: not known of every Service. */
+  /**
+   * yes: some answer of the group carried the header; no: the group was asked, none did; unknown: not known
+   * of every Service.
+   */
   readonly header: 'unknown' | 'yes' | 'no';
   /** Some Service of the group asked for the header before it was seen here; they are told once it is. */
   readonly inquired: boolean;
@@ -173,8 +183,8 @@ export const isWatching = ({ facts }: ServiceContext): boolean =>
   facts !== null && facts.readyAddresses !== null;
 
 /**
- * What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody watches any more is forgotten,
- * and so is everything that another Service, or another gate, was asked.
+ * What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody
+ * watches any more is forgotten, and so is everything that another Service, or another gate, was asked.
  */
 export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
   const { facts: before } = context;

@@ -10,8 +10,9 @@ export function withSlices({ value, context }: StoredState): StoredState {
 type Wants = ReadonlyArray<Readonly<Record<string, unknown>>>;
 
 /**
- * Version 3 counts misses for each watched Pod, keeps answers for Pods that have not asked yet, and waits for each Service's word on the
- * header. A round that version 2 had in work looked for watched Pods only if nobody else was wanted; its misses are counted by the next.
+ * Version 3 counts misses for each watched Pod, keeps answers for Pods that have not asked yet, and waits for
+ * each Service's word on the header. A round that version 2 had in work looked for watched Pods only if
+ * nobody else was wanted; its misses are counted by the next.
  */
 export function withOwnMisses({ value, context }: StoredState): StoredState {
   const before = context as { readonly wants: Wants; readonly watched: Wants; readonly header: string };

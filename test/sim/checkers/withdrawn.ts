@@ -1,9 +1,10 @@
 /**
- * "No order of events leaves a True condition beside an unproven Pod for longer" than 31 s, where the gate withdraws
- * (docs/features/routes.md §6.5).
+ * "No order of events leaves a True condition beside an unproven Pod for longer" than 31 s, where the gate
+ * withdraws (docs/features/routes.md §6.5).
  *
- * Judged of what the actor itself knows to be owed, and of the condition as the API server has it. While faults go on a replica may be
- * away for any time, so the 31 s count from the last of them; a patch whose answer was lost then costs 30 s more.
+ * Judged of what the actor itself knows to be owed, and of the condition as the API server has it. While
+ * faults go on a replica may be away for any time, so the 31 s count from the last of them; a patch whose
+ * answer was lost then costs 30 s more.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';

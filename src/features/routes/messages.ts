@@ -2,7 +2,8 @@
 import * as v from 'valibot';
 import type { KindMessages } from '../../actors/admission.ts';
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
+/** Of a Service's actor: `<service>`, or `<service>@<gate>`. */
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(520));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 const ip = v.pipe(v.string(), v.ip());
 const actor = (kind: 'pod' | 'service') =>

@@ -15,14 +15,14 @@ type Wants = ReadonlyArray<Readonly<Record<string, unknown>>>;
  * nobody else was wanted; its misses are counted by the next.
  */
 export function withOwnMisses({ value, context }: StoredState): StoredState {
-  const before = context as { readonly wants: Wants; readonly watched: Wants; readonly header: string };
+  const before = context as { readonly wants?: Wants; readonly watched?: Wants; readonly header: string };
   const added = (want: Wants[number]) => ({ ...want, lookedAt: want.at, curious: false });
   return {
     value,
     context: {
       ...before,
-      wants: before.wants.map(added),
-      watched: before.watched.map(added),
+      wants: (before.wants ?? []).map(added),
+      watched: (before.watched ?? []).map(added),
       met: {},
       startedAt: 0,
       checking: [],

@@ -108,16 +108,10 @@ export const mutations: readonly Mutation[] = [
     name: 'a Pod is marked as soon as one Service is proven',
     changes: [
       {
-        file: 'src/machines/pod/pod.ts',
-        find: 'provable(context.facts) && unproven(context).length === 0,',
+        file: 'src/machines/pod/pod-context.ts',
+        find: 'if (!provable(facts) || unproven(context).length > 0) return false;',
         replace:
-          'provable(context.facts) && (unproven(context).length === 0 || Object.keys(context.proofs).length > 0),',
-      },
-      {
-        file: 'src/machines/pod/pod.ts',
-        find: 'isRouteOwed: ({ context }: Args) => provable(context.facts) &&',
-        replace:
-          'isRouteOwed: ({ context }: Args) => provable(context.facts) && Object.keys(context.proofs).length === 0 &&',
+          'if (!provable(facts) || (unproven(context).length > 0 && Object.keys(context.proofs).length === 0)) return false;',
       },
     ],
   },
@@ -125,9 +119,9 @@ export const mutations: readonly Mutation[] = [
     name: 'an answer is credited to whoever asked, not to whoever answered',
     changes: [
       {
-        file: 'src/machines/service/service-context.ts',
-        find: 'return [...new Set([ip, ...also])].flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);',
-        replace: 'return [...new Set([ip, ...also])].flatMap(() => wants.at(-1) ?? []);',
+        file: 'src/machines/service/route-rounds.ts',
+        find: 'return named(event).flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);',
+        replace: 'return named(event).flatMap(() => wants.at(-1) ?? []);',
       },
     ],
   },

@@ -136,6 +136,8 @@ export const limits = {
   probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
+  /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
+  probeKeptAnswers: 256,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
   /** Development cluster: objects in one page of a list; the page size of Kubernetes' own informers. */

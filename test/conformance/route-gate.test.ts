@@ -51,7 +51,7 @@ describe('RouteGate', () => {
       metadata: { ...(preset.metadata as JsonObject), namespace },
     });
     expect(reply.code).toBe(201);
-    expect(reply.body.spec).toEqual(preset.spec);
+    expect(reply.body.spec).toEqual({ ...(preset.spec as JsonObject), whenUnverifiable: 'pass' });
     expect(preset.metadata).toEqual({ name: 'tailscale-egress', namespace: 'tailscale' });
   });
 
@@ -68,6 +68,7 @@ describe('RouteGate', () => {
         address: 'dns',
       },
       whenRouteIsLost: 'keep',
+      whenUnverifiable: 'pass',
     });
   });
 

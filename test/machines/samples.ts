@@ -18,9 +18,15 @@ export const podFacts: PodFacts = {
   gated: true,
   condition: null,
   verifiable: true,
-  gate: { name: 'gate', conditionType: 'example.com/routes', whenRouteIsLost: 'withdraw' },
+  gate: {
+    name: 'gate',
+    conditionType: 'example.com/routes',
+    whenRouteIsLost: 'withdraw',
+    whenUnverifiable: 'pass',
+  },
   groupResource: 'none',
   services: { web: 'svc-uid1' },
+  unaskable: {},
 };
 
 const observed = (facts: PodFacts | null): SampleEvent => ({ type: 'pod.observed', facts });

@@ -21,6 +21,7 @@ import type {
   ServicePortDigest,
 } from './digests.ts';
 import { readRouteGateSpec } from './route-gate.ts';
+import { finishedPod, gateReasons, serviceRouting } from './routes-digest.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {
@@ -46,6 +47,8 @@ export function podPart(object: KubeObject, envPairs: readonly EnvPair[]): Diges
     readinessGates: gates,
     conditions: gateConditions(status, gates),
     matchedEnv: matched.map(pairText).sort(),
+    ...gateReasons(status, gates),
+    ...finishedPod(status),
   };
 }
 
@@ -57,6 +60,7 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
     // "None" (headless) and "" are no addresses and fall out here.
     clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
     ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+    ...serviceRouting(spec),
   };
 }
 

@@ -2,7 +2,7 @@
  * What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps.
  */
 import type { Address } from '../../base/address.ts';
-import type { ConditionStatus, DigestBase, LabelSelector } from '../../base/digests.ts';
+import type { ConditionStatus, DigestBase, LabelSelector, Labels } from '../../base/digests.ts';
 
 export interface PodDigest extends DigestBase {
   readonly kind: 'pods';
@@ -12,9 +12,11 @@ export interface PodDigest extends DigestBase {
   readonly readinessGates: readonly string[];
   /** Status of those conditions that are readiness gates. */
   readonly conditions: Readonly<Record<string, ConditionStatus>>;
-  /**
-   * Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly.
-   */
+  /** Reasons of those of them that are True and give one. */
+  readonly reasons?: Readonly<Record<string, string>>;
+  /** It has ended, well or not (phase Succeeded or Failed), and serves no more. */
+  readonly finished?: true;
+  /** Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly. */
   readonly matchedEnv: readonly string[];
 }
 
@@ -28,6 +30,19 @@ export interface ServiceDigest extends DigestBase {
   readonly kind: 'services';
   readonly clusterIPs: readonly Address[];
   readonly ports: readonly ServicePortDigest[];
+  /** What of it can keep a Pod from being reached through it before it is Ready; absent without any. */
+  readonly routing?: ServiceRouting;
+}
+
+export interface ServiceRouting {
+  /** Its selector, where it publishes Ready Pods alone. */
+  readonly readyOnly?: Labels;
+  /** `sessionAffinity: ClientIP` */
+  readonly affine?: true;
+  /** `internalTrafficPolicy: Local` */
+  readonly local?: true;
+  /** `type: ExternalName` */
+  readonly external?: true;
 }
 
 export interface EndpointSliceDigest extends DigestBase {
@@ -60,6 +75,8 @@ export interface RouteGateSpec {
     readonly onlyIfEnv: { readonly name: string; readonly value: string } | null;
   };
   readonly whenRouteIsLost: 'keep' | 'withdraw';
+  /** Absent in digests of an earlier release: pass. */
+  readonly whenUnverifiable?: 'pass' | 'hold';
 }
 
 export interface RouteGateDigest extends DigestBase {

@@ -10,7 +10,9 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
-import type { PodDigest, RouteGateDigest } from './digests.ts';
+import type { PodDigest, RouteGateDigest, RouteGateSpec } from './digests.ts';
+import { deadlocksOf, type Judgement, verifyingOf } from './gate-verdict.ts';
+import { type Group, objectOf } from './groups.ts';
 import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
@@ -21,8 +23,10 @@ export interface GateStatusParts {
     get(resource: string, namespace: string, name: string): AnyDigest | null;
     onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
-  /** The Pods that a RouteGate holds (actors/groups.ts). */
-  readonly podsOfGate: (namespace: string, name: string) => readonly PodDigest[];
+  /** The Pods that a RouteGate holds, and their Services. */
+  readonly groupsOfGate: (namespace: string, name: string) => readonly Group[];
+  /** Everything that it asks for was listed. */
+  readonly isComplete: (namespace: string, name: string) => boolean;
   /** Writes a Warning Event about a RouteGate; the same key is written once. */
   readonly warn: (about: GateWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
@@ -42,50 +46,114 @@ export interface GateStatus {
   readonly pods: number;
   readonly waiting: number;
   readonly ready: number;
+  /** Selected Pods that do not list the condition type: nothing holds them back. */
+  readonly ungated: number;
+  /** Ready Pods for which at least one Service was verified, and such for which none was. */
+  readonly verified: number;
+  readonly unverified: number;
   readonly longestWaitSeconds: number;
+  /** The Pod that has waited so long. */
+  readonly longestWaiting: string | null;
   readonly observedGeneration: number;
-  readonly valid: { readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
+  readonly valid: Judgement;
+  readonly verifying: Judgement;
+  /** What is to be told beside the conditions, once for each generation and reason. */
+  readonly warnings: ReadonlyArray<{ readonly reason: string; readonly message: string }>;
 }
 
+const kindsThatTell = ['pods', 'services', 'routegates', 'synced'] as const;
 /** Between two writes of one RouteGate's status. */
 const pauseMs = 1_000;
 const retryPauseMs = 5_000;
 /** While Pods wait, their longest wait is told anew this often. */
 const waitingPauseMs = 10_000;
 
-/** What a RouteGate's status has to say. @param pods of its namespace @param held those of them that this RouteGate holds */
+/** What a RouteGate's status has to say. @param pods of its namespace @param groups its own @param isComplete everything was listed that it asks for */
 export function gateStatus(
   digest: RouteGateDigest,
   pods: readonly PodDigest[],
-  held: readonly PodDigest[],
-  now: number,
+  groups: readonly Group[],
+  { now, isComplete }: { readonly now: number; readonly isComplete: boolean },
 ): GateStatus {
-  const { spec, generation } = digest;
-  const nothing = { pods: 0, waiting: 0, ready: 0, longestWaitSeconds: 0, observedGeneration: generation };
-  if ('invalid' in spec)
-    return { ...nothing, valid: { status: 'False', reason: 'InvalidSpec', message: spec.invalid } };
-  const isReady = ({ conditions }: PodDigest) => conditions[spec.conditionType] === 'True';
-  const gated = held.filter(
-    ({ deleting, readinessGates }) => !deleting && readinessGates.includes(spec.conditionType),
-  );
-  const waiting = gated.filter((pod) => !isReady(pod));
-  const waits = waiting.map(({ createdAt }) => Math.floor(Math.max(0, now - createdAt) / 1000));
+  const { spec, generation: observedGeneration } = digest;
+  if ('invalid' in spec) return { ...nothing, observedGeneration, ...unusable(spec.invalid) };
   const selected = pods.filter(
-    ({ labels }) => labels[spec.group.podLabel] !== undefined && selects(spec.podSelector, labels),
+    ({ labels, deleting, finished }) =>
+      !deleting &&
+      !finished &&
+      labels[spec.group.podLabel] !== undefined &&
+      selects(spec.podSelector, labels),
   );
-  const others = selected.length - held.length;
-  const message =
-    others > 0
-      ? `${others} of the selected Pods are held by an older RouteGate`
-      : 'the specification is in use';
+  const names = new Map(
+    groups.flatMap((group) => [...group.pods].map(([name, pod]) => [pod, objectOf(name)] as const)),
+  );
+  const held = [...names.keys()];
+  const isGated = ({ readinessGates }: PodDigest) => readinessGates.includes(spec.conditionType);
+  const gated = held.filter((pod) => !pod.deleting && !pod.finished && isGated(pod));
+  const waiting = gated.filter(({ conditions }) => conditions[spec.conditionType] !== 'True');
+  const ready = gated.length - waiting.length;
+  const [first] = [...waiting].sort((a, b) => a.createdAt - b.createdAt);
+  const ungated = selected.filter((pod) => !isGated(pod)).length;
+  const others = selected.length - ungated - gated.length;
+  const verified = gated.filter(({ reasons }) => reasons?.[spec.conditionType] === 'RoutesVerified').length;
+  const unverified = gated.filter(({ reasons }) =>
+    unverifiedReasons.has(reasons?.[spec.conditionType] ?? ''),
+  ).length;
+  const deadlocks = deadlocksOf(groups);
   return {
     pods: gated.length,
     waiting: waiting.length,
-    ready: gated.length - waiting.length,
-    longestWaitSeconds: Math.max(0, ...waits),
-    observedGeneration: generation,
-    valid: { status: 'True', reason: others > 0 ? 'Overlaps' : 'InUse', message },
+    ready,
+    ungated,
+    verified,
+    unverified,
+    longestWaitSeconds: first ? Math.floor(Math.max(0, now - first.createdAt) / 1000) : 0,
+    longestWaiting: first ? (names.get(first) ?? null) : null,
+    observedGeneration,
+    valid: usable(others),
+    verifying: isComplete ? verifyingOf(groups, unverified, deadlocks) : notListed,
+    warnings: [
+      ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
+      ...ungatedWarning(ungated, spec),
+    ],
   };
+}
+
+/** @param others selected Pods that another gate holds */
+function usable(others: number): Judgement {
+  if (others === 0) return { status: 'True', reason: 'InUse', message: 'the specification is in use' };
+  const message = `${others} of the selected Pods are held by an older RouteGate of the same condition type`;
+  return { status: 'True', reason: 'Overlaps', message };
+}
+
+function ungatedWarning(ungated: number, { conditionType }: RouteGateSpec): GateStatus['warnings'] {
+  if (ungated === 0) return [];
+  const message = `${ungated} of the selected Pods do not list ${conditionType} in spec.readinessGates; nothing holds them back`;
+  return [{ reason: 'PodsUngated', message }];
+}
+
+/** What is merely not listed yet must not look like something that does not exist. */
+const notListed: Judgement = {
+  status: 'Unknown',
+  reason: 'NotListed',
+  message: 'not every object that the RouteGate asks for was listed yet',
+};
+const unverifiedReasons = new Set(['Unverified', 'NothingToVerify']);
+const nothing = {
+  pods: 0,
+  waiting: 0,
+  ready: 0,
+  ungated: 0,
+  verified: 0,
+  unverified: 0,
+  longestWaitSeconds: 0,
+  longestWaiting: null,
+  warnings: [],
+};
+
+function unusable(message: string) {
+  const judgement = { status: 'False', reason: 'InvalidSpec', message } as const;
+  return { valid: judgement, verifying: judgement };
 }
 
 export class GateStatusKeeper {
@@ -114,9 +182,10 @@ export class GateStatusKeeper {
   }
 
   #onChange(namespace: string, digest: AnyDigest | null): void {
-    if (this.#abort === null || (digest?.kind !== 'pods' && digest?.kind !== 'routegates')) return;
+    if (this.#abort === null || !(kindsThatTell as readonly string[]).includes(digest?.kind ?? '')) return;
     for (const entry of this.#parts.world.entries('routegates')) {
-      if (entry.namespace === namespace) this.#soon(`${namespace}/${entry.name}`, pauseMs);
+      if (entry.namespace === namespace || digest?.kind === 'synced')
+        this.#soon(`${namespace}/${entry.name}`, pauseMs);
     }
   }
 
@@ -149,30 +218,36 @@ export class GateStatusKeeper {
 
   /** @returns whether Pods wait */
   async #writeOne(key: string, signal: AbortSignal): Promise<boolean> {
-    const { kube, world, podsOfGate, warn, clock } = this.#parts;
+    const { kube, world, groupsOfGate, isComplete, warn, clock } = this.#parts;
     const [namespace = '', name = ''] = key.split('/');
     const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
     if (digest === null) return false;
     const pods = [...world.entries('pods')].flatMap((entry) =>
       entry.namespace === namespace ? (asDigest<PodDigest>(entry.digest, 'pods') ?? []) : [],
     );
-    const status = gateStatus(digest, pods, podsOfGate(namespace, name), clock.now());
+    const status = gateStatus(digest, pods, groupsOfGate(namespace, name), {
+      now: clock.now(),
+      isComplete: isComplete(namespace, name),
+    });
     const text = JSON.stringify(status);
     if (this.#written.get(key) === text) return status.waiting > 0;
     const current = await kube.get(routeGates, namespace, name, signal);
-    const { valid, ...counts } = status;
+    const { valid, verifying, warnings, ...counts } = status;
     const { observedGeneration } = status;
-    const conditions = [dated(current, { type: 'Valid', ...valid, observedGeneration }, clock.now())];
+    const conditions = Object.entries({ Valid: valid, Verifying: verifying }).map(([type, judgement]) =>
+      dated(current, { type, ...judgement, observedGeneration }, clock.now()),
+    );
     const body = { metadata: { uid: digest.uid }, status: { ...counts, conditions } };
     await kube.patch(routeGates, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     this.#written.set(key, text);
-    if (valid.status === 'False') {
-      // One Event for each generation of the object, whoever writes it.
-      const key = `routegate/${digest.uid}/${digest.generation}`;
-      await warn(
-        { namespace, name, uid: digest.uid, reason: valid.reason, note: valid.message, key },
-        signal,
-      );
+    const wrong = [valid, verifying].filter((one) => one.status === 'False' && one.reason !== 'Deadlock');
+    const told = new Set<string>();
+    for (const { reason, message: note } of [...wrong, ...warnings]) {
+      // One Event for each generation of the object and reason, whoever writes it; of an invalid one, one.
+      const eventKey = `routegate/${digest.uid}/${digest.generation}/${reason}`;
+      if (told.has(eventKey)) continue;
+      told.add(eventKey);
+      await warn({ namespace, name, uid: digest.uid, reason, note, key: eventKey }, signal);
     }
     return status.waiting > 0;
   }

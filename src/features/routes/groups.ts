@@ -1,9 +1,12 @@
 /**
- * The index over the world picture: which RouteGate holds a Pod, which Services belong to its group, and back.
+ * The index over the world picture: which RouteGates hold a Pod, which Services belong to its groups, and
+ * back.
  *
- * A group is named by (namespace, RouteGate, label value). Each Pod and Service belongs to one group at most: where several
- * RouteGates select it, the oldest wins (then the first by name), so that two of them never fight over one Pod.
- * All look-ups cost the size of the group, none that of the world.
+ * A group is named by (namespace, RouteGate, label value). Gates of different condition types each hold a Pod
+ * for themselves; of several with the same type the oldest does (then the first by name), so that two of them
+ * never fight over one condition. Each Service belongs to the groups of all gates that select it. The oldest
+ * gate of an object speaks to the actor of its name, each other one to `<name>@<gate>`: members of groups are
+ * named as their actors are. All look-ups cost the size of the group, none that of the world.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -19,17 +22,28 @@ export interface Group {
   readonly value: string;
   readonly pods: Map<string, PodDigest>;
   readonly services: Map<string, ServiceDigest>;
-  /** Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does not matter. */
+  /**
+   * Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does
+   * not matter.
+   */
   podsSum: number;
 }
+
+/** Actor name → the group in which it stands for its object. */
+type Places = ReadonlyMap<string, Group>;
+const nowhere: Places = new Map();
+
+/** The object that an actor stands for. */
+export const objectOf = (actor: string): string => actor.split('@')[0] ?? actor;
 
 export class Groups {
   readonly #gates = new Map<string, Gate[]>();
   readonly #groups = new Map<string, Group>();
-  readonly #groupOfPod = new Map<string, Group>();
-  readonly #groupOfService = new Map<string, Group>();
-  /** Slices by Service: slice name → its ready addresses and their hash. */
-  readonly #slices = new Map<string, Map<string, { sum: number; ready: readonly string[] }>>();
+  /** By object. */
+  readonly #placesOfPod = new Map<string, Places>();
+  readonly #placesOfService = new Map<string, Places>();
+  /** Slices by Service: slice name → its ready addresses. */
+  readonly #slices = new Map<string, Map<string, readonly string[]>>();
   readonly #pods = new Map<string, Map<string, PodDigest>>();
   readonly #services = new Map<string, Map<string, ServiceDigest>>();
 
@@ -41,39 +55,38 @@ export class Groups {
     for (const gates of this.#gates.values()) yield* gates;
   }
 
+  /** @param name of an actor */
   groupOfPod(namespace: string, name: string): Group | null {
-    return this.#groupOfPod.get(`${namespace}/${name}`) ?? null;
+    return this.#placesOfPod.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
   }
 
+  /** @param name of an actor */
   groupOfService(namespace: string, name: string): Group | null {
-    return this.#groupOfService.get(`${namespace}/${name}`) ?? null;
+    return this.#placesOfService.get(`${namespace}/${objectOf(name)}`)?.get(name) ?? null;
   }
 
-  /** Sum over the Service's ready addresses. */
-  slicesSum(namespace: string, name: string): number {
-    let sum = 0;
-    for (const slice of this.#slices.get(`${namespace}/${name}`)?.values() ?? [])
-      sum = (sum + slice.sum) >>> 0;
-    return sum;
+  /** The ready addresses of a Service that are Pods of the group, sorted: others alter nothing for it. */
+  readyAddresses({ gate, pods }: Group, name: string): string[] {
+    const own = new Set(
+      [...pods.values()].flatMap(({ address }) => (address && 'ip' in address ? address.ip : [])),
+    );
+    const ready = [...(this.#slices.get(`${gate.namespace}/${objectOf(name)}`)?.values() ?? [])].flat();
+    return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
-  /** The Service's ready addresses, sorted. */
-  readyAddresses(namespace: string, name: string): string[] {
-    const slices = [...(this.#slices.get(`${namespace}/${name}`)?.values() ?? [])];
-    return [...new Set(slices.flatMap(({ ready }) => ready))].sort();
-  }
-
-  /** The Pods that a RouteGate holds. */
-  podsOfGate(namespace: string, name: string): PodDigest[] {
-    return [...this.#groups.values()].flatMap(({ gate, pods }) =>
-      gate.namespace === namespace && gate.name === name ? [...pods.values()] : [],
+  /** The groups of a RouteGate. */
+  groupsOfGate(namespace: string, name: string): Group[] {
+    return [...this.#groups.values()].filter(
+      ({ gate }) => gate.namespace === namespace && gate.name === name,
     );
   }
 
   /** All actors that the groups call for. */
   *members(): Iterable<string> {
-    for (const key of this.#groupOfPod.keys()) yield `pod/${key}`;
-    for (const key of this.#groupOfService.keys()) yield `service/${key}`;
+    for (const { gate, pods, services } of this.#groups.values()) {
+      for (const pod of pods.keys()) yield `pod/${gate.namespace}/${pod}`;
+      for (const service of services.keys()) yield `service/${gate.namespace}/${service}`;
+    }
   }
 
   setGate(namespace: string, name: string, gate: Gate | null): Affected {
@@ -105,12 +118,10 @@ export class Groups {
   }
 
   setSlice(namespace: string, name: string, service: string, digest: EndpointSliceDigest | null): Affected {
-    const ready = digest?.readyAddresses ?? [];
-    const sum = ready.reduce((total, ip) => (total + hash(ip)) >>> 0, 1);
-    put(this.#slices, `${namespace}/${service}`, name, digest === null ? null : { sum, ready });
-    return this.#groupOfService.has(`${namespace}/${service}`)
-      ? new Set([`service/${namespace}/${service}`])
-      : new Set();
+    const key = `${namespace}/${service}`;
+    put(this.#slices, key, name, digest === null ? null : digest.readyAddresses);
+    const actors = [...(this.#placesOfService.get(key)?.keys() ?? [])];
+    return new Set(actors.map((actor) => `service/${namespace}/${actor}`));
   }
 
   /** Actors of all groups of a RouteGate. */
@@ -125,76 +136,110 @@ export class Groups {
 
   #placePod(namespace: string, name: string, digest: PodDigest | null, affected: Affected): void {
     const key = `${namespace}/${name}`;
-    const before = this.#groupOfPod.get(key);
-    const was = before?.pods.get(name);
-    const after = digest === null ? null : this.#groupFor(namespace, digest.labels, 'pod');
+    const before = this.#placesOfPod.get(key) ?? nowhere;
+    const after =
+      digest === null
+        ? nowhere
+        : this.#placesFor(namespace, name, gatesOfPod(this.gatesIn(namespace), digest));
     affected.add(`pod/${key}`);
-    if (before && was) {
-      before.pods.delete(name);
-      before.podsSum = (before.podsSum - podHash(was)) >>> 0;
-      this.#groupOfPod.delete(key);
+    for (const actor of [...before.keys(), ...after.keys()]) affected.add(`pod/${namespace}/${actor}`);
+    for (const group of new Set([...before.values(), ...after.values()])) {
+      const [was, is] = [before, after].map((places) => actorIn(places, group));
+      const old = was === undefined ? undefined : group.pods.get(was);
+      if (was !== undefined) group.pods.delete(was);
+      if (is !== undefined && digest) group.pods.set(is, digest);
+      const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
+      group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
+      const isSamePod = was === is && hadSum === hasSum;
+      for (const service of isSamePod ? [] : group.services.keys())
+        affected.add(`service/${namespace}/${service}`);
     }
-    if (after && digest) {
-      after.pods.set(name, digest);
-      after.podsSum = (after.podsSum + podHash(digest)) >>> 0;
-      this.#groupOfPod.set(key, after);
-    }
-    const isSamePod = before === after && was && digest && podHash(was) === podHash(digest);
-    for (const group of isSamePod ? [] : [before, after]) {
-      for (const service of group?.services.keys() ?? []) affected.add(`service/${namespace}/${service}`);
-    }
-    this.#forgetEmpty(before);
+    setOrDelete(this.#placesOfPod, key, after);
+    for (const group of before.values()) this.#forgetEmpty(group);
   }
 
   #placeService(namespace: string, name: string, digest: ServiceDigest | null, affected: Affected): void {
     const key = `${namespace}/${name}`;
-    const before = this.#groupOfService.get(key);
-    const after = digest === null ? null : this.#groupFor(namespace, digest.labels, 'service');
+    const before = this.#placesOfService.get(key) ?? nowhere;
+    const gates = digest === null ? [] : gatesOfService(this.gatesIn(namespace), digest);
+    const after = this.#placesFor(namespace, name, gates);
     affected.add(`service/${key}`);
-    before?.services.delete(name);
-    this.#groupOfService.delete(key);
-    if (after && digest) {
-      after.services.set(name, digest);
-      this.#groupOfService.set(key, after);
-    }
-    for (const group of [before, after]) {
-      for (const pod of group?.pods.keys() ?? []) affected.add(`pod/${namespace}/${pod}`);
+    for (const actor of [...before.keys(), ...after.keys()]) affected.add(`service/${namespace}/${actor}`);
+    for (const group of new Set([...before.values(), ...after.values()])) {
+      const [was, is] = [before, after].map((places) => actorIn(places, group));
+      if (was !== undefined) group.services.delete(was);
+      if (is !== undefined && digest) group.services.set(is, digest);
+      for (const pod of group.pods.keys()) affected.add(`pod/${namespace}/${pod}`);
       // The others of the group know it by name.
-      if (before === after) continue;
-      for (const peer of group?.services.keys() ?? []) affected.add(`service/${namespace}/${peer}`);
+      for (const peer of was === is ? [] : group.services.keys())
+        affected.add(`service/${namespace}/${peer}`);
     }
-    this.#forgetEmpty(before);
+    setOrDelete(this.#placesOfService, key, after);
+    for (const group of before.values()) this.#forgetEmpty(group);
   }
 
-  #groupFor(
-    namespace: string,
-    labels: Readonly<Record<string, string>>,
-    side: 'pod' | 'service',
-  ): Group | null {
-    for (const gate of this.gatesIn(namespace)) {
-      const { spec } = gate;
-      const value = labels[side === 'pod' ? spec.group.podLabel : spec.group.serviceLabel];
-      if (value === undefined || !selects(side === 'pod' ? spec.podSelector : spec.serviceSelector, labels))
-        continue;
-      const key = `${namespace}/${gate.name}/${gate.version}/${value}`;
-      let group = this.#groups.get(key);
-      if (!group) {
-        group = { key, gate, value, pods: new Map(), services: new Map(), podsSum: 0 };
-        this.#groups.set(key, group);
-      }
-      return group;
-    }
-    return null;
+  /** The first gate speaks to the actor of the object's name. */
+  #placesFor(namespace: string, name: string, gates: ReadonlyArray<readonly [Gate, string]>): Places {
+    return new Map(
+      gates.map(([gate, value], n) => [
+        n === 0 ? name : `${name}@${gate.name}`,
+        this.#group(namespace, gate, value),
+      ]),
+    );
   }
 
-  #forgetEmpty(group: Group | undefined): void {
-    if (group && group.pods.size === 0 && group.services.size === 0) this.#groups.delete(group.key);
+  #group(namespace: string, gate: Gate, value: string): Group {
+    const key = `${namespace}/${gate.name}/${gate.version}/${value}`;
+    const known = this.#groups.get(key);
+    if (known) return known;
+    const group = { key, gate, value, pods: new Map(), services: new Map(), podsSum: 0 };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  #forgetEmpty(group: Group): void {
+    if (group.pods.size === 0 && group.services.size === 0) this.#groups.delete(group.key);
   }
 }
 
+const actorIn = (places: Places, group: Group) => [...places].find(([, one]) => one === group)?.[0];
+
+function setOrDelete(places: Map<string, Places>, key: string, after: Places): void {
+  if (after.size === 0) places.delete(key);
+  else places.set(key, after);
+}
+
+/**
+ * The gates that hold a Pod, oldest first, with the value of the group's label: for each condition type one,
+ * and only such as the Pod lists. If it lists none of them, the oldest follows it, in case that it is a
+ * mistake.
+ */
+function gatesOfPod(gates: readonly Gate[], { labels, readinessGates }: PodDigest) {
+  const types = new Set<string>();
+  const selecting = gates.flatMap((gate): Array<[Gate, string]> => {
+    const { conditionType, podSelector, group } = gate.spec;
+    const value = labels[group.podLabel];
+    if (value === undefined || types.has(conditionType) || !selects(podSelector, labels)) return [];
+    types.add(conditionType);
+    return [[gate, value]];
+  });
+  const gated = selecting.filter(([{ spec }]) => readinessGates.includes(spec.conditionType));
+  return gated.length > 0 ? gated : selecting.slice(0, 1);
+}
+
+/** Every gate that selects the Service, oldest first. */
+function gatesOfService(gates: readonly Gate[], { labels }: ServiceDigest) {
+  return gates.flatMap((gate): Array<[Gate, string]> => {
+    const value = labels[gate.spec.group.serviceLabel];
+    return value !== undefined && selects(gate.spec.serviceSelector, labels) ? [[gate, value]] : [];
+  });
+}
+
 /** What of a Pod can alter where a Service's traffic goes. */
-function podHash({ uid, address, deleting }: PodDigest): number {
-  return hash(`${uid}/${address !== null && 'ip' in address ? address.ip : ''}/${deleting}`);
+function podHash({ uid, address, deleting, finished }: PodDigest): number {
+  return hash(
+    `${uid}/${address !== null && 'ip' in address ? address.ip : ''}/${deleting || finished === true}`,
+  );
 }
 
 function addAll(group: Group, affected: Affected): void {

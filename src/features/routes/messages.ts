@@ -3,7 +3,8 @@ import * as v from 'valibot';
 import type { KindMessages, Parties } from '../../actors/admission.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
+/** Of a Service's actor: `<service>`, or `<service>@<gate>`. */
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(520));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
 const ip = v.pipe(v.string(), v.ip());
 const actor = (kind: 'pod' | 'service') =>
@@ -21,6 +22,14 @@ export const podMessages: KindMessages = {
       service: name,
       serviceUid: uid,
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
+      since: v.optional(v.pipe(v.array(v.number()), v.maxLength(1_000))),
+    }),
+    'route.missed': v.object({
+      type: v.literal('route.missed'),
+      service: name,
+      serviceUid: uid,
+      answer: v.pipe(v.string(), v.maxLength(1_000)),
+      unhealthy: v.pipe(v.array(v.string()), v.maxLength(1_000)),
     }),
   },
   holds: speaksForItself,
@@ -29,9 +38,10 @@ export const podMessages: KindMessages = {
 export const serviceMessages: KindMessages = {
   public: { 'service.recheck': v.object({ type: v.literal('service.recheck') }) },
   internal: {
-    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place }),
+    'route.wanted': v.object({ type: v.literal('route.wanted'), ...place, curious: v.optional(v.boolean()) }),
     'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
     'header.asked': v.object({ type: v.literal('header.asked'), service: actor('service') }),
+    'header.unseen': v.object({ type: v.literal('header.unseen'), service: actor('service') }),
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
@@ -43,5 +53,5 @@ function speaksForItself({ type, service, pod }: PlainEvent, { from, to }: Parti
   if (from.namespace !== to.namespace) return false;
   if (to.kind === 'pod') return from.kind === 'service' && from.name === service;
   if (type === 'header.seen') return from.kind === 'service';
-  return from.id === (type === 'header.asked' ? service : pod);
+  return from.id === (pod ?? service);
 }

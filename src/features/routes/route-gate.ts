@@ -200,6 +200,7 @@ const routeGateSpec = shape(
     groupResource: v.optional(v.nullable(groupResource), null),
     probe,
     whenRouteIsLost: v.optional(v.picklist(['keep', 'withdraw'], 'must be keep or withdraw'), 'keep'),
+    whenUnverifiable: v.optional(v.picklist(['pass', 'hold'], 'must be pass or hold'), 'pass'),
   },
   'must be an object',
 );

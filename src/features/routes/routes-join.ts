@@ -1,23 +1,29 @@
 /**
- * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is asked.
+ * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is
+ * asked.
  *
- * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
- * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
- * look like one that does not exist (never Ready early).
+ * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a
+ * RouteGate needs has been mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a
+ * Service that is merely not listed yet must not look like one that does not exist (never Ready early).
  */
 
+import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Affected, Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
+import type { IpFamily } from '../../base/address.ts';
 import { type AnyDigest, asDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
 import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
-import { type Group, Groups } from './groups.ts';
+import { type Group, Groups, objectOf } from './groups.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the world; for those who count. */
   readonly groups: Groups;
+  /** Everything that the RouteGate asks for was listed with it in mind. */
+  isComplete(namespace: string, gate: string): boolean;
 }
 
 /** Resources that every RouteGate needs. */
@@ -40,6 +46,8 @@ export function createRoutesJoin(options: {
 
   return {
     groups,
+    isComplete: (namespace, name) =>
+      groups.gatesIn(namespace).some((gate) => gate.name === name && isComplete(gate)),
     kinds: ['pod', 'service'],
     fold: (entry, before) => fold(groups, entry, before),
     members: () => groups.members(),
@@ -50,17 +58,8 @@ export function createRoutesJoin(options: {
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
       if (!isComplete(group.gate)) return null;
       if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
-      const sum = groups.slicesSum(namespace, name);
-      return {
-        type: 'service.observed',
-        facts: serviceFacts(
-          world,
-          group,
-          name,
-          { sum, ready: groups.readyAddresses(namespace, name) },
-          clusterDomain(),
-        ),
-      };
+      const ready = groups.readyAddresses(group, name);
+      return { type: 'service.observed', facts: serviceFacts(world, group, name, ready, clusterDomain()) };
     },
   };
 }
@@ -110,8 +109,8 @@ const statementOf = (digest: AnyDigest | null): Statement =>
   asDigest<SyncedDigest>(digest, 'synced') ?? { gates: [], resource: null };
 
 /**
- * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each RouteGate that comes or goes is
- * stated anew, and the actors of all others have heard everything already.
+ * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each
+ * RouteGate that comes or goes is stated anew, and the actors of all others have heard everything already.
  */
 function isSpokenOf(now: Statement, before: Statement, about: string): (gate: Gate) => boolean {
   const [is, was] = [new Set(now.gates), new Set(before.gates)];
@@ -145,16 +144,28 @@ function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFac
   return {
     uid: digest.uid,
     address: digest.address,
-    deleting: digest.deleting,
+    // Who has ended serves no more, and is not asked for.
+    deleting: digest.deleting || digest.finished === true,
     gated: digest.readinessGates.includes(spec.conditionType),
     condition: digest.conditions[spec.conditionType] ?? null,
     verifiable: onlyIfEnv === null || digest.matchedEnv.includes(`${onlyIfEnv.name}=${onlyIfEnv.value}`),
-    gate: { name: gate.name, conditionType: spec.conditionType, whenRouteIsLost: spec.whenRouteIsLost },
+    gate: {
+      name: gate.name,
+      conditionType: spec.conditionType,
+      whenRouteIsLost: spec.whenRouteIsLost,
+      whenUnverifiable: spec.whenUnverifiable ?? 'pass',
+    },
     groupResource: groupResourceOf(world, group).state,
     services: Object.fromEntries(
       [...group.services]
         .sort(byName)
-        .map(([service, one]) => [service, portOf(gate, one) === null ? null : one.uid.slice(0, 8)]),
+        .map(([service, one]) => [service, unaskable(gate, one) === null ? one.uid.slice(0, 8) : null]),
+    ),
+    unaskable: Object.fromEntries(
+      [...group.services].sort(byName).flatMap(([service, one]): Array<[string, string]> => {
+        const why = unaskable(gate, one);
+        return why === null ? [] : [[service, why]];
+      }),
     ),
   };
 }
@@ -175,7 +186,9 @@ function groupResourceOf(
   return { state: matches ? 'found' : 'mismatch', digest };
 }
 
-/** The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none. */
+/**
+ * The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none.
+ */
 function findGroupResource(world: Pick<World, 'get'>, gate: Gate, value: string): GroupResourceDigest | null {
   const { groupResource } = gate.spec;
   if (groupResource === null) return null;
@@ -190,17 +203,39 @@ function portOf({ spec }: Gate, service: ServiceDigest): number | null {
   return service.ports.find(({ name }) => name === spec.probe.portName)?.port ?? null;
 }
 
+/** Why the Service cannot be asked; null: it can. */
+export function unaskable(gate: Gate, service: ServiceDigest): string | null {
+  const { portName, address } = gate.spec.probe;
+  if (portOf(gate, service) === null) return `has no port named ${portName}`;
+  if (service.routing?.external) return 'is of type ExternalName';
+  return address === 'clusterIP' && service.clusterIPs.length === 0 ? 'has no cluster IP' : null;
+}
+
+/** The group's Pods that answers may be kept for; none where they are too many for every Service to know. */
+function podsByAddress({ pods }: Group): Record<string, string> {
+  if (pods.size > limits.probeKeptAnswers) return {};
+  return Object.fromEntries(
+    [...pods.values()]
+      .flatMap(
+        ({ uid, address, deleting, finished }): Array<[string, string]> =>
+          address !== null && 'ip' in address && !deleting && !finished ? [[address.ip, uid]] : [],
+      )
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
 function serviceFacts(
   world: Pick<World, 'get'>,
   group: Group,
   name: string,
-  slices: { readonly sum: number; readonly ready: readonly string[] },
+  ready: readonly string[],
   clusterDomain: string,
 ): ServiceFacts | null {
   const digest = group.services.get(name);
   if (!digest) return null;
   const { gate } = group;
   return {
+    gate: gate.name,
     uid: digest.uid,
     deleting: digest.deleting,
     probes: {
@@ -208,9 +243,10 @@ function serviceFacts(
       IPv6: probeOf(gate, name, digest, 'IPv6', clusterDomain),
     },
     replicas: replicasOf(world, group),
-    routesToken: `${group.podsSum.toString(36)}.${slices.sum.toString(36)}`,
+    routesToken: `${group.podsSum.toString(36)}.${hash(ready.join()).toString(36)}`,
+    pods: podsByAddress(group),
     peers: [...group.services.keys()].filter((peer) => peer !== name).sort(),
-    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? slices.ready : null,
+    readyAddresses: gate.spec.whenRouteIsLost === 'withdraw' ? ready : null,
   };
 }
 
@@ -223,30 +259,41 @@ function probeOf(
 ): RouteProbe | null {
   const { probe } = gate.spec;
   const port = portOf(gate, service);
-  const address =
-    probe.address === 'dns'
-      ? `${name}.${gate.namespace}.svc.${clusterDomain}`
-      : clusterAddress(service, family);
   // One that waits for its deletion still routes, and its Pods still owe it a proof.
-  if (port === null || address === null) return null;
+  if (port === null || unaskable(gate, service) !== null) return null;
+  const { host, asked } = addressOf(gate, name, service, family, clusterDomain);
   return {
-    url: `http://${address}:${port}${probe.path}`,
+    url: `http://${host}:${port}${probe.path}`,
+    family: asked,
     podIPHeaders: probe.podIPHeaders,
     timeoutMs: Math.round(probe.timeoutSeconds * 1000),
     attemptsPerReplica: probe.attemptsPerReplica,
   };
 }
 
-function clusterAddress({ clusterIPs }: ServiceDigest, family: 'IPv4' | 'IPv6'): string | null {
-  const ip = clusterIPs.find((one) => one.family === family)?.ip;
-  if (ip === undefined) return null;
-  return family === 'IPv6' ? `[${ip}]` : ip;
+/**
+ * The Service's address of the wanted family, else the one that it has; the name of a headless one leads to
+ * Pods of that family.
+ */
+function addressOf(
+  gate: Gate,
+  name: string,
+  { clusterIPs }: ServiceDigest,
+  family: IpFamily,
+  clusterDomain: string,
+): { readonly host: string; readonly asked: IpFamily } {
+  const own = clusterIPs.find((one) => one.family === family) ?? clusterIPs[0];
+  const asked = own?.family ?? family;
+  if (gate.spec.probe.address === 'dns')
+    return { host: `${objectOf(name)}.${gate.namespace}.svc.${clusterDomain}`, asked };
+  return { host: asked === 'IPv6' ? `[${own?.ip ?? ''}]` : (own?.ip ?? ''), asked };
 }
 
 /** What the group's owner says, else the Pods that there are; at least one. */
 function replicasOf(world: Pick<World, 'get'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
-  if (!replicas) return Math.max(1, group.pods.size);
+  const running = [...group.pods.values()].filter(({ finished }) => !finished).length;
+  if (!replicas) return Math.max(1, running);
   const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
-  return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, group.pods.size);
+  return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, running);
 }

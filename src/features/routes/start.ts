@@ -25,7 +25,7 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
     const domain = createClusterDomain({ clock, log });
     const join = createRoutesJoin({ world, clusterDomain: () => domain.current() });
     const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-    const podsOfGate = (namespace: string, name: string) => join.groups.podsOfGate(namespace, name);
+    const groupsOfGate = (namespace: string, name: string) => join.groups.groupsOfGate(namespace, name);
     const warn = warnAboutGate(kube, replica, clock);
     return {
       join,
@@ -33,7 +33,17 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
         runs(podConditionPatch, patchPodCondition(kube)),
         runs(routeSample, sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) })),
       ],
-      keepers: { routegates: new GateStatusKeeper({ kube, log, clock, world, podsOfGate, warn }) },
+      keepers: {
+        routegates: new GateStatusKeeper({
+          kube,
+          log,
+          clock,
+          world,
+          groupsOfGate,
+          isComplete: join.isComplete,
+          warn,
+        }),
+      },
       onStep: (transition, context) => observeGateWait(metrics, transition, context),
     };
   };

@@ -1,35 +1,57 @@
 /**
- * The pod chart's context and everything pure that is computed from it: what is owed, what is asked, what is told to people.
+ * The pod chart's context and everything pure that is computed from it: what is proven, what is owed, what is
+ * believed of the condition. What is told to people and Services is in pod-words.ts.
+ *
+ * An actor stands for one Pod and one RouteGate. Where several gates of different condition types hold a Pod,
+ * the oldest speaks to `pod/<ns>/<name>` and each other one to an actor of its own, `pod/<ns>/<name>@<gate>`
+ * (docs/features/routes.md §2.3).
  */
-
 import { equal } from '../../base/equal.ts';
-import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { KubeEventWrite, MessageSend } from '../effects.ts';
-import type { RouteLost, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type { RouteLost, RouteMissed, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
 import type { Stamp } from '../stamp.ts';
 import type { PodEvent } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
+
+type ByService<T> = Readonly<Record<string, T>>;
 
 export interface PodContext {
   readonly namespace: string;
   readonly name: string;
   /** null: nothing is known, or nothing calls for the actor any more. */
   readonly facts: PodFacts | null;
-  /** Service → its uid when it was proven, or when it was found to be unverifiable. */
-  readonly proofs: Readonly<Record<string, string>>;
-  /** Services among them that were never seen to reach the Pod: its condition was True at first sight, and stands for them. */
+  /** Service → its uid when it was proven. */
+  readonly proofs: ByService<string>;
+  /** Service → its uid when it said that it cannot tell its Pods apart. */
+  readonly unverified: ByService<string>;
+  /**
+   * Services that were never seen to reach the Pod: its condition was True at first sight, and stands for
+   * them.
+   */
   readonly adopted: readonly string[];
   /** Services that were asked for a proof since the Pod began to prove. */
   readonly asked: readonly string[];
   /** How often the unproven Services were asked since the Pod began to prove. */
   readonly askings: number;
+  /** When they were asked last, ms since the epoch. */
+  readonly askedAt: number;
+  /** Service → what answered in the Pod's place, for people. */
+  readonly answers: ByService<string>;
   /** Service → since when it owes a proof to the Pod that is ready, ms since the epoch. */
-  readonly doubts: Readonly<Record<string, number>>;
+  readonly doubts: ByService<number>;
   /** When the Pod began to be held back, ms since the epoch; null while it is not. */
   readonly heldSince: number | null;
-  /** The same for the last time that it was held back, until it is held back again: the wait can be told when it is over. */
+  /**
+   * The same for the last time that it was held back, until it is held back again: the wait can be told when
+   * it is over.
+   */
   readonly heldBefore: number | null;
+  /** When it began to wait for what it waits for, ms since the epoch. */
+  readonly waitsSince: number;
+  /** What the condition that is False says, and since when; null: we have not written it. */
+  readonly told: { readonly reason: string; readonly message: string; readonly at: number } | null;
+  /** The condition was set to False, and the world still shows the True of before. */
+  readonly awaitsFalse: boolean;
   /** Service whose route was lost, for the condition's message. */
   readonly lostRoute: string | null;
   /** Failed attempts in a row to write the condition. */
@@ -45,12 +67,18 @@ export const newborn = ({ namespace, name }: ActorInput): PodContext => ({
   name,
   facts: null,
   proofs: {},
+  unverified: {},
   adopted: [],
   asked: [],
   askings: 0,
+  askedAt: 0,
+  answers: {},
   doubts: {},
   heldSince: null,
   heldBefore: null,
+  waitsSince: 0,
+  told: null,
+  awaitsFalse: false,
   lostRoute: null,
   failures: 0,
   lastError: null,
@@ -60,16 +88,47 @@ export const newborn = ({ namespace, name }: ActorInput): PodContext => ({
 export const valid = (facts: PodFacts | null) =>
   facts?.address && 'ip' in facts.address ? { facts, address: facts.address } : null;
 
-/** Services of the group that still owe a proof. */
-export function unproven({ facts, proofs }: Pick<PodContext, 'facts' | 'proofs'>): string[] {
-  if (facts === null || !facts.verifiable) return [];
-  return Object.entries(facts.services).flatMap(([name, uid]) =>
-    uid === null || proofs[name] === uid ? [] : [name],
-  );
+const isHeldUnverified = ({ gate }: PodFacts): boolean => gate.whenUnverifiable === 'hold';
+
+/** Services that cannot be verified, and why: docs/features/routes.md §5. */
+export function unverifiable(
+  context: Pick<PodContext, 'facts' | 'proofs' | 'unverified'>,
+): ByService<string> {
+  const { facts, proofs, unverified } = context;
+  if (facts === null) return {};
+  const reasons = Object.entries(facts.services).flatMap(([name, uid]): Array<[string, string]> => {
+    if (uid === null) return [[name, facts.unaskable[name] ?? 'cannot be asked']];
+    if (proofs[name] === uid) return [];
+    if (!facts.verifiable) return [[name, 'the Pod lacks the variable of onlyIfEnv']];
+    return unverified[name] === uid ? [[name, 'its answers carry no header']] : [];
+  });
+  return Object.fromEntries(reasons);
 }
 
-export const unasked = (context: PodContext) =>
-  unproven(context).filter((name) => !context.asked.includes(name));
+/** Services of the group for which the Pod waits. */
+export function unproven(context: Pick<PodContext, 'facts' | 'proofs' | 'unverified'>): string[] {
+  const { facts, proofs } = context;
+  if (facts === null) return [];
+  const reasons = unverifiable(context);
+  return Object.entries(facts.services).flatMap(([name, uid]) => {
+    const isHeld = name in reasons ? isHeldUnverified(facts) : proofs[name] !== uid;
+    return isHeld ? [name] : [];
+  });
+}
+
+/** Nothing is owed; a RouteGate that holds what cannot be verified holds a Pod without Services, too. */
+export function isAllProven(context: PodContext): boolean {
+  const { facts } = context;
+  if (!provable(facts) || unproven(context).length > 0) return false;
+  return Object.keys(facts.services).length > 0 || !isHeldUnverified(facts);
+}
+
+/** Services that owe a proof and can be asked for it, and were not yet. */
+export function unasked(context: PodContext): string[] {
+  const { facts, asked } = context;
+  if (facts?.verifiable !== true) return [];
+  return unproven(context).filter((name) => facts.services[name] !== null && !asked.includes(name));
+}
 
 /** Proofs for every Service: what a condition that is True already stands for. */
 export function adopted({ facts }: PodContext): Partial<PodContext> {
@@ -85,61 +144,118 @@ export function takenBack(context: PodContext): Partial<PodContext> {
   return { proofs: Object.fromEntries(seen), adopted: [] };
 }
 
-/** Keeps the proofs that still hold for the new facts: same Pod, same address, same Service. */
-function keptProofs(context: PodContext, facts: PodFacts): Record<string, string> {
-  const sameAddress = equal(context.facts?.address, facts.address);
-  if (context.facts?.uid !== facts.uid || !sameAddress) return {};
-  return Object.fromEntries(
-    Object.entries(context.proofs).filter(([name, uid]) => facts.services[name] === uid),
-  );
-}
+const isSameGate = (before: PodFacts, after: PodFacts): boolean =>
+  before.gate.conditionType === after.gate.conditionType;
 
-/** What changes in the context with new facts: another Pod under the name begins anew. */
+const isSame = (before: PodFacts | null, after: PodFacts | null): boolean =>
+  before !== null && after !== null && before.uid === after.uid && isSameGate(before, after);
+
+/**
+ * What changes in the context with new facts: another Pod under the name, or another condition of it, begins
+ * anew.
+ */
 export function remembered(context: PodContext, facts: PodFacts | null): Partial<PodContext> {
   if (facts === null) return { facts };
-  const isAnother = context.facts !== null && context.facts.uid !== facts.uid;
-  const isElsewhere = isAnother || !equal(context.facts?.address, facts.address);
+  const { facts: before, namespace, name } = context;
+  if (before !== null && !isSame(before, facts))
+    return { ...newborn({ namespace, name } as ActorInput), facts };
+  const isElsewhere = !equal(before?.address, facts.address);
+  // A Service that went and came back knows nothing of the question.
+  const isStill = (service: string) => !isElsewhere && facts.services[service] === before?.services[service];
   return {
     facts,
-    proofs: keptProofs(context, facts),
+    proofs: stillOf(context.proofs, facts, isElsewhere),
+    unverified: stillOf(context.unverified, facts, isElsewhere),
     adopted: isElsewhere ? [] : context.adopted,
-    // A Service that went and came back knows nothing of the question.
-    asked: isElsewhere
-      ? []
-      : context.asked.filter((name) => facts.services[name] === context.facts?.services[name]),
-    ...(isAnother ? { heldSince: null, lostRoute: null, failures: 0, lastError: null } : {}),
+    asked: context.asked.filter(isStill),
+    answers: Object.fromEntries(Object.entries(context.answers).filter(([service]) => isStill(service))),
+    awaitsFalse: context.awaitsFalse && facts.condition === 'True',
   };
 }
 
-/** What changes when a Service was seen to reach the Pod, or cannot tell. */
-export function withProof(
-  { proofs, adopted: unseen, asked }: PodContext,
-  { service, serviceUid }: RouteProven | RouteUnverifiable,
-): Partial<PodContext> {
-  const isOther = (name: string) => name !== service;
+/** What holds for the new facts, too: same address, same Service. */
+function stillOf(proofs: ByService<string>, facts: PodFacts, isElsewhere: boolean): ByService<string> {
+  if (isElsewhere) return {};
+  return Object.fromEntries(Object.entries(proofs).filter(([name, uid]) => facts.services[name] === uid));
+}
+
+function without<T>(known: ByService<T>, name: string): ByService<T> {
+  const { [name]: _, ...kept } = known;
+  return kept;
+}
+
+/** What changes when a Service was seen to reach the Pod. */
+export function withProof(context: PodContext, { service, serviceUid }: RouteProven): Partial<PodContext> {
   return {
-    proofs: { ...proofs, [service]: serviceUid },
-    adopted: unseen.filter(isOther),
-    asked: asked.filter(isOther),
+    proofs: { ...context.proofs, [service]: serviceUid },
+    unverified: without(context.unverified, service),
+    answers: without(context.answers, service),
+    doubts: without(context.doubts, service),
+    adopted: context.adopted.filter((name) => name !== service),
+    asked: context.asked.filter((name) => name !== service),
   };
 }
 
-/** What changes when a Service's route is lost. */
-export function withoutProof({ proofs, asked }: PodContext, service: string): Partial<PodContext> {
-  const { [service]: _lost, ...kept } = proofs;
-  return { proofs: kept, asked: asked.filter((name) => name !== service), lostRoute: service };
+/**
+ * What changes when a Service says that it cannot tell. Where the gate holds such Pods, the question stands.
+ */
+export function withVerdict(
+  context: PodContext,
+  { service, serviceUid }: RouteUnverifiable,
+): Partial<PodContext> {
+  const isHeld = context.facts !== null && isHeldUnverified(context.facts);
+  return {
+    unverified: { ...context.unverified, [service]: serviceUid },
+    answers: without(context.answers, service),
+    ...(isHeld
+      ? {}
+      : {
+          doubts: without(context.doubts, service),
+          asked: context.asked.filter((name) => name !== service),
+        }),
+  };
 }
 
-/** Whether the news is of a Pod that took the place of the one that is known. */
+/** What changes when a Service's route is lost; `since`: when it was seen last. */
+export function withoutProof(context: PodContext, lost: RouteLost, at: number): Partial<PodContext> {
+  const { service, uids, since } = lost;
+  const lostAt = since?.[uids.indexOf(context.facts?.uid ?? '')] ?? at;
+  return {
+    proofs: without(context.proofs, service),
+    asked: context.asked.filter((name) => name !== service),
+    doubts: { ...context.doubts, [service]: Math.min(lostAt, at) },
+  };
+}
+
+/** What answered in the Pod's place. */
+export function withAnswer(
+  context: PodContext,
+  { service, answer, unhealthy }: RouteMissed,
+): Partial<PodContext> {
+  const ip = valid(context.facts)?.address.ip;
+  const isOwn = ip !== undefined && unhealthy.includes(ip);
+  const text = isOwn ? 'this Pod answered, but not with status 200' : answer;
+  return { answers: { ...context.answers, [service]: text } };
+}
+
+/**
+ * Whether the news is of a Pod that took the place of the one that is known, or of another condition of it.
+ */
 export function isAnotherPod({ facts }: PodContext, event: PodInput): boolean {
   if (event.type !== 'pod.observed' || event.facts === null || facts === null) return false;
-  return event.facts.uid !== facts.uid;
+  return !isSame(facts, event.facts);
 }
 
 /** Whether somebody took away this Pod's condition that was True. */
 export function isTakenBack({ facts }: PodContext, event: PodInput): boolean {
   if (event.type !== 'pod.observed' || event.facts?.uid !== facts?.uid) return false;
   return facts?.condition === 'True' && event.facts?.condition !== 'True';
+}
+
+/** Whether this Pod has another address than the one for which its condition is being written. */
+export function isMoved({ facts }: PodContext, event: PodInput): boolean {
+  if (event.type !== 'pod.observed' || event.facts === null) return false;
+  return isSame(facts, event.facts) && !equal(facts?.address, event.facts.address);
 }
 
 /** Whether this Pod's routes are to be watched from now on, which nobody did until now. */
@@ -165,8 +281,11 @@ export function isDoubtNews(context: PodContext): boolean {
 }
 
 /** The Service that owes a proof for the longest time. */
-export function oldestDoubt({ doubts }: PodContext): { service: string; since: number } | null {
-  const [first] = Object.entries(doubts).sort(([, a], [, b]) => a - b);
+export function oldestDoubt(context: PodContext): { service: string; since: number } | null {
+  const owed = unproven(context);
+  const [first] = Object.entries(context.doubts)
+    .filter(([service]) => owed.includes(service))
+    .sort(([, a], [, b]) => a - b);
   return first ? { service: first[0], since: first[1] } : null;
 }
 
@@ -185,103 +304,20 @@ export function isOwnProof(context: PodContext, proof: RouteProven): boolean {
   return isAboutMe && isOwed(context, proof);
 }
 
-/** True at first sight, and not by a patch of ours that was taken back since. */
-export function isConditionTrue({ facts, lostRoute }: PodContext): boolean {
-  return facts?.condition === 'True' && lostRoute === null;
-}
+/** True in the world, and not the True that we took back since. */
+export const isConditionTrue = ({ facts, awaitsFalse }: PodContext): boolean =>
+  facts?.condition === 'True' && !awaitsFalse;
+
+export const isWithdrawn = ({ facts }: Pick<PodContext, 'facts'>): boolean =>
+  facts?.gate.whenRouteIsLost === 'withdraw';
 
 /** Whether lost routes are to be noticed, and can be. */
-export function isWatched({ facts }: Pick<PodContext, 'facts'>): boolean {
-  return facts?.gate.whenRouteIsLost === 'withdraw' && facts.verifiable && valid(facts) !== null;
+export function isWatched(context: Pick<PodContext, 'facts'>): boolean {
+  return isWithdrawn(context) && context.facts?.verifiable === true && valid(context.facts) !== null;
 }
 
 export const provable = (facts: PodFacts | null): facts is PodFacts =>
   valid(facts) !== null &&
   facts?.gated === true &&
+  !facts.deleting &&
   (facts.groupResource === 'none' || facts.groupResource === 'found');
-
-interface Moment {
-  readonly context: PodContext;
-  readonly event: PodInput;
-}
-
-/** A Kubernetes Event about the Pod. */
-function note({ context, event }: Moment, about: Pick<KubeEventWrite, 'eventType' | 'reason' | 'note'>) {
-  const { namespace, name, facts } = context;
-  return {
-    regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: facts?.uid ?? '' },
-    at: event.at,
-    ...about,
-  };
-}
-
-export const openedNote = (moment: Moment) =>
-  note(moment, { eventType: 'Normal', reason: 'RoutesVerified', note: verifiedMessage(moment.context) });
-
-export const withdrawnNote = (moment: Moment) =>
-  note(moment, { eventType: 'Warning', reason: 'RouteLost', note: lostMessage(moment.context) });
-
-export const missingNote = (moment: Moment) =>
-  note(moment, {
-    eventType: 'Warning',
-    reason: 'GroupResourceMissing',
-    note: `The object that owns this Pod's group, named by RouteGate ${moment.context.facts?.gate.name ?? ''}, does not exist.`,
-  });
-
-export const invalidNote = (moment: Moment) =>
-  note(moment, {
-    eventType: 'Warning',
-    reason: 'InvalidAddress',
-    note: `status.podIPs[0] is no IP address: ${JSON.stringify(moment.context.facts?.address)}`,
-  });
-
-export function lostMessage({ lostRoute }: PodContext): string {
-  return `Service ${lostRoute ?? ''} does not reach this Pod any more.`;
-}
-
-export function conditionOf({ namespace, name, facts }: PodContext) {
-  return { namespace, name, uid: facts?.uid ?? '', conditionType: facts?.gate.conditionType ?? '' };
-}
-
-export function verifiedMessage({ facts }: PodContext): string {
-  const services = Object.values(facts?.services ?? {});
-  if (facts?.verifiable === false)
-    return `The Pod cannot be told by a probe; ${services.length} Services count as proven.`;
-  return `Traffic through ${services.length} of ${services.length} Services reaches this Pod.`;
-}
-
-/** The same question to every Service that was not asked yet. */
-export function question({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  return {
-    to: unasked(context).map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: { ...ownAddress(context), type: 'route.wanted' },
-  };
-}
-
-/** Asks the Services to tell when they stop reaching this Pod, whose condition is True already. */
-export function watching({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  return {
-    to: Object.keys(context.proofs).map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: { ...ownAddress(context), type: 'route.watched' },
-  };
-}
-
-/** Takes the question back from the Services that were asked. */
-export function withdrawal({ context }: { context: PodContext }): Omit<MessageSend, 'type'> {
-  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
-  return {
-    to: context.asked.map((service): ActorId => `service/${context.namespace}/${service}`),
-    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
-  };
-}
-
-function ownAddress(context: PodContext) {
-  const known = valid(context.facts);
-  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
-  return {
-    pod,
-    uid: known?.facts.uid ?? '',
-    ip: known?.address.ip ?? '',
-    family: known?.address.family ?? ('IPv4' as const),
-  };
-}

@@ -14,8 +14,10 @@ export interface PodConditionPatch {
   readonly status: 'True' | 'False';
   readonly reason: string;
   readonly message: string;
-  /** lastTransitionTime, milliseconds since the epoch. */
-  readonly at: number;
+  /**
+   * lastTransitionTime, milliseconds since the epoch; null: the status stays as it is, and so does its time.
+   */
+  readonly at: number | null;
 }
 
 export const podConditionPatch = effect<PodConditionPatch>('pod-condition.patch', {

@@ -1,5 +1,5 @@
 /** Events of the pod chart: of the world, of the group's Services, of its own effects, and of people. */
-import type { RouteLost, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type { RouteLost, RouteMissed, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { PodFacts } from './pod-facts.ts';
 
@@ -22,6 +22,7 @@ export type PodEvent =
   | RouteProven
   | RouteUnverifiable
   | RouteLost
+  | RouteMissed
   | ConditionPatched
   | ConditionRefused
   | PodRecheck

@@ -21,12 +21,12 @@ export interface PodFacts {
     readonly name: string;
     readonly conditionType: string;
     readonly whenRouteIsLost: 'keep' | 'withdraw';
+    readonly whenUnverifiable: 'pass' | 'hold';
   };
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
-  /**
-   * The Services of the group: name → the first eight characters of its uid, or `null` where the Service has no port of the
-   * probe's name (it counts as proven).
-   */
+  /** The actors of the group's Services: name → the first eight characters of the Service's uid, or `null` where it cannot be asked. */
   readonly services: Readonly<Record<string, string | null>>;
+  /** Why some of them cannot be asked, by name. */
+  readonly unaskable: Readonly<Record<string, string>>;
 }

@@ -18,8 +18,11 @@ export type PodPlace = {
 /** A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service was busy (joins.ts). */
 export type RouteWanted = PodPlace & {
   readonly type: 'route.wanted';
-  readonly also?: readonly PodPlace[];
+  /** The Pod wants to hear what answers instead, should a round miss it. */
+  readonly curious?: boolean;
+  readonly also?: readonly Asker[];
 };
+export type Asker = PodPlace & { readonly curious?: boolean };
 /** A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it (whenRouteIsLost: withdraw). */
 export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
 /** A Pod that asked does not need the proof any more. */
@@ -44,12 +47,26 @@ export type RouteLost = {
   readonly service: string;
   readonly serviceUid: string;
   readonly uids: readonly string[];
+  /** When each of them was reached last, ms since the epoch; absent from an earlier release. */
+  readonly since?: readonly number[];
+};
+/** A round of the Service did not reach the Pod, which had asked to hear what did. */
+export type RouteMissed = {
+  readonly type: 'route.missed';
+  readonly service: string;
+  readonly serviceUid: string;
+  /** What answered, for people. */
+  readonly answer: string;
+  /** Addresses that answered with another status than 200. */
+  readonly unhealthy: readonly string[];
 };
 
 /** A Service whose answers carried no header asks the others of its group whether theirs ever did. */
 export type HeaderAsked = { readonly type: 'header.asked'; readonly service: ActorId };
 /** Answers of some Service of the group carried the header: the group's Pods can be told apart. */
 export type HeaderSeen = { readonly type: 'header.seen' };
+/** No answer of that Service ever carried the header: its last round is over, or nobody wants one. */
+export type HeaderUnseen = { readonly type: 'header.unseen'; readonly service: ActorId };
 
 /** An answer of a sampling round that named a Pod's address with status 200. `also`: those of others, meanwhile (joins.ts). */
 export type SampleAnswered = {
@@ -95,6 +112,7 @@ export type ServiceEvent =
   | RouteWatched
   | HeaderAsked
   | HeaderSeen
+  | HeaderUnseen
   | SampleAnswered
   | SampleFinished
   | SampleFailed

@@ -4,6 +4,8 @@ import type { IpFamily } from '../../base/address.ts';
 /** How to ask a Service whether it reaches its Pods. */
 export interface RouteProbe {
   readonly url: string;
+  /** Names are resolved in this family alone; absent in facts of an earlier release: in any. */
+  readonly family?: IpFamily;
   /** Response header that holds the answering Pod's address, for each family. */
   readonly podIPHeaders: { readonly IPv4: string; readonly IPv6: string };
   readonly timeoutMs: number;
@@ -11,16 +13,31 @@ export interface RouteProbe {
 }
 
 export interface ServiceFacts {
+  /** The RouteGate that asks: another one asks other things. Absent in facts of an earlier release. */
+  readonly gate?: string;
   readonly uid: string;
   readonly deleting: boolean;
-  /** One probe for each family; `null` where the Service cannot be asked in it (no cluster IP of the family, no such port). */
+  /**
+   * By the family of the Pods that ask; `null` where the Service cannot be asked (no such port, no address).
+   */
   readonly probes: Readonly<Record<IpFamily, RouteProbe | null>>;
   /** Expected number of Pods behind the Service, at least 1. */
   readonly replicas: number;
-  /** Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at once. */
+  /**
+   * Changes whenever the Service's endpoints, or the set of the group's Pods, change: a reason to sample at
+   * once.
+   */
   readonly routesToken: string;
+  /**
+   * Address → uid of the group's Pods, at most `limits.probeKeptAnswers` of them (else none): whose answers
+   * may be kept until they ask.
+   */
+  readonly pods?: Readonly<Record<string, string>>;
   /** The other Services of the group, by name. */
   readonly peers: readonly string[];
-  /** Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost: withdraw); else null. */
+  /**
+   * Ready addresses in the Service's slices, sorted, where lost routes are to be noticed (whenRouteIsLost:
+   * withdraw); else null.
+   */
   readonly readyAddresses: readonly string[] | null;
 }

@@ -1,15 +1,15 @@
 /**
- * The service chart's context and everything pure that is computed from it: who wants what, what a round has to ask, what is told.
+ * The service chart's context, and everything pure about who asked it for what: wants, watches, evidence kept
+ * for Pods that have not asked yet. What a round asks and says is in route-rounds.ts, what is told to whom in
+ * route-words.ts.
  */
-
 import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { MessageSend } from '../effects.ts';
+import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
-import type { RouteSample } from './route-effects.ts';
-import type { PodPlace, RouteWanted, SampleAnswered, SampleSummary, ServiceEvent } from './route-events.ts';
-import type { RouteProbe, ServiceFacts } from './route-facts.ts';
-import type { SlicesContext } from './slices-context.ts';
+import type { Asker, PodPlace, RouteWanted, SampleSummary, ServiceEvent } from './route-events.ts';
+import type { ServiceFacts } from './route-facts.ts';
+import { noSlices, type SlicesContext } from './slices-context.ts';
 
 /** A Pod that wants to know whether the Service reaches it, or whether it stops to. */
 export interface Want {
@@ -19,10 +19,14 @@ export interface Want {
   readonly family: 'IPv4' | 'IPv6';
   /** When it was asked last, or reached last, ms since the epoch. */
   readonly at: number;
-  /** Rounds in a row that did not reach it, once it was reached. */
+  /** When a round looked for it last, once it was reached; ms since the epoch. */
+  readonly lookedAt: number;
+  /** Looks in a row that did not meet it, once it was reached. */
   readonly missed: number;
   /** It was seen among the Service's ready endpoints; only who was there can leave. */
   readonly listed: boolean;
+  /** It wants to hear what answers instead, and was not told yet. */
+  readonly curious: boolean;
 }
 
 export interface ServiceContext {
@@ -33,57 +37,80 @@ export interface ServiceContext {
   readonly wants: readonly Want[];
   /** Pods that were reached and want to hear of it when they are not any more. */
   readonly watched: readonly Want[];
+  /**
+   * Pods of the group (by uid) that answered: `told` once they heard it; before that, the answer is kept
+   * until they ask.
+   */
+  readonly met: Readonly<Record<string, { readonly ip: string; readonly told: boolean }>>;
   /** Number of the sampling round in work, or of the last one; answers to an older one are ignored. */
   readonly round: number;
-  /** The round looks after watched Pods alone; another one may end before it met them. */
-  readonly checking: boolean;
+  /** When it began, ms since the epoch. */
+  readonly startedAt: number;
+  /** Addresses of the watched Pods that it looks for. */
+  readonly checking: readonly string[];
+  /**
+   * The group's Pods changed while it was in work: whose its answers were is not known of Pods that did not
+   * ask.
+   */
+  readonly mixed: boolean;
   /** Rounds in a row that proved nothing new. */
   readonly fruitless: number;
   /** Something changed while a round was in work: another one follows at once. */
   readonly hurried: boolean;
-  /** yes: some answer of the group carried the header; no: the group was asked, none did; unknown: nobody asked yet. */
+  /**
+   * yes: some answer of the group carried the header; no: the group was asked, none did; unknown: not known
+   * of every Service.
+   */
   readonly header: 'unknown' | 'yes' | 'no';
   /** Some Service of the group asked for the header before it was seen here; they are told once it is. */
   readonly inquired: boolean;
+  /** Those among them that wait for the end of a round to hear that it was not seen. */
+  readonly inquirers: readonly ActorId[];
+  /** Services of the group that never saw it. */
+  readonly unseen: readonly ActorId[];
   readonly lastRound: SampleSummary | null;
   readonly lastError: string | null;
   readonly slices: SlicesContext;
 }
 
 export type ServiceInput = ServiceEvent & Stamp;
-interface Moment {
-  readonly context: ServiceContext;
-  readonly event: ServiceInput;
-}
+
+/** Before the first event. */
+export const newborn = ({ namespace, name }: ActorInput): ServiceContext => ({
+  namespace,
+  name,
+  facts: null,
+  wants: [],
+  watched: [],
+  met: {},
+  round: 0,
+  startedAt: 0,
+  checking: [],
+  mixed: false,
+  fruitless: 0,
+  hurried: false,
+  header: 'unknown',
+  inquired: false,
+  inquirers: [],
+  unseen: [],
+  lastRound: null,
+  lastError: null,
+  slices: noSlices,
+});
 
 /** A Pod asks again at least once a minute; three silent minutes mean that it is gone. */
 const wantLifetimeMs = 180_000;
 /** A repeated question renews the want only when it has aged, so that it seldom costs a write. */
 const wantRenewalMs = 50_000;
-/** With random balancing a round of three attempts for each replica misses a Pod with probability e^-3; three in a row, 1 in 8,000. */
-const missesMax = 3;
 
-/** What the next round asks: the wants of one family, else the watched Pods of one; null: there is nothing that can be asked. */
-export function roundOf(context: ServiceContext): { probe: RouteProbe; targets: readonly Want[] } | null {
-  return roundFor(context, context.wants) ?? roundFor(context, isWatching(context) ? context.watched : []);
-}
-
-/** Families take turns, so that Pods of one that are never reached do not keep the others waiting. */
-function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {
-  const families = [...new Set(wants.map((want) => want.family))].filter((one) => facts?.probes[one]);
-  const family = families[round % families.length];
-  const probe = family && facts?.probes[family];
-  return probe ? { probe, targets: wants.filter((want) => want.family === family) } : null;
-}
-
-/** Whether a want can be asked for: the Service has an address of its family and the port. */
-export const isAskable = (context: ServiceContext): boolean => roundFor(context, context.wants) !== null;
-
-/** Whether it is another Service under the name, or is asked at another place. */
+/** Whether it is another Service under the name, serves another gate, or is asked at another place. */
 export function isRerouted({ facts: before }: ServiceContext, facts: ServiceFacts | null): boolean {
   if (before === null || facts === null) return false;
-  return before.uid !== facts.uid || !equal(before.probes, facts.probes);
+  return before.uid !== facts.uid || isOtherGate(before, facts) || !equal(before.probes, facts.probes);
 }
+
+const isOtherGate = (before: ServiceFacts, facts: ServiceFacts) =>
+  before.gate !== undefined && facts.gate !== undefined && before.gate !== facts.gate;
 
 export const isStale = (want: Want, event: ServiceInput): boolean => event.at - want.at > wantLifetimeMs;
 
@@ -91,13 +118,24 @@ export const isSamePod = (want: Want, { pod, uid, ip }: PodPlace): boolean =>
   want.pod === pod && want.uid === uid && want.ip === ip;
 
 /** Everybody who asks with this event. */
-export const askers = (event: RouteWanted): readonly PodPlace[] => [event, ...(event.also ?? [])];
+export const askers = (event: RouteWanted): readonly Asker[] => [event, ...(event.also ?? [])];
 
-export const isNewWant = ({ wants }: ServiceContext, pod: PodPlace): boolean =>
-  !wants.some((want) => isSamePod(want, pod));
+export const isNewWant = (context: ServiceContext, pod: PodPlace): boolean =>
+  !isMet(context, pod) && !context.wants.some((want) => isSamePod(want, pod));
 
-export const isAgedWant = ({ wants }: ServiceContext, pod: PodPlace, { at }: Stamp): boolean =>
-  wants.some((want) => isSamePod(want, pod) && at - want.at > wantRenewalMs);
+/** Worth a write, but no new round. */
+export const isAgedWant = ({ wants }: ServiceContext, pod: Asker, { at }: Stamp): boolean =>
+  wants.some((want) => isSamePod(want, pod) && (at - want.at > wantRenewalMs || isCurious(want, pod)));
+
+const isCurious = (want: Want, { curious = false }: Asker) => curious && !want.curious;
+
+/** Whether an answer is kept for this very Pod, at its present address. */
+export const isMet = ({ met }: ServiceContext, { uid, ip }: PodPlace): boolean =>
+  met[uid]?.told === false && met[uid].ip === ip;
+
+/** The Pods of the event that need not wait: an answer is kept for them. */
+export const alreadyMet = (context: ServiceContext, event: RouteWanted): readonly Asker[] =>
+  askers(event).filter((pod) => isMet(context, pod));
 
 /** The wants with those of the event that are new or have aged. */
 export function withWants(context: ServiceContext, event: RouteWanted & Stamp): readonly Want[] {
@@ -106,143 +144,69 @@ export function withWants(context: ServiceContext, event: RouteWanted & Stamp): 
 }
 
 /** The list with the Pod's entry in it, and no older one of the same Pod. */
-export function withWant(
-  wants: readonly Want[],
-  { pod, uid, ip, family }: PodPlace,
-  at: number,
-): readonly Want[] {
+export function withWant(wants: readonly Want[], asker: Asker, at: number): readonly Want[] {
+  const { pod, uid, ip, family, curious = false } = asker;
   return [
     ...wants.filter((want) => want.pod !== pod),
-    { pod, uid, ip, family, at, missed: 0, listed: false },
+    { pod, uid, ip, family, at, lookedAt: at, missed: 0, listed: false, curious },
   ];
 }
 
-/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last. */
-export function reached({ wants }: ServiceContext, { ip, also = [] }: SampleAnswered): readonly Want[] {
-  return [...new Set([ip, ...also])].flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);
+/** After the answers that were kept for them were told. */
+export function withKeptTold(context: ServiceContext, event: RouteWanted & Stamp): Partial<ServiceContext> {
+  const pods = alreadyMet(context, event);
+  return { ...met(context, pods), ...nowWatched(context, pods, event.at) };
 }
 
-/** After answers: who was met is wanted no more, and watched if lost routes are to be noticed. */
-export function credited(context: ServiceContext, event: SampleAnswered & Stamp): Partial<ServiceContext> {
-  const met = reached(context, event);
-  const kept = context.watched.filter((one) => met.every((want) => want.pod !== one.pod));
-  const watched = isWatching(context) ? [...kept, ...met.map((want) => watch(context, want, event.at))] : [];
-  const ips = new Set(met.map(({ ip }) => ip));
-  return { wants: context.wants.filter(({ ip }) => !ips.has(ip)), watched, fruitless: 0, header: 'yes' };
+/** The Pods that were told, noted. Only Pods of the facts are: what is kept stays bounded. */
+export function met({ met: before, facts }: ServiceContext, pods: readonly PodPlace[]) {
+  const told = pods.filter(({ uid, ip }) => facts?.pods?.[ip] === uid);
+  return {
+    met: { ...before, ...Object.fromEntries(told.map(({ uid, ip }) => [uid, { ip, told: true }])) },
+  };
 }
 
-function watch({ facts }: ServiceContext, want: Want, at: number): Want {
-  return { ...want, at, missed: 0, listed: facts?.readyAddresses?.includes(want.ip) ?? false };
+/** Pods that were reached are watched from now on, where lost routes are to be noticed. */
+export function nowWatched(context: ServiceContext, pods: readonly PodPlace[], at: number) {
+  if (!isWatching(context)) return { watched: [] };
+  const kept = context.watched.filter((one) => pods.every(({ pod }) => pod !== one.pod));
+  const ready = context.facts?.readyAddresses ?? [];
+  const added = pods.map(({ pod, uid, ip, family }) => {
+    const seen = { at, lookedAt: at, missed: 0, listed: ready.includes(ip), curious: false };
+    return { pod, uid, ip, family, ...seen };
+  });
+  return { watched: [...kept, ...added] };
 }
 
 /** Whether Pods want to hear of lost routes. */
 export const isWatching = ({ facts }: ServiceContext): boolean =>
   facts !== null && facts.readyAddresses !== null;
 
-/** What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody watches any more is forgotten. */
+/**
+ * What new facts change: who is among the ready endpoints is noted, to notice when it leaves; whom nobody
+ * watches any more is forgotten, and so is everything that another Service, or another gate, was asked.
+ */
 export function remembered(context: ServiceContext, facts: ServiceFacts | null): Partial<ServiceContext> {
+  const { facts: before } = context;
   const ready = facts?.readyAddresses ?? [];
   const isOver = isWatching(context) && facts?.readyAddresses === null;
+  const isOther = before !== null && facts !== null && isOtherGate(before, facts);
+  const isLarger = facts?.peers.some((peer) => !before?.peers.includes(peer)) ?? false;
   return {
     facts,
-    watched: (isOver ? [] : context.watched).map((one) => ({
+    watched: (isOver || isOther ? [] : context.watched).map((one) => ({
       ...one,
       listed: one.listed || ready.includes(one.ip),
     })),
+    met: isRerouted(context, facts) ? {} : stillMet(context, facts),
+    mixed: context.mixed || !equal(before?.pods, facts?.pods),
+    // A Service that joins the group has not said yet what its answers carry.
+    ...(context.header === 'no' && isLarger ? { header: 'unknown' as const } : {}),
+    ...(isOther ? { wants: [], header: 'unknown' as const, unseen: [] } : {}),
   };
 }
 
-/** What a round that is over changes. Only a round that asked for the watched Pods alone says anything about them. */
-export function judged(context: ServiceContext, summary: SampleSummary): Partial<ServiceContext> {
-  const hasHeader = summary.healthy.length > 0 || summary.unhealthy.length > 0;
-  const watched = context.watched.map((one) => {
-    if (summary.healthy.includes(one.ip)) return { ...one, missed: 0 };
-    return context.checking ? { ...one, missed: one.missed + 1 } : one;
-  });
-  return {
-    watched,
-    lastRound: summary,
-    lastError: summary.lastError,
-    fruitless: context.fruitless + 1,
-    ...(hasHeader ? { header: 'yes' as const } : {}),
-  };
-}
-
-/** Watched Pods that the Service does not reach any more: missed round after round, or not among its ready endpoints. */
-export function lostPods({ watched, facts }: ServiceContext): readonly Want[] {
-  const ready = facts?.readyAddresses;
-  return watched.filter(({ ip, missed, listed }) => {
-    const hasLeft = listed && ready != null && !ready.includes(ip);
-    return hasLeft || missed >= missesMax;
-  });
-}
-
-/** Every answer of the last round came without the header, and there was one. */
-export function isAnonymous({ lastRound, header }: ServiceContext): boolean {
-  if (lastRound === null || header === 'yes') return false;
-  const { anonymous, healthy, unhealthy } = lastRound;
-  return anonymous > 0 && healthy.length === 0 && unhealthy.length === 0;
-}
-
-/** The specification's bound: attempts for each expected replica. */
-export function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {
-  return Math.max(1, probe.attemptsPerReplica * (facts?.replicas ?? 1));
-}
-
-export function round({ context }: { context: ServiceContext }): Omit<RouteSample, 'type'> {
-  const next = roundOf(context);
-  return {
-    group: `${context.namespace}/${context.name}`,
-    round: context.round,
-    probe: next?.probe ?? emptyProbe,
-    calls: next === null ? 0 : callsOf(context, next.probe),
-    wanted: (next?.targets ?? []).map((want) => want.ip),
-  };
-}
-
-const emptyProbe: RouteProbe = {
-  url: '',
-  podIPHeaders: { IPv4: '', IPv6: '' },
-  timeoutMs: 1,
-  attemptsPerReplica: 1,
-};
-
-const ownUid = ({ facts }: ServiceContext) => facts?.uid.slice(0, 8) ?? '';
-
-/** Tells the Pod that was met. */
-export function proof(context: ServiceContext, { pod, uid, ip }: Want): Omit<MessageSend, 'type'> {
-  const service = { service: context.name, serviceUid: ownUid(context) };
-  return { to: [pod], event: { type: 'route.proven', ...service, uid, ip } };
-}
-
-/** Tells every Pod that asked that this Service cannot tell its Pods apart. */
-export function verdict({ context }: Moment): Omit<MessageSend, 'type'> {
-  const event = { type: 'route.unverifiable', service: context.name, serviceUid: ownUid(context) } as const;
-  return { to: context.wants.map(({ pod }) => pod), event };
-}
-
-export function loss({ context }: Moment): Omit<MessageSend, 'type'> {
-  const lost = lostPods(context);
-  const uids = lost.map(({ uid }) => uid);
-  return {
-    to: lost.map(({ pod }) => pod),
-    event: { type: 'route.lost', service: context.name, serviceUid: ownUid(context), uids },
-  };
-}
-
-/** Asks the group's other Services whether any answer of theirs ever carried the header. */
-export function headerQuestion({ context }: Pick<Moment, 'context'>): Omit<MessageSend, 'type'> {
-  return {
-    to: (context.facts?.peers ?? []).map((peer): ActorId => `service/${context.namespace}/${peer}`),
-    event: { type: 'header.asked', service: `service/${context.namespace}/${context.name}` },
-  };
-}
-
-/** Tells those that asked, and were not answered then, that answers of this Service carry the header. */
-export function headerNews({ context }: Moment): Omit<MessageSend, 'type'> {
-  return { to: headerQuestion({ context }).to, event: { type: 'header.seen' } };
-}
-
-export function headerAnswer({ event }: Moment): Omit<MessageSend, 'type'> {
-  return { to: event.type === 'header.asked' ? [event.service] : [], event: { type: 'header.seen' } };
+function stillMet(context: ServiceContext, facts: ServiceFacts | null): ServiceContext['met'] {
+  const kept = Object.entries(context.met).filter(([uid, { ip }]) => facts?.pods?.[ip] === uid);
+  return Object.fromEntries(kept);
 }

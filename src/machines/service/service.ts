@@ -21,41 +21,48 @@ import { kubeEventWrite, messageSend } from '../effects.ts';
 import type { Stamp } from '../stamp.ts';
 import { routeSample } from './route-effects.ts';
 import {
-  askers,
-  callsOf,
   credited,
-  headerAnswer,
-  headerNews,
-  headerQuestion,
-  isAgedWant,
   isAnonymous,
+  isAnybodyAskable,
+  isAnyMissed,
   isAskable,
+  judged,
+  lostPods,
+  patienceOf,
+  reached,
+  started,
+  strangers,
+} from './route-rounds.ts';
+import { canDeny, isGroupUnseen, proof, toTell } from './route-words.ts';
+import { routesRegion } from './routes-region.ts';
+import {
+  alreadyMet,
+  askers,
+  isAgedWant,
+  isMet,
   isNewWant,
   isRerouted,
   isSamePod,
   isStale,
-  judged,
-  loss,
-  lostPods,
-  proof,
-  reached,
+  newborn,
   remembered,
-  round,
-  roundOf,
   type ServiceContext,
   type ServiceInput,
-  verdict,
   type Want,
+  withKeptTold,
   withWant,
   withWants,
 } from './service-context.ts';
-import { withSlices } from './service-migrations.ts';
-import { noSlices, slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
+import { withOwnMisses, withSlices } from './service-migrations.ts';
+import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
 import { slicesReconcile } from './slices-effects.ts';
 import { slicesRegion } from './slices-region.ts';
 import { merged } from './waiting-events.ts';
 
 export const serviceEffects = [messageSend, routeSample, slicesReconcile, kubeEventWrite] as const;
+
+/** docs/features/routes.md §4.8: a Service is woken at most each 200 ms. */
+const restMs = 200;
 
 type Args = { readonly context: ServiceContext };
 
@@ -91,28 +98,32 @@ export const serviceMachine = setup({
     isNewWatch: ({ context, event }) =>
       event.type === 'route.watched' && !context.watched.some((one) => isSamePod(one, event)),
     isAnyWantStale: ({ context, event }) => context.wants.some((want) => isStale(want, event)),
+    isMetAlready: ({ context, event }) =>
+      event.type === 'route.wanted' && askers(event).some((pod) => isMet(context, pod)),
     isWantedAnswer: ({ context, event }) =>
-      event.type === 'sample.answered' && event.round === context.round && reached(context, event).length > 0,
+      event.type === 'sample.answered' &&
+      event.round === context.round &&
+      reached(context, event).length + strangers(context, event).length > 0,
     isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
-    isAnyPodLost: ({ context }: Args) => lostPods(context).length > 0,
+    isAnyPodLost: ({ context, event }) => lostPods(context, event.at).length > 0,
+    isAnyoneCurious: ({ context, event }) => toTell(context, event.at).length > 0,
     isAnythingWanted: ({ context }: Args) => isAskable(context),
-    isUnaskable: ({ context }: Args) => roundOf(context) === null,
+    isUnaskable: ({ context }: Args) => !isAnybodyAskable(context),
     isNothingWanted: ({ context }: Args) => context.wants.length === 0,
-    isWatching: ({ context }: Args) => context.wants.length === 0 && roundOf(context) !== null,
+    isWatching: ({ context }: Args) => context.wants.length === 0 && isAnybodyAskable(context),
+    isHurriedAndRested: ({ context, event }) => context.hurried && event.at - context.startedAt >= restMs,
     isHurried: ({ context }: Args) => context.hurried,
     isAnonymousGroup: ({ context }: Args) => isAnonymous(context) && context.header === 'no',
-    isAnonymousAlone: ({ context }: Args) => isAnonymous(context) && context.facts?.peers.length === 0,
+    isAnonymousThroughout: ({ context }: Args) => isAnonymous(context) && isGroupUnseen(context),
     isAnonymousYet: ({ context }: Args) => isAnonymous(context) && context.header === 'unknown',
     isHeaderKnown: ({ context }: Args) => context.header === 'yes',
     isHeaderNews: ({ context }: Args) => context.header !== 'yes',
+    isDenialDue: ({ context }: Args) => context.inquirers.length > 0 && canDeny(context),
     isHeaderOwed: ({ context }: Args) => context.header === 'yes' && context.inquired,
   },
   delays: {
     /** A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost (I4). */
-    roundPatience: ({ context }) => {
-      const next = roundOf(context);
-      return next === null ? 60_000 : 5_000 + (callsOf(context, next.probe) * next.probe.timeoutMs) / 3;
-    },
+    roundPatience: ({ context, event }) => patienceOf(context, event.at),
     /**
      * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the pause is then about a
      * twentieth of the time waited. So a route that is programmed within 6 s is seen within a second at p99 by all of 20 Services,
@@ -120,10 +131,15 @@ export const serviceMachine = setup({
      */
     pause: ({ context, event }) =>
       Math.min(200 * 1.05 ** Math.min(context.fruitless, 70), 5_000) * (0.75 + 0.5 * (event as Stamp).random),
-    /** The group's other Services answer within milliseconds; one whose shard moves meanwhile is waited for. */
+    wakePause: ({ context, event }) => Math.max(0, context.startedAt + restMs - event.at),
+    /** The group's other Services answer within milliseconds, or when their rounds are over; who is silent is asked again after a round. */
     answerPatience: 1_500,
-    /** Watched routes are looked at every 10 s (± 25 %): with three misses, a lost one is told within the 30 s of the specification. */
-    checkPause: ({ event }) => 10_000 * (0.75 + 0.5 * (event as Stamp).random),
+    /**
+     * Watched routes are looked at every 10 s (± 25 %), and each 2 s once one was missed: a lost one is told so early that its Pod can ask
+     * for it once more within the 30 s of the specification.
+     */
+    checkPause: ({ context, event }) =>
+      (isAnyMissed(context) ? 2_000 : 10_000) * (0.75 + 0.5 * (event as Stamp).random),
     ...slicesDelays,
   },
   actions: {
@@ -148,28 +164,37 @@ export const serviceMachine = setup({
     dropStale: assign(({ context, event }) => ({
       wants: context.wants.filter((want) => !isStale(want, event)),
     })),
-    dropLost: assign(({ context }) => {
-      const lost = lostPods(context);
+    dropLost: assign(({ context, event }) => {
+      const lost = lostPods(context, event.at);
       return { watched: context.watched.filter((one) => !lost.includes(one)) };
     }),
     credit: assign(({ context, event }) =>
       event.type === 'sample.answered' ? credited(context, event) : {},
     ),
+    noteKeptTold: assign(({ context, event }) =>
+      event.type === 'route.wanted' ? withKeptTold(context, event) : {},
+    ),
+    noteTold: assign(({ context, event }) => {
+      const told = toTell(context, event.at);
+      const wants = context.wants.map((want) => (told.includes(want) ? { ...want, curious: false } : want));
+      return { wants };
+    }),
     /** A message to each Pod that was met: every proof names its Pod. */
     tellProven: enqueueActions(({ context, event, enqueue }) => {
-      const met = event.type === 'sample.answered' ? reached(context, event) : [];
+      const met =
+        event.type === 'sample.answered'
+          ? reached(context, event)
+          : event.type === 'route.wanted'
+            ? alreadyMet(context, event)
+            : [];
       // Actions of a set-up do not know each other by type.
       for (const want of met) enqueue({ type: 'message.send', params: proof(context, want) } as never);
     }),
-    startRound: assign(({ context }) => ({
-      round: context.round + 1,
-      hurried: false,
-      checking: context.wants.length === 0,
-    })),
+    startRound: assign(({ context, event }) => started(context, event)),
     /** Its answers are not waited for and would not be believed. */
     abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),
     noteRound: assign(({ context, event }) =>
-      event.type === 'sample.finished' ? judged(context, event.summary) : {},
+      event.type === 'sample.finished' ? judged(context, event.summary, event) : {},
     ),
     noteFailure: assign(({ context, event }) => ({
       lastError: event.type === 'sample.failed' ? event.message : 'no outcome of the sampling round in time',
@@ -178,10 +203,26 @@ export const serviceMachine = setup({
     })),
     noteHeader: assign({ header: 'yes' }),
     noteNoHeader: assign({ header: 'no' }),
-    noteInquiry: assign({ inquired: true }),
-    settleInquiry: assign({ inquired: false }),
+    noteInquiry: assign(({ context, event }) =>
+      event.type === 'header.asked'
+        ? { inquired: true, inquirers: [...new Set([...context.inquirers, event.service])] }
+        : {},
+    ),
+    settleInquiry: assign({ inquired: false, inquirers: [] }),
+    settleDenial: assign({ inquirers: [] }),
+    noteUnseen: assign(({ context, event }) =>
+      event.type === 'header.unseen' ? { unseen: [...new Set([...context.unseen, event.service])] } : {},
+    ),
     forgetWants: assign({ wants: [] }),
-    forgetRoutes: assign({ facts: null, wants: [], watched: [], lastRound: null }),
+    forgetRoutes: assign({
+      facts: null,
+      wants: [],
+      watched: [],
+      met: {},
+      lastRound: null,
+      inquirers: [],
+      unseen: [],
+    }),
     ...actionsOf(...serviceEffects),
     rememberSlices: assign((args) => slicesChanges.rememberSlices(args)),
     forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
@@ -193,169 +234,22 @@ export const serviceMachine = setup({
   },
 }).createMachine({
   id: 'service',
-  context: ({ input }) => ({
-    namespace: input.namespace,
-    name: input.name,
-    facts: null,
-    wants: [],
-    watched: [],
-    round: 0,
-    checking: false,
-    fruitless: 0,
-    hurried: false,
-    header: 'unknown',
-    inquired: false,
-    lastRound: null,
-    lastError: null,
-    slices: noSlices,
-  }),
+  context: ({ input }) => newborn(input),
   type: 'parallel',
   states: {
-    routes: {
-      description: 'Which Pods does the Service reach?',
-      initial: 'idle',
-      on: {
-        'service.observed': [
-          { guard: 'isGone', actions: 'forgetRoutes', target: '.gone' },
-          { guard: 'isReturning', actions: ['remember', 'hurry'], target: '.idle' },
-          { guard: 'isRerouted', actions: ['remember', 'hurry', 'abandonRound'] },
-          { guard: 'isRouteNews', actions: ['remember', 'hurry'] },
-          { guard: 'isNews', actions: 'remember' },
-        ],
-        'service.endpoints.observed': { guard: 'isRouteless', target: '.gone' },
-        'route.wanted': [
-          { guard: 'isNewWant', actions: 'keepWant' },
-          { guard: 'isAgedWant', actions: 'renewWant' },
-        ],
-        'route.watched': { guard: 'isNewWatch', actions: 'keepWatch' },
-        'route.unwanted': { guard: 'isKnownWant', actions: 'dropUnwanted' },
-        'service.recheck': { actions: 'hurry' },
-        'sample.answered': {
-          guard: 'isWantedAnswer',
-          actions: ['tellProven', 'credit'],
-        },
-        'header.asked': [
-          { guard: 'isHeaderKnown', actions: { type: 'message.send', params: headerAnswer } },
-          { actions: 'noteInquiry' },
-        ],
-        'header.seen': { guard: 'isHeaderNews', actions: 'noteHeader' },
-      },
-      always: [
-        { guard: 'isAnyPodLost', actions: [{ type: 'message.send', params: loss }, 'dropLost'] },
-        { guard: 'isHeaderOwed', actions: [{ type: 'message.send', params: headerNews }, 'settleInquiry'] },
-      ],
-      states: {
-        idle: {
-          description: 'Nobody wants a proof that the Service can be asked for.',
-          tags: 'settled',
-          always: [
-            { guard: 'isAnythingWanted', target: 'sampling' },
-            { guard: 'isWatching', target: 'watching' },
-          ],
-        },
-        sampling: {
-          description: 'A round of calls through the Service is in work.',
-          entry: ['startRound', { type: 'route.sample', params: round }],
-          on: {
-            'service.observed': {
-              guard: 'isRerouted',
-              actions: ['remember', 'hurry', 'abandonRound'],
-              target: 'judging',
-            },
-            'sample.finished': { guard: 'isThisRound', actions: 'noteRound', target: 'judging' },
-            'sample.failed': { guard: 'isThisRound', actions: 'noteFailure', target: 'judging' },
-          },
-          after: { roundPatience: { actions: 'noteFailure', target: 'judging' } },
-        },
-        judging: {
-          description: 'Chooses what follows a round.',
-          always: [
-            { guard: 'isAnyWantStale', actions: 'dropStale' },
-            { guard: 'isWatching', target: 'watching' },
-            { guard: 'isNothingWanted', target: 'settled' },
-            { guard: 'isUnaskable', target: 'idle' },
-            {
-              guard: 'isAnonymousGroup',
-              target: 'settled',
-              actions: [{ type: 'message.send', params: verdict }, 'forgetWants'],
-            },
-            {
-              guard: 'isAnonymousAlone',
-              target: 'settled',
-              actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
-            },
-            { guard: 'isAnonymousYet', target: 'inquiring' },
-            { guard: 'isHurried', target: 'sampling' },
-            { target: 'pausing' },
-          ],
-        },
-        inquiring: {
-          description:
-            'No answer carried the header: asks the other Services of the group whether any of theirs ever did.',
-          entry: { type: 'message.send', params: headerQuestion },
-          on: {
-            'header.seen': { actions: 'noteHeader', target: 'pausing' },
-            'service.observed': {
-              guard: 'isRerouted',
-              actions: ['remember', 'hurry', 'abandonRound'],
-              target: 'pausing',
-            },
-          },
-          after: {
-            answerPatience: [
-              { guard: 'isHeaderKnown', target: 'pausing' },
-              {
-                target: 'settled',
-                actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
-              },
-            ],
-          },
-        },
-        pausing: {
-          description:
-            'Some Pod is not reached yet; the next round follows after a pause, or at once when something changes.',
-          always: [
-            { guard: 'isWatching', target: 'watching' },
-            { guard: 'isNothingWanted', target: 'settled' },
-            { guard: 'isUnaskable', target: 'idle' },
-            { guard: 'isHurried', target: 'sampling' },
-          ],
-          after: { pause: 'sampling' },
-        },
-        settled: {
-          description: 'Every Pod that asked was reached.',
-          tags: 'settled',
-          always: [
-            { guard: 'isAnythingWanted', target: 'sampling' },
-            { guard: 'isWatching', target: 'watching' },
-          ],
-        },
-        watching: {
-          description: 'Every Pod that asked was reached; now and then it is looked whether they still are.',
-          always: [
-            { guard: 'isAnythingWanted', target: 'sampling' },
-            { guard: 'isUnaskable', target: 'idle' },
-          ],
-          after: { checkPause: 'sampling' },
-        },
-        gone: {
-          description: 'The Service does not exist any more, or no group needs it.',
-          type: 'final',
-        },
-      },
-    },
+    routes: routesRegion,
     endpoints: slicesRegion,
   },
 });
 
 export const serviceChart: Chart = {
   name: 'service',
-  version: 2,
+  version: 3,
   description: 'Samples a Service for the Pods behind it and says which of them it reaches.',
   machine: serviceMachine,
   durable: true,
   createdBy: ['service.observed', 'service.endpoints.observed'],
   effects: serviceEffects,
-  migrations: { 1: withSlices },
+  migrations: { 1: withSlices, 2: withOwnMisses },
   merge: merged,
 };

@@ -1,8 +1,8 @@
 /** What the router tells Services, and whom a change concerns. What must hold is docs/features/routes.md §4; tests in quotes say it in short. */
 import { describe, expect, test } from 'vitest';
-import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
+import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateSpec } from '../harness.ts';
-import { podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
+import { gateDigest, podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
 
 describe('“URL: http://<address>:<port named probe.portName><path>”', () => {
   const dual: Partial<ServiceDigest> = {
@@ -23,14 +23,27 @@ describe('“URL: http://<address>:<port named probe.portName><path>”', () => 
     expect(await probesOf('dns', dual)).toEqual([url, url]);
   });
 
-  test('“clusterIP: the Service’s cluster IP of the wanted family”', async () => {
+  test('“clusterIP: the Service’s cluster IP of the wanted family, else whichever it has”', async () => {
     const urls = ['http://10.1.0.1:80/healthz', 'http://[fd01::1]:80/healthz'];
     expect(await probesOf('clusterIP', dual)).toEqual(urls);
     expect(await probesOf('clusterIP', { clusterIPs: dual.clusterIPs?.slice(1) ?? [] })).toEqual([
-      undefined,
+      urls[1],
       urls[1],
     ]);
+    expect(await probesOf('clusterIP', {})).toEqual([urls[0], urls[0]]);
     expect(await probesOf('clusterIP', { clusterIPs: [] })).toEqual([undefined, undefined]);
+  });
+
+  test('docs/features/routes.md §3.4: a name is resolved in the wanted family where the Service has it, else in the one that it has', async () => {
+    const familiesOf = async (change: Partial<ServiceDigest>) => {
+      const scene = await shop({ probe: { ...gateSpec.probe, address: 'dns' } });
+      await scene.put({ 'services/web': serviceDigest(change) });
+      const { IPv4, IPv6 } = scene.service()?.probes ?? {};
+      return [IPv4?.family, IPv6?.family];
+    };
+    expect(await familiesOf(dual)).toEqual(['IPv4', 'IPv6']);
+    expect(await familiesOf({})).toEqual(['IPv4', 'IPv4']);
+    expect(await familiesOf({ clusterIPs: [] })).toEqual(['IPv4', 'IPv6']);
   });
 
   test('the port is the one of that name, whatever the others are', async () => {
@@ -38,7 +51,8 @@ describe('“URL: http://<address>:<port named probe.portName><path>”', () => 
       { name: 'http', port: 80, protocol: 'TCP' as const },
       { name: 'health', port: 9002, protocol: 'TCP' as const },
     ];
-    expect(await probesOf('clusterIP', { ports })).toEqual(['http://10.1.0.1:9002/healthz', undefined]);
+    const url = 'http://10.1.0.1:9002/healthz';
+    expect(await probesOf('clusterIP', { ports })).toEqual([url, url]);
     expect(await probesOf('dns', { ports: ports.slice(0, 1) })).toEqual([undefined, undefined]);
   });
 
@@ -59,6 +73,7 @@ describe('“URL: http://<address>:<port named probe.portName><path>”', () => 
     };
     expect((await shop({ probe })).service()?.probes.IPv4).toEqual({
       url: 'http://10.1.0.1:80/up',
+      family: 'IPv4',
       podIPHeaders,
       timeoutMs: 500,
       attemptsPerReplica: 7,
@@ -69,14 +84,18 @@ describe('“URL: http://<address>:<port named probe.portName><path>”', () => 
 describe('whom a change concerns', () => {
   const two = async () => {
     const scene = await shop({ whenRouteIsLost: 'withdraw' });
-    await scene.put({ 'services/api': serviceDigest(), 'pods/web-1': podDigest({ uid: 'pod-uid-1' }) });
+    const address = { ip: '10.0.0.2', family: 'IPv4' } as const;
+    await scene.put({
+      'services/api': serviceDigest(),
+      'pods/web-1': podDigest({ uid: 'pod-uid-1', address }),
+    });
     scene.affected();
     return scene;
   };
 
   test('“of the group’s Pods”: a Pod that comes, goes, moves or terminates is news to every Service of its group', async () => {
     const changes = [
-      podDigest({ address: { ip: '10.0.0.2', family: 'IPv4' } }),
+      podDigest({ address: { ip: '10.0.0.9', family: 'IPv4' } }),
       podDigest({ deleting: true }),
       null,
     ];
@@ -107,13 +126,26 @@ describe('whom a change concerns', () => {
       expect(scene.affected()).toEqual(['service/shop/web']);
       tokens.add(scene.service('web')?.routesToken);
     }
-    expect(tokens.size).toBe(4);
+    // An empty slice publishes as much as none.
+    expect(tokens.size).toBe(3);
     await scene.put({ 'endpointslices/web-a': null });
     expect(scene.service('web')?.routesToken).toBe([...tokens][0]);
   });
 
+  test('docs/features/routes.md §4.8: addresses that are no Pods of the group are no news', async () => {
+    const scene = await two();
+    await scene.put({ 'endpointslices/web-a': sliceDigest('web', '10.0.0.1') });
+    const facts = scene.service('web');
+    await scene.put({ 'endpointslices/foreign': sliceDigest('web', '192.0.2.1', '192.0.2.2') });
+    expect(scene.service('web')).toEqual(facts);
+  });
+
   test('addresses of several slices are one set', async () => {
     const scene = await two();
+    await scene.put({
+      'pods/web-2': podDigest({ uid: 'pod-uid-2', address: { ip: '10.0.0.3', family: 'IPv4' } }),
+    });
+    scene.affected();
     await scene.put({
       'endpointslices/web-a': sliceDigest('web', '10.0.0.2', '10.0.0.1'),
       'endpointslices/web-b': sliceDigest('web', '10.0.0.1', '10.0.0.3'),
@@ -143,5 +175,41 @@ describe('whom a change concerns', () => {
     expect(scene.service('api')?.peers).toEqual(['late', 'web']);
     await scene.put({ 'services/late': null });
     expect(scene.affected()).toEqual(all);
+  });
+});
+
+describe('docs/features/routes.md §2.3: several gates with different condition types on one Pod', () => {
+  const other = { conditionType: 'example.com/other', probe: { ...gateSpec.probe, path: '/other' } };
+  const both = ['example.com/routes', 'example.com/other'];
+  const twice = async (change: Partial<PodDigest> = { readinessGates: both }) => {
+    const scene = await shop();
+    await scene.put({ 'pods/web-0': podDigest(change) });
+    await scene.put({ 'routegates/second': gateDigest(other, { uid: 'second-uid', createdAt: 5 }) });
+    return scene.synced(['gate-uid/1', 'second-uid/1']);
+  };
+
+  test('each has an actor of the Pod and one of each Service, with what it asks for', async () => {
+    const scene = await twice();
+    expect(scene.pod('web-0')).toMatchObject({ gate: { conditionType: 'example.com/routes' } });
+    expect(scene.pod('web-0@second')).toMatchObject({
+      gate: { name: 'second', conditionType: 'example.com/other' },
+      services: { 'web@second': 'service-' },
+    });
+    expect(scene.service('web')?.probes.IPv4?.url).toContain('/healthz');
+    expect(scene.service('web@second')?.probes.IPv4?.url).toMatch(/10\.1\.0\.1.*\/other/);
+  });
+
+  test('a Pod that lists one of the types is held by that gate alone', async () => {
+    const scene = await twice({ readinessGates: ['example.com/other'] });
+    expect(scene.pod('web-0')).toMatchObject({ gate: { conditionType: 'example.com/other' }, gated: true });
+    expect(scene.pod('web-0@second')).toBeNull();
+  });
+
+  test('of two with the same type the oldest holds the Pod', async () => {
+    const scene = await shop();
+    await scene.put({ 'routegates/second': gateDigest({}, { uid: 'second-uid', createdAt: 5 }) });
+    await scene.synced(['gate-uid/1', 'second-uid/1']);
+    expect(scene.pod('web-0')).toMatchObject({ gate: { name: 'gate' } });
+    expect(scene.pod('web-0@second')).toBeNull();
   });
 });

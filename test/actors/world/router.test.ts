@@ -23,9 +23,15 @@ describe('the facts of a Pod', () => {
       gated: true,
       condition: null,
       verifiable: true,
-      gate: { name: 'gate', conditionType: 'example.com/routes', whenRouteIsLost: 'keep' },
+      gate: {
+        name: 'gate',
+        conditionType: 'example.com/routes',
+        whenRouteIsLost: 'keep',
+        whenUnverifiable: 'pass',
+      },
       groupResource: 'none',
       services: { web: 'service-' },
+      unaskable: {},
     });
   });
 
@@ -35,6 +41,7 @@ describe('the facts of a Pod', () => {
     ['no address', { address: null }, { address: null }],
     ['an address that does not parse', { address: { invalid: 'x' } }, { address: { invalid: 'x' } }],
     ['its deletion', { deleting: true }, { deleting: true }],
+    ['its end', { finished: true }, { deleting: true }],
   ])('%s is told', async (_, change, facts) => {
     const scene = await (await shop()).put({ 'pods/web-0': podDigest(change) });
     expect(scene.pod()).toMatchObject(facts);

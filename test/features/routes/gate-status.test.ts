@@ -1,7 +1,8 @@
 /** What the status of a RouteGate says of its Pods. */
-import { expect, test } from 'vitest';
-import type { PodDigest, RouteGateDigest } from '../../../src/features/routes/digests.ts';
+import { describe, expect, test } from 'vitest';
+import type { PodDigest, RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateStatus } from '../../../src/features/routes/gate-status.ts';
+import type { Group } from '../../../src/features/routes/groups.ts';
 import { gateSpec, pod } from '../../actors/harness.ts';
 
 const gate: RouteGateDigest = {
@@ -16,8 +17,30 @@ const gate: RouteGateDigest = {
 };
 const ready = { conditions: { 'example.com/routes': 'True' } } as const;
 
-function statusOf(pods: PodDigest[], held: PodDigest[] = pods) {
-  return gateStatus(gate, pods, held, 60_000);
+const service = (change: Partial<ServiceDigest> = {}): ServiceDigest => ({
+  kind: 'services',
+  uid: 'service-uid',
+  resourceVersion: '1',
+  createdAt: 0,
+  deleting: false,
+  labels: {},
+  clusterIPs: [{ ip: '10.1.0.1', family: 'IPv4' }],
+  ports: [{ name: gateSpec.probe.portName, port: 80, protocol: 'TCP' }],
+  ...change,
+});
+const named = <T>(prefix: string, all: readonly T[]) => new Map(all.map((one, n) => [`${prefix}-${n}`, one]));
+
+const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => ({
+  key: 'shop/gate/1/one',
+  gate: { namespace: 'shop', name: 'gate', version: '1', createdAt: 0, spec: gateSpec },
+  value: 'one',
+  pods: named('web', pods),
+  services: named('svc', services),
+  podsSum: 0,
+});
+
+function statusOf(pods: PodDigest[], held: PodDigest[] = pods, services = [service()]) {
+  return gateStatus(gate, pods, [groupOf(held, services)], { now: 60_000, isComplete: true });
 }
 
 test('counts gated Pods, those that wait and those that are ready, and tells the longest wait', () => {
@@ -27,6 +50,7 @@ test('counts gated Pods, those that wait and those that are ready, and tells the
     ready: 1,
     waiting: 2,
     longestWaitSeconds: 40,
+    longestWaiting: 'web-1',
     observedGeneration: 4,
   });
 });
@@ -38,7 +62,7 @@ test('a Pod without the gate and one that is being deleted wait for nothing', ()
 
 test('a specification that cannot be used is told with what is wrong', () => {
   const invalid = { ...gate, spec: { invalid: 'probe.path must begin with "/"' } };
-  expect(gateStatus(invalid, [], [], 0).valid).toEqual({
+  expect(gateStatus(invalid, [], [], { now: 0, isComplete: true }).valid).toEqual({
     status: 'False',
     reason: 'InvalidSpec',
     message: 'probe.path must begin with "/"',
@@ -49,6 +73,84 @@ test('Pods that an older RouteGate holds are told', () => {
   expect(statusOf([pod(0), pod(1)], [pod(0)]).valid).toMatchObject({
     status: 'True',
     reason: 'Overlaps',
-    message: '1 of the selected Pods are held by an older RouteGate',
+    message: '1 of the selected Pods are held by an older RouteGate of the same condition type',
+  });
+});
+
+const reasoned = (reason: string) =>
+  ({ conditions: { 'example.com/routes': 'True' }, reasons: { 'example.com/routes': reason } }) as const;
+
+describe('docs/features/routes.md §2: who is counted', () => {
+  test('a Pod that does not list the condition type is ungated, and a Warning says so', () => {
+    const status = statusOf([pod(0), pod(1, { readinessGates: [] })], [pod(0)]);
+    expect(status).toMatchObject({ pods: 1, ungated: 1, valid: { reason: 'InUse' } });
+    expect(status.warnings).toMatchObject([
+      { reason: 'PodsUngated', message: expect.stringContaining('1 of the') },
+    ]);
+  });
+
+  test('a Pod that has ended waits for nothing', () => {
+    expect(statusOf([pod(0, { finished: true })])).toMatchObject({ pods: 0, waiting: 0, ungated: 0 });
+  });
+
+  test('Pods are counted by whether anything was verified for them', () => {
+    const pods = [
+      pod(0, reasoned('RoutesVerified')),
+      pod(1, reasoned('Unverified')),
+      pod(2, reasoned('NothingToVerify')),
+    ];
+    expect(statusOf(pods)).toMatchObject({ ready: 3, verified: 1, unverified: 2 });
+  });
+});
+
+describe('docs/features/routes.md §5.4: what is not verified is told on the gate', () => {
+  test.each<[string, PodDigest[], ServiceDigest[], string]>([
+    ['NothingToVerify', [pod(0)], [], 'no Service has the labels'],
+    [
+      'PortMissing',
+      [pod(0)],
+      [service(), service({ ports: [] })],
+      '1 of 2 Services cannot be asked: svc-1 has no port named',
+    ],
+    ['Unverified', [pod(0, reasoned('Unverified'))], [service()], '1 Pods are Ready although'],
+    [
+      'Deadlock',
+      [pod(0)],
+      [service({ routing: { affine: true } }), service({ routing: { local: true } })],
+      'svc-1: with internal',
+    ],
+  ])('Verifying is False: %s', (reason, pods, services, message) => {
+    expect(statusOf(pods, pods, services).verifying).toMatchObject({
+      status: 'False',
+      reason,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('it is True while Services are asked, and unknown until everything was listed', () => {
+    expect(statusOf([pod(0)]).verifying.status).toBe('True');
+    const status = gateStatus(gate, [pod(0)], [groupOf([pod(0)], [])], { now: 0, isComplete: false });
+    expect(status.verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
+  });
+});
+
+describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on the gate that says what to change”', () => {
+  const own = { readyOnly: pod(0).labels };
+  test.each<[string, ServiceDigest['routing'], number, string]>([
+    ['a Service that publishes Ready Pods alone', own, 1, 'publishNotReadyAddresses: true'],
+    ['session affinity', { affine: true }, 2, 'take the affinity away'],
+    ['a local traffic policy', { local: true }, 1, 'take the policy away'],
+  ])('%s', (_, routing, count, text) => {
+    const pods = Array.from({ length: count }, (__, n) => pod(n));
+    const { warnings } = statusOf(pods, pods, [service(routing === undefined ? {} : { routing })]);
+    expect(warnings).toMatchObject([
+      { reason: 'Deadlock', message: expect.stringMatching(new RegExp(`^svc-0: .*${text}`)) },
+    ]);
+  });
+
+  test('a Service that publishes Ready Pods alone, but others than those of the gate, holds up nobody', () => {
+    expect(
+      statusOf([pod(0)], [pod(0)], [service({ routing: { readyOnly: { app: 'other' } } })]).warnings,
+    ).toEqual([]);
   });
 });

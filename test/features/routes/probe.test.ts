@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parseAddress } from '../../../src/base/address.ts';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
+import { probeCall } from '../../../src/features/routes/probe/call.ts';
 import { createLimiter } from '../../../src/features/routes/probe/limiter.ts';
 import { createSampler, type Round } from '../../../src/features/routes/probe/probe.ts';
 import { until } from '../../until.ts';
@@ -137,6 +138,35 @@ describe('what an answer means', () => {
     },
   );
 
+  test.each(['', ' '])('docs/features/routes.md §1.5: the empty header %j is no header', async (value) => {
+    const { url } = await serve(anonymous, (_, response) => void response.setHeader('Pod-IPv4', value).end());
+    const { summary } = await sample(url);
+    expect(summary).toMatchObject({ anonymous: 9, healthy: [], unhealthy: [] });
+  });
+
+  test('docs/features/routes.md §3.4: a name is resolved in one family alone', async () => {
+    const asked: unknown[] = [];
+    const { url } = await serve(pod('10.0.0.1'));
+    const lookup = (
+      _: string,
+      options: { readonly family?: unknown },
+      callback: (...answer: unknown[]) => void,
+    ) => {
+      asked.push(options.family);
+      callback(new Error('no such name'), '');
+    };
+    const port = new URL(url).port;
+    for (const family of ['IPv4', 'IPv6'] as const) {
+      await probeCall(
+        { url: `http://web.test:${port}/`, family, podIPHeaders: { IPv4: 'a', IPv6: 'b' }, timeoutMs: 1_000 },
+        { clock: systemClock, parseAddress, lookup: lookup as never },
+        new AbortController().signal,
+        () => {},
+      );
+    }
+    expect(asked).toEqual([4, 6]);
+  });
+
   test('an answer without the header is anonymous, whatever its status', async () => {
     const { url } = await serve(anonymous, (_, response) => void response.writeHead(404).end());
     const { summary, healthy } = await sample(url);
@@ -144,7 +174,7 @@ describe('what an answer means', () => {
     expect(healthy).toEqual([]);
   });
 
-  test.each(['nonsense', '', '10.0.0.01', '10.0.0.1, 10.0.0.2', 'fd00::1', 'x'.repeat(500)])(
+  test.each(['nonsense', '10.0.0.01', '10.0.0.1, 10.0.0.2', 'fd00::1', 'x'.repeat(500)])(
     'the header value %j names nobody, and is not anonymous',
     async (value) => {
       const { url } = await serve((_, response) => void response.writeHead(200, { 'Pod-IPv4': value }).end());

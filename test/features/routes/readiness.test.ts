@@ -13,7 +13,7 @@ function balanced(seed: number) {
   const cluster = new TestCluster();
   const network = new BalancedNetwork({ clock: cluster.clock, random: seededRandom(seed) });
   cluster.outside = network.outside;
-  const patched = () => cluster.ranOf('pod-condition.patch');
+  const patched = () => cluster.ranOf('pod-condition.patch').filter(({ effect }) => effect.status === 'True');
   return { cluster, network, patched };
 }
 

@@ -46,7 +46,7 @@ function changed(path: string, value: unknown): unknown {
 }
 
 test('the preset is taken as it is', () => {
-  expect(readRouteGateSpec(preset)).toEqual(preset);
+  expect(readRouteGateSpec(preset)).toEqual({ ...preset, whenUnverifiable: 'pass' });
 });
 
 test('what may be left out is filled in', () => {
@@ -63,6 +63,7 @@ test('what may be left out is filled in', () => {
       onlyIfEnv: null,
     },
     whenRouteIsLost: 'keep',
+    whenUnverifiable: 'pass',
   });
 });
 

@@ -11,6 +11,7 @@ import {
   readyPod,
   refused,
   servicesAsked,
+  toldWhy,
   unverifiable,
 } from './pod-script.ts';
 
@@ -51,13 +52,14 @@ describe('“proving: wants a proof from every Service of the group”', () => {
   });
 
   test('a question that was lost is asked again, of those alone that owe an answer, for ever and ever more seldom', () => {
-    const pod = newPod(observed(), proven('api'));
+    const pod = toldWhy(newPod(observed(), proven('api')));
+    const began = pod.now - 1_000;
     pod.asked();
     const pauses: number[] = [];
-    for (let n = 0; n < 7; n++) {
-      const { patience } = pod;
-      pauses.push(patience ?? 0);
-      pod.wait(patience ?? 0);
+    for (let n = 0, last = began; n < 7; n++) {
+      pod.wait(pod.patience ?? 0);
+      pauses.push(pod.now - last);
+      last = pod.now;
       expect(servicesAsked(pod)).toEqual(['web', 'www']);
     }
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
@@ -105,7 +107,7 @@ describe('“A proof is kept per (Service, Pod uid, IP) until one of the three c
 
   test('an address that is gone for a while and comes back is proven anew: it may have been another Pod’s', () => {
     const pod = half().take(observed({ address: null }));
-    expect(pod.state).toBe('waitingForAddress');
+    expect(pod.state).toBe('waitingForAddress.unsaid');
     pod.asked();
     expect(servicesAsked(pod.take(observed()))).toEqual(['api', 'web', 'www']);
   });
@@ -150,20 +152,37 @@ describe('“Services may come and go while proving.”', () => {
     expect(servicesAsked(pod)).toEqual(['www']);
   });
 
-  test('one that comes while the condition is being written is proven before it is written again', () => {
+  test('one that comes while the condition is being written is not asked for: the patch says what was proven when it was sent', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
     pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
+    expect(pod.state).toBe('marking.patching');
+    expect(pod.take(patched()).state).toBe('ready.proven');
+    expect(servicesAsked(pod)).toEqual([]);
+  });
+
+  test('one that comes while the patch fails is proven before it is written again', () => {
+    const pod = newPod(observed(), ...allProven, refused('error'));
+    pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
     expect(pod.state).toBe('proving.asking');
-    expect(pod.take(patched()).state).toBe('proving.asking');
     expect(pod.take(proven('late')).state).toBe('marking.patching');
+  });
+
+  test('an address that changes while the condition is being written: what landed is taken back, and proven anew', () => {
+    const elsewhere = { address: { ip: '10.0.0.2', family: 'IPv4' } } as const;
+    const pod = newPod(observed(), ...allProven, observed(elsewhere));
+    expect(pod.state).toBe('marking.outdated');
+    pod.asked();
+    expect(pod.take(patched()).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
+    expect(servicesAsked(pod.take(patched('False')))).toEqual(['api', 'web', 'www']);
   });
 });
 
 describe('marking', () => {
   test('“patch status of the Pod with the condition (type, status True, reason RoutesVerified, message with the count, lastTransitionTime), with the uid as precondition”', () => {
-    const pod = newPod(observed());
-    pod.wait(1_234).take(...allProven);
+    const pod = toldWhy(newPod(observed())).wait(234);
+    pod.asked();
+    pod.take(...allProven);
     expect(pod.askedOf('pod-condition.patch')).toEqual([
       {
         type: 'pod-condition.patch',
@@ -187,7 +206,16 @@ describe('marking', () => {
     expect(pod.asked()).toEqual([
       expect.objectContaining({ type: 'kube-event.write', eventType: 'Normal', reason: 'RoutesVerified' }),
     ]);
+    expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
+    expect(pod.wait(300_000).asked()).toEqual([]);
     expect(pod.patience).toBeNull();
+  });
+
+  test('written and never seen, it is written again: somebody may have taken it away in between', () => {
+    const pod = newPod(observed(), ...allProven, patched());
+    pod.asked();
+    expect(pod.wait(300_000).askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
+    expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
   });
 
   test('“404 → gone”: nothing is patched until it is observed what became of the Pod', () => {

@@ -10,6 +10,7 @@ import {
   podFacts,
   proven,
   readyPod,
+  recheck,
   refused,
   servicesAsked,
   withdrawing,
@@ -197,10 +198,12 @@ describe('“when a route is not proven again within 30 s … the condition is s
     expect(pod.take(proven('web')).state).toBe('marking.patching');
   });
 
-  test('a route that is lost while the condition is being written is proven before it is written again', () => {
+  test('a route that is lost while the condition is being written is doubted as soon as that has landed', () => {
     const pod = newPod(observed({ gate: withdrawing }), ...allProven, lost('web'));
-    expect(pod.state).toBe('proving.asking');
-    expect(pod.take(proven('web'), patched()).state).toBe('ready.proven');
+    expect(pod.state).toBe('marking.patching');
+    expect(pod.wait(500).take(patched()).state).toBe('ready.doubted');
+    expect(pod.patience).toBe(29_500);
+    expect(pod.take(proven('web')).state).toBe('ready.proven');
   });
 
   test('a Pod that terminates while a route is doubted is left alone', () => {
@@ -239,5 +242,93 @@ describe('the RouteGate changes its mind', () => {
     expect(servicesAsked(pod, 'route.watched')).toEqual(['api', 'web', 'www']);
     pod.take(lost('web')).wait(30_000);
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
+  });
+});
+
+describe('docs/features/routes.md §6.5: “No order of events leaves a True condition beside an unproven Pod”', () => {
+  /** The patches of the half minute after the last event; what was asked before does not count. */
+  const withdrawnWithin31s = (pod: ReturnType<typeof newPod>) => {
+    pod.asked();
+    return pod.wait(31_000).askedOf('pod-condition.patch');
+  };
+
+  test('lost while it is marked: the patch lands, and is taken back', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven, lost('web'), patched(), watched());
+    expect(withdrawnWithin31s(pod)).toMatchObject([{ status: 'False', reason: 'RouteLost' }]);
+  });
+
+  test('a Service comes while it is marked, and never reaches it', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven);
+    pod.take(observed({ gate: withdrawing, services: withLate }), patched(), watched({ services: withLate }));
+    expect(withdrawnWithin31s(pod)).toMatchObject([{ status: 'False' }]);
+  });
+
+  test('the patch lands and its answer is lost: the world shows it', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven, lost('web'), watched());
+    expect(withdrawnWithin31s(pod)).toMatchObject([{ status: 'False' }]);
+  });
+
+  test('the patch lands long after it was given up', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven)
+      .wait(30_000)
+      .take(lost('web'));
+    expect(pod.state).toBe('proving.asking');
+    expect(withdrawnWithin31s(pod.take(watched()))).toMatchObject([{ status: 'False' }]);
+  });
+
+  test.each([
+    ['while a route is doubted', (pod: ReturnType<typeof newPod>) => pod.take(lost('web'))],
+    ['while it is ready', (pod: ReturnType<typeof newPod>) => pod],
+  ])('a recheck %s: what is not proven again is withdrawn', (_, before) => {
+    const pod = before(watchedPod()).take(recheck, proven('api'), proven('www'));
+    expect(withdrawnWithin31s(pod)).toMatchObject([
+      { status: 'False', message: expect.stringContaining('web') },
+    ]);
+  });
+
+  test('a recheck while it is marked counts for nothing but what is seen after it', () => {
+    const pod = newPod(observed({ gate: withdrawing }), ...allProven, recheck, patched(), watched());
+    expect(withdrawnWithin31s(pod)).toMatchObject([{ status: 'False' }]);
+  });
+
+  test('a recheck while it is withdrawn does not lose the withdrawal', () => {
+    const pod = watchedPod().take(lost('web')).wait(30_000).take(recheck, refused('error'));
+    expect(withdrawnWithin31s(pod)[0]).toMatchObject({ status: 'False' });
+  });
+
+  test('the 30 s count from when the route was seen last, not from when its loss was noticed', () => {
+    const pod = watchedPod();
+    pod.wait(60_000).take(lost('web', ['pod-1'], 'web-1', pod.now - 20_000));
+    expect(pod.patience).toBe(10_000);
+  });
+
+  test('a route that is proven again while the withdrawal fails leaves the condition True', () => {
+    const pod = watchedPod().take(lost('web')).wait(30_000).take(refused('error'), proven('web'));
+    expect(pod.state).toBe('ready.proven');
+    expect(withdrawnWithin31s(pod)).toEqual([]);
+  });
+
+  test('so does a gate that says keep by then', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(30_000)
+      .take(refused('error'), observed({ condition: 'True' }));
+    expect(pod.state).toBe('ready.proven');
+    expect(withdrawnWithin31s(pod)).toEqual([]);
+  });
+
+  test('the reason stays RouteLost until the routes are proven again', () => {
+    const pod = watchedPod()
+      .take(lost('web'))
+      .wait(30_000)
+      .take(patched('False'), watched({ condition: 'False' }));
+    pod.asked();
+    expect(pod.wait(5_000).askedOf('pod-condition.patch')).toMatchObject([
+      {
+        reason: 'RouteLost',
+        at: null,
+        message: expect.stringMatching(/web does not reach .* 1 of 3 Services/),
+      },
+    ]);
   });
 });

@@ -15,9 +15,15 @@ export const podFacts: PodFacts = {
   gated: true,
   condition: null,
   verifiable: true,
-  gate: { name: 'gate', conditionType: 'example.com/routes', whenRouteIsLost: 'keep' },
+  gate: {
+    name: 'gate',
+    conditionType: 'example.com/routes',
+    whenRouteIsLost: 'keep',
+    whenUnverifiable: 'pass',
+  },
   groupResource: 'none',
   services: { api: 'api-1', web: 'web-1', www: 'www-1' },
+  unaskable: {},
 };
 
 export const withdrawing: PodFacts['gate'] = { ...podFacts.gate, whenRouteIsLost: 'withdraw' };
@@ -46,11 +52,25 @@ export const unverifiable = (service: string, serviceUid = `${service}-1`): PodE
   service,
   serviceUid,
 });
-export const lost = (service: string, uids = ['pod-1'], serviceUid = `${service}-1`): PodEvent => ({
+export const lost = (
+  service: string,
+  uids = ['pod-1'],
+  serviceUid = `${service}-1`,
+  since?: number,
+): PodEvent => ({
   type: 'route.lost',
   service,
   serviceUid,
   uids,
+  ...(since === undefined ? {} : { since: uids.map(() => since) }),
+});
+/** What answered in the Pod's place. */
+export const missed = (service: string, answer: string, unhealthy: readonly string[] = []): PodEvent => ({
+  type: 'route.missed',
+  service,
+  serviceUid: `${service}-1`,
+  answer,
+  unhealthy,
 });
 export const patched = (status: 'True' | 'False' = 'True'): PodEvent => ({
   type: 'condition.patched',
@@ -72,6 +92,9 @@ export function readyPod(change: Partial<PodFacts> = {}): PodDriver {
   pod.asked();
   return pod;
 }
+
+/** The Pod waits until it has said why it is held back, and Kubernetes takes it. */
+export const toldWhy = (pod: PodDriver): PodDriver => pod.wait(1_000).take(patched('False'));
 
 /** Services that were asked by messages of one sort since the last look, in order. */
 export function servicesAsked(pod: PodDriver, type = 'route.wanted'): string[] {

@@ -10,6 +10,7 @@ import {
   proven,
   recheck,
   servicesAsked,
+  toldWhy,
 } from './pod-script.ts';
 
 describe('“ungated: the Pod has no readiness gate of that condition type”', () => {
@@ -35,7 +36,7 @@ describe('“ungated: the Pod has no readiness gate of that condition type”', 
     ['ready.proven', { condition: 'True' }],
   ])('a Pod in %s follows when the gate is taken from it', (state, change) => {
     const pod = newPod(observed(change));
-    expect(pod.state.replace('.patient', '')).toBe(state);
+    expect(pod.state.replace('.unsaid', '')).toBe(state);
     expect(pod.take(observed({ ...change, gated: false })).state).toBe('ungated');
   });
 
@@ -49,16 +50,18 @@ describe('“ungated: the Pod has no readiness gate of that condition type”', 
 
 describe('“groupResource: not found → groupMissing”', () => {
   test('“woken by its creation”, at once and without an Event', () => {
-    const pod = newPod(observed({ groupResource: 'missing' })).wait(29_999);
-    expect(pod.state).toBe('groupMissing.patient');
+    const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
+    expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False', reason: 'GroupMissing' }]);
+    expect(pod.wait(28_999).state).toBe('groupMissing.patient');
     expect(pod.asked()).toEqual([]);
     expect(pod.take(observed({ groupResource: 'found' })).wait(1).state).toBe('proving.asking');
     expect(pod.askedOf('kube-event.write')).toEqual([]);
   });
 
   test('“Warning Event after 30 s”: one, about this Pod, naming the RouteGate; and it still wakes', () => {
-    const pod = newPod(observed({ groupResource: 'missing' })).wait(3_600_000);
-    expect(pod.asked()).toEqual([
+    const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
+    pod.asked();
+    expect(pod.wait(3_600_000).asked()).toEqual([
       expect.objectContaining({
         type: 'kube-event.write',
         eventType: 'Warning',
@@ -74,16 +77,16 @@ describe('“groupResource: not found → groupMissing”', () => {
   test('a group resource that is deleted holds back a Pod that still proves, and asks for nothing', () => {
     const pod = newPod(observed());
     pod.asked();
-    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.patient');
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.unsaid');
     expect(servicesAsked(pod)).toEqual([]);
-    expect(pod.take(...allProven).state).toBe('groupMissing.patient');
+    expect(pod.take(...allProven).state).toBe('groupMissing.unsaid');
   });
 
   test('“a require mismatch → notApplicable”, and a change of it is followed in both directions', () => {
     const pod = newPod(observed({ groupResource: 'mismatch' }));
     expect(pod.state).toBe('notApplicable');
     expect(pod.asked()).toEqual([]);
-    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.patient');
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.unsaid');
     expect(pod.take(observed({ groupResource: 'mismatch' })).state).toBe('notApplicable');
     expect(pod.take(observed({ groupResource: 'found' })).state).toBe('proving.asking');
   });
@@ -91,16 +94,17 @@ describe('“groupResource: not found → groupMissing”', () => {
 
 describe('the address', () => {
   test('“waitingForAddress: no status.podIPs”: nothing is asked until there is one', () => {
-    const pod = newPod(observed({ address: null })).wait(3_600_000);
-    expect(pod.state).toBe('waitingForAddress');
-    expect(pod.asked()).toEqual([]);
+    const pod = toldWhy(newPod(observed({ address: null })));
+    expect(pod.state).toBe('waitingForAddress.told');
+    expect(pod.asked()).toMatchObject([{ type: 'pod-condition.patch', reason: 'WaitingForAddress' }]);
+    expect(pod.wait(3_600_000).asked()).toEqual([]);
     pod.take(observed());
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
   });
 
   test('“invalid: podIPs[0] does not parse → Warning Event, no HTTP, woken by a Pod change”', () => {
-    const pod = newPod(observed({ address: { invalid: '10.0.0.256' } })).wait(3_600_000);
-    expect(pod.state).toBe('invalid');
+    const pod = toldWhy(newPod(observed({ address: { invalid: '10.0.0.256' } }))).wait(3_600_000);
+    expect(pod.state).toBe('invalid.told');
     expect(pod.asked()).toEqual([
       expect.objectContaining({
         type: 'kube-event.write',
@@ -108,13 +112,14 @@ describe('the address', () => {
         reason: 'InvalidAddress',
         note: expect.stringContaining('10.0.0.256'),
       }),
+      expect.objectContaining({ type: 'pod-condition.patch', status: 'False', reason: 'InvalidAddress' }),
     ]);
     expect(pod.take(observed()).state).toBe('proving.asking');
   });
 
   test('an invalid address that goes away is waited for', () => {
     const pod = newPod(observed({ address: { invalid: 'x' } }), observed({ address: null }));
-    expect(pod.state).toBe('waitingForAddress');
+    expect(pod.state).toBe('waitingForAddress.unsaid');
   });
 
   test.each([[{ ip: '10.0.0.1', family: 'IPv4' }], [{ ip: 'fd00::1', family: 'IPv6' }]] as const)(
@@ -123,7 +128,7 @@ describe('the address', () => {
       const pod = newPod(observed({ address }));
       expect(pod.askedOf('message.send')).toEqual([
         expect.objectContaining({
-          event: { type: 'route.wanted', pod: 'pod/shop/web-0', uid: 'pod-1', ...address },
+          event: { type: 'route.wanted', pod: 'pod/shop/web-0', uid: 'pod-1', ...address, curious: true },
         }),
       ]);
     },
@@ -160,10 +165,10 @@ describe('“A condition that exists with status True at first sight → ready, 
 describe('“terminating, gone from anywhere”', () => {
   const anywhere: Array<[string, Partial<PodFacts>]> = [
     ['ungated', { gated: false }],
-    ['groupMissing.patient', { groupResource: 'missing' }],
+    ['groupMissing.unsaid', { groupResource: 'missing' }],
     ['notApplicable', { groupResource: 'mismatch' }],
-    ['waitingForAddress', { address: null }],
-    ['invalid', { address: { invalid: 'x' } }],
+    ['waitingForAddress.unsaid', { address: null }],
+    ['invalid.unsaid', { address: { invalid: 'x' } }],
     ['proving.asking', {}],
     ['marking.patching', { services: {} }],
     ['ready.proven', { condition: 'True' }],

@@ -69,6 +69,10 @@ export const headerAsked = (name = 'api'): ServiceEvent => ({
   service: `service/shop/${name}`,
 });
 export const headerSeen: ServiceEvent = { type: 'header.seen' };
+export const headerUnseen = (name: string): ServiceEvent => ({
+  type: 'header.unseen',
+  service: `service/shop/${name}`,
+});
 
 export const newService = (...events: readonly ServiceEvent[]): ServiceDriver =>
   new ActorDriver<ServiceEvent, ServiceContext>('service', 'shop', 'web').take(...events);

@@ -89,7 +89,13 @@ describe('“samples keep missing it”', () => {
       {
         type: 'message.send',
         to: ['pod/shop/web-1'],
-        event: { type: 'route.lost', service: 'web', serviceUid: 'web-1-lo', uids: ['pod-1'] },
+        event: {
+          type: 'route.lost',
+          service: 'web',
+          serviceUid: 'web-1-lo',
+          uids: ['pod-1'],
+          since: [expect.any(Number)],
+        },
       },
     ]);
     for (let n = 0; n < 5; n++) check(service, 2);
@@ -153,4 +159,40 @@ describe('“the Pod left the Service’s endpoints”', () => {
 test('who takes his question back is not watched any more', () => {
   const service = watching().take(unwanted(1), unwanted(2)).wait(60_000);
   expect(rounds(service)).toHaveLength(0);
+});
+
+describe('docs/features/routes.md §6.3: a lost route is noticed “whatever other Pods of the group wait for”', () => {
+  test('a Pod that is never reached does not hide it: it is told within 26 s, counted from when it was reached last', () => {
+    const service = watching().take(wanted(3));
+    const reachedAt = service.now;
+    const told: Array<{ uids: readonly string[]; since: readonly number[] }> = [];
+    while (told.length === 0 && service.now < reachedAt + 60_000) {
+      service.take(wanted(3), finished(service.context.round, { healthy: ['10.0.0.2'] })).wait(200);
+      for (const { event } of service.askedOf('message.send'))
+        if (event.type === 'route.lost') told.push(event as never);
+    }
+    expect(told).toEqual([expect.objectContaining({ uids: ['pod-1'], since: [reachedAt] })]);
+    expect(service.now - reachedAt).toBeLessThanOrEqual(26_000);
+  });
+
+  test('rounds for others look for it as well, once it is due', () => {
+    const service = watching().wait(6_900).take(wanted(3));
+    expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.3'] }]);
+    service.take(finished(service.context.round)).wait(250);
+    expect(rounds(service)).toMatchObject([{ wanted: ['10.0.0.3', '10.0.0.1', '10.0.0.2'] }]);
+  });
+
+  test('one that was missed is looked for again within 2.5 s', () => {
+    const service = watching();
+    check(service, 2);
+    expect(service.patience).toBeLessThanOrEqual(2_500);
+  });
+
+  test('a Service that answers nobody for 20 s has lost its Pods at the first look', () => {
+    const service = watching().wait(12_500);
+    expect(told(service.wait(8_000).take(finished(service.context.round, { unreachable: 6 })))).toEqual([
+      ['route.lost', 'web-1'],
+      ['route.lost', 'web-2'],
+    ]);
+  });
 });

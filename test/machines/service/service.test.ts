@@ -39,13 +39,15 @@ describe('“woken by route.wanted”', () => {
     ]);
   });
 
-  test('a want in the pause begins the next round at once, for everybody who wants', () => {
+  test('a want in the pause begins the next round 200 ms after the last, for everybody who wants', () => {
     const service = pausing().take(wanted(2));
+    expect(rounds(service.wait(199))).toEqual([]);
+    service.wait(1);
     expect(rounds(service)).toMatchObject([{ round: 2, wanted: ['10.0.0.1', '10.0.0.2'] }]);
   });
 
-  test('a want during a round is asked for by the next one, which follows at once', () => {
-    const service = newService(observed(), wanted(1), wanted(2));
+  test('a want during a round is asked for by the next one, which follows at once where the round took 200 ms', () => {
+    const service = newService(observed(), wanted(1), wanted(2)).wait(200);
     expect(rounds(service)).toHaveLength(1);
     expect(rounds(service.take(answered(1, 1), finished(1)))).toMatchObject([
       { round: 2, wanted: ['10.0.0.2'] },
@@ -62,8 +64,10 @@ describe('“woken by route.wanted”', () => {
 
   test('a Pod that has another address, or is another Pod, is wanted in place of the former', () => {
     const moved = pausing().take(wanted(1, { ip: '10.0.0.9' }));
-    expect(rounds(moved)).toMatchObject([{ wanted: ['10.0.0.9'] }]);
-    const replaced = pausing().take(wanted(1, { uid: 'pod-1b' }));
+    expect(rounds(moved.wait(200))).toMatchObject([{ wanted: ['10.0.0.9'] }]);
+    const replaced = pausing()
+      .take(wanted(1, { uid: 'pod-1b' }))
+      .wait(200);
     expect(told(replaced.take(answered(1, 2)))).toEqual([['route.proven', 'web-1']]);
     expect(replaced.context.wants).toEqual([]);
   });
@@ -82,11 +86,11 @@ describe('“and at once by a change of the Service, of its EndpointSlices, or o
     ['the port', { probes: { IPv4: { ...probe, url: 'http://10.1.0.1:81/healthz' }, IPv6: null } }],
     ['the Service itself', { uid: 'web-2-long-uid' }],
   ])('in the pause, a change of %s begins the next round', (_, change) => {
-    expect(rounds(pausing().take(observed(change)))).toMatchObject([{ wanted: ['10.0.0.1'] }]);
+    expect(rounds(pausing().take(observed(change)).wait(200))).toMatchObject([{ wanted: ['10.0.0.1'] }]);
   });
 
   test('during a round, the next one follows without a pause', () => {
-    const service = newService(observed(), wanted(1), observed({ routesToken: 'b' }));
+    const service = newService(observed(), wanted(1), observed({ routesToken: 'b' })).wait(200);
     expect(rounds(service)).toHaveLength(1);
     expect(rounds(service.take(finished(1)))).toHaveLength(1);
   });
@@ -161,8 +165,8 @@ describe('“header with the IP of any wanted Pod and status 200 → that Pod is
   });
 
   test('an answer that is taken after the round’s end still counts', () => {
-    const service = newService(observed(), wanted(1), wanted(2), finished(1), answered(1, 2), finished(2));
-    service.take(answered(2, 2));
+    const service = newService(observed(), wanted(1), wanted(2), finished(1)).wait(200);
+    service.take(answered(1, 2), finished(2), answered(2, 2));
     expect(told(service)).toEqual([
       ['route.proven', 'web-1'],
       ['route.proven', 'web-2'],
@@ -222,7 +226,7 @@ describe('answers count for the very Service and the very round that was asked',
   test('another Service under the name is asked at once, by a round of its own', () => {
     const service = newService(observed(), wanted(1));
     service.asked();
-    expect(rounds(service.take(observed({ uid: 'web-2-long-uid' })))).toMatchObject([{ round: 3 }]);
+    expect(rounds(service.take(observed({ uid: 'web-2-long-uid' })).wait(200))).toMatchObject([{ round: 3 }]);
     service.take(answered(1, 3));
     expect(service.askedOf('message.send')).toMatchObject([{ event: { serviceUid: 'web-2-lo' } }]);
   });
@@ -272,7 +276,7 @@ describe('“so rounds go on: pause 0.2 s, growing to 5 s with jitter while noth
     for (let round = 1; round <= 80; round++) service.take(finished(round), wanted(1)).wait(7_000);
     service.take(finished(81)).asked();
     expect(service.patience).toBe(5_000);
-    expect(rounds(service.take(event))).toHaveLength(1);
+    expect(rounds(service.take(event).wait(200))).toHaveLength(1);
     expect(service.take(finished(82)).patience).toBeLessThan(250);
   });
 

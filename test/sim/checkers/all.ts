@@ -11,6 +11,7 @@ import { repetition } from './repetition.ts';
 import { savedEffects } from './saved-effects.ts';
 import { settled } from './settled.ts';
 import { silence } from './silence.ts';
+import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
 export const checkers: readonly CheckerKind[] = [
@@ -25,5 +26,6 @@ export const checkers: readonly CheckerKind[] = [
   feed,
   neverEarly,
   askedTwice,
+  withdrawn,
   settled,
 ];

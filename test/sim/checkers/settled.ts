@@ -16,6 +16,7 @@ import { conditionType, namespace } from '../objects.ts';
 import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
 import type { CheckerKind, Eye } from './checker.ts';
+import { trueAndUnproven } from './withdrawn.ts';
 
 /**
  * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s) that are given up, and then the
@@ -77,7 +78,12 @@ export function unsettled(
   const { world } = eye;
   if (!world.mirror.isIdle || !world.routing.isSettled)
     return ['the simulated cluster itself is not at rest'];
-  return [...podsNotReady(eye, takenUnseen), ...actorsBehind(eye, records), ...recordsDue(records)];
+  return [
+    ...podsNotReady(eye, takenUnseen),
+    ...trueAndUnproven(world, records),
+    ...actorsBehind(eye, records),
+    ...recordsDue(records),
+  ];
 }
 
 function ownersMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {

@@ -37,7 +37,9 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
 }
 
 function patchOf({ uid, conditionType, status, reason, message, at }: PodConditionPatch) {
-  const condition = { type: conditionType, status, reason, message, lastTransitionTime: kubeTime(at) };
+  // Left out, the time that stands there stays.
+  const moved = at === null ? {} : { lastTransitionTime: kubeTime(at) };
+  const condition = { type: conditionType, status, reason, message, ...moved };
   return { metadata: { uid }, status: { conditions: [condition] } };
 }
 

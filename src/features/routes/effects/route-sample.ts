@@ -22,10 +22,11 @@ export function sampleRoutes(parts: {
 }): EffectRunner<RouteSample> {
   const sampler = createSampler({ ...parts, parseAddress });
   return async ({ group, round, probe, calls, wanted }, { signal, emit }) => {
-    const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
+    const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
+    const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
     const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
     const result = await sampler.sample(
-      { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
+      { ...target, group, calls, replicas, wanted },
       { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
     );
     return { type: 'sample.finished', round, ...result };

@@ -14,6 +14,8 @@ import { limits } from '../../../base/limits.ts';
 
 export interface ProbeTarget {
   readonly url: string;
+  /** The name is resolved in this family alone; absent: in any. */
+  readonly family?: IpFamily;
   /** Response header that holds the answering Pod's address, for each family. */
   readonly podIPHeaders: Readonly<Record<IpFamily, string>>;
   readonly timeoutMs: number;
@@ -27,7 +29,7 @@ export type ProbeAnswer =
       readonly addresses: readonly Address[];
       readonly unreadable: readonly string[];
     }
-  /** An answer without the header. */
+  /** An answer without the header, or with an empty one. */
   | { readonly kind: 'anonymous'; readonly status: number }
   | { readonly kind: 'unreachable'; readonly error: string };
 
@@ -63,6 +65,8 @@ export function probeCall(
       agent: false,
       maxHeaderSize: limits.probeAnswerBytes,
       headers: { accept: '*/*', 'user-agent': 'orrery-probe', connection: 'close' },
+      // A name with addresses of both families must not prove a Pod over the one that was not asked for.
+      ...(target.family === undefined ? {} : { family: target.family === 'IPv6' ? 6 : 4 }),
       ...(lookup === undefined ? {} : { lookup }),
     });
     const timer = clock.after(target.timeoutMs, () => {
@@ -97,9 +101,9 @@ function classify(
   const addresses: Address[] = [];
   const unreadable: string[] = [];
   for (const family of ['IPv4', 'IPv6'] as const) {
-    const value = headers[podIPHeaders[family].toLowerCase()]?.toString();
-    if (value === undefined) continue;
-    const address = parseAddress(value.trim());
+    const value = headers[podIPHeaders[family].toLowerCase()]?.toString().trim() ?? '';
+    if (value === '') continue;
+    const address = parseAddress(value);
     if (address?.family === family) addresses.push(address);
     else unreadable.push(value.slice(0, valueCharsMax));
   }

@@ -1,0 +1,216 @@
+/** What a Pod's actor tells people (conditions, Events) and Services (questions). Pure. */
+import type { ActorId } from '../../base/ids.ts';
+import type { KubeEventWrite, MessageSend } from '../effects.ts';
+import {
+  isConditionTrue,
+  type PodContext,
+  type PodInput,
+  unasked,
+  unproven,
+  unverifiable,
+  valid,
+} from './pod-context.ts';
+import type { PodConditionPatch } from './pod-effects.ts';
+
+export interface Moment {
+  readonly context: PodContext;
+  readonly event: PodInput;
+}
+type Sending = Omit<MessageSend, 'type'>;
+type Patch = Omit<PodConditionPatch, 'type'>;
+
+/** The object that an actor stands for: its name up to the gate's. */
+export const objectName = (actor: string): string => actor.split('@')[0] ?? actor;
+
+/** A Kubernetes Event about the Pod. */
+function note({ context, event }: Moment, about: Pick<KubeEventWrite, 'eventType' | 'reason' | 'note'>) {
+  const { namespace, name, facts } = context;
+  const regarding = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    namespace,
+    name: objectName(name),
+    uid: facts?.uid ?? '',
+  };
+  return { regarding, at: event.at, ...about };
+}
+
+/** The condition became True; a Warning where nothing at all was verified. */
+export function openedNote(moment: Moment) {
+  const { reason, message } = opened(moment.context);
+  return note(moment, {
+    eventType: reason === 'RoutesVerified' ? 'Normal' : 'Warning',
+    reason,
+    note: message,
+  });
+}
+
+export const withdrawnNote = (moment: Moment) =>
+  note(moment, { eventType: 'Warning', reason: 'RouteLost', note: lostMessage(moment.context) });
+
+export const missingNote = (moment: Moment) =>
+  note(moment, {
+    eventType: 'Warning',
+    reason: 'GroupResourceMissing',
+    note: missingMessage(moment.context),
+  });
+
+export const invalidNote = (moment: Moment) =>
+  note(moment, { eventType: 'Warning', reason: 'InvalidAddress', note: invalidMessage(moment.context) });
+
+const missingMessage = ({ facts }: PodContext) =>
+  `The object that owns this Pod's group, named by RouteGate ${facts?.gate.name ?? ''}, does not exist.`;
+
+const invalidMessage = ({ facts }: PodContext) =>
+  `status.podIPs[0] is no IP address: ${JSON.stringify(facts?.address)}`;
+
+function lostMessage({ lostRoute }: PodContext): string {
+  return `Service ${objectName(lostRoute ?? '')} does not reach this Pod any more.`;
+}
+
+/** Names in a message; the rest is counted. */
+const namesMax = 5;
+
+function listed(entries: ReadonlyArray<readonly [string, string]>): string {
+  const shown = entries.slice(0, namesMax).map(([name, why]) => `${objectName(name)} (${why})`);
+  const rest = entries.length - shown.length;
+  return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
+}
+
+/**
+ * Reason and message of the condition that is True: what was verified, what was not and why
+ * (docs/features/routes.md §5.4).
+ */
+export function opened(context: PodContext): { readonly reason: string; readonly message: string } {
+  const total = Object.keys(context.facts?.services ?? {}).length;
+  if (total === 0)
+    return {
+      reason: 'NothingToVerify',
+      message: `RouteGate ${context.facts?.gate.name ?? ''} finds no Service for this Pod's group; no traffic was verified.`,
+    };
+  const missing = Object.entries(unverifiable(context));
+  const verified = total - missing.length;
+  const gap = missing.length === 0 ? '' : ` Not verified: ${listed(missing)}.`;
+  return {
+    reason: verified > 0 ? 'RoutesVerified' : 'Unverified',
+    message: `Traffic through ${verified} of ${total} Services reaches this Pod.${gap}`,
+  };
+}
+
+/** Reason and message of the condition that is False while the Pod is held back. */
+function held(context: PodContext): { readonly reason: string; readonly message: string } {
+  const { facts, lostRoute } = context;
+  if (facts?.groupResource === 'missing') return { reason: 'GroupMissing', message: missingMessage(context) };
+  if (facts?.address === null)
+    return { reason: 'WaitingForAddress', message: 'This Pod has no address yet (status.podIPs).' };
+  if (facts !== null && 'invalid' in facts.address)
+    return { reason: 'InvalidAddress', message: invalidMessage(context) };
+  const waiting = waitingMessage(context);
+  if (lostRoute === null) return { reason: 'WaitingForRoutes', message: waiting };
+  return { reason: 'RouteLost', message: `${lostMessage(context)} ${waiting}` };
+}
+
+function waitingMessage(context: PodContext): string {
+  const { facts, answers } = context;
+  const services = facts?.services ?? {};
+  const missing = unproven(context);
+  if (Object.keys(services).length === 0)
+    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group, and holds what cannot be verified.`;
+  const reasons = unverifiable(context);
+  const entries = missing.map((name) => [name, reasons[name] ?? answers[name] ?? 'no answer yet'] as const);
+  return `${missing.length} of ${Object.keys(services).length} Services have not reached this Pod: ${listed(entries)}.`;
+}
+
+/** The condition says something else than what holds, or nothing. */
+export function isUntold(context: PodContext): boolean {
+  const { reason, message } = held(context);
+  return context.told?.reason !== reason || context.told.message !== message;
+}
+
+/** What is being told, noted before it is known whether that succeeds. */
+export const telling = ({ context, event }: Moment): Partial<PodContext> => ({
+  told: { ...held(context), at: event.at },
+});
+
+function conditionOf({ namespace, name, facts }: PodContext) {
+  const conditionType = facts?.gate.conditionType ?? '';
+  return { namespace, name: objectName(name), uid: facts?.uid ?? '', conditionType };
+}
+
+/** The patch that says why the Pod is held back. */
+export function heldPatch({ context, event }: Moment): Patch {
+  const isFalse = context.facts?.condition === 'False';
+  return { ...conditionOf(context), status: 'False', ...held(context), at: isFalse ? null : event.at };
+}
+
+export function openedPatch({ context, event }: Moment): Patch {
+  const at = isConditionTrue(context) ? null : event.at;
+  return { ...conditionOf(context), status: 'True', ...opened(context), at };
+}
+
+export function lostPatch({ context, event }: Moment): Patch {
+  return {
+    ...conditionOf(context),
+    status: 'False',
+    reason: 'RouteLost',
+    message: lostMessage(context),
+    at: event.at,
+  };
+}
+
+/** The condition was withdrawn: what the patch said, and that the world may still show the True of before. */
+export const withdrawn = ({ context, event }: Moment): Partial<PodContext> => ({
+  told: { reason: 'RouteLost', message: lostMessage(context), at: event.at },
+  awaitsFalse: context.facts?.condition === 'True',
+});
+
+const service = ({ namespace }: PodContext, name: string): ActorId => `service/${namespace}/${name}`;
+
+/** Those of the Services whose answers would be named in a message. */
+const named = (context: PodContext) => unproven(context).slice(0, namesMax);
+
+/** The same question to every Service that was not asked yet. */
+export function question({ context }: { context: PodContext }): Sending {
+  const names = unasked(context).filter((name) => !named(context).includes(name));
+  return {
+    to: names.map((name) => service(context, name)),
+    event: { ...ownAddress(context), type: 'route.wanted' },
+  };
+}
+
+/** The question to those whose answers are to be told. */
+export function curiousQuestion({ context }: { context: PodContext }): Sending {
+  const names = unasked(context).filter((name) => named(context).includes(name));
+  return {
+    to: names.map((name) => service(context, name)),
+    event: { ...ownAddress(context), type: 'route.wanted', curious: true },
+  };
+}
+
+/** Asks the Services to tell when they stop reaching this Pod, whose condition is True already. */
+export function watching({ context }: { context: PodContext }): Sending {
+  return {
+    to: Object.keys(context.proofs).map((name) => service(context, name)),
+    event: { ...ownAddress(context), type: 'route.watched' },
+  };
+}
+
+/** Takes the question back from the Services that were asked. */
+export function withdrawal({ context }: { context: PodContext }): Sending {
+  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
+  return {
+    to: context.asked.map((name) => service(context, name)),
+    event: { type: 'route.unwanted', pod, uid: context.facts?.uid ?? '' },
+  };
+}
+
+function ownAddress(context: PodContext) {
+  const known = valid(context.facts);
+  const pod: ActorId = `pod/${context.namespace}/${context.name}`;
+  return {
+    pod,
+    uid: known?.facts.uid ?? '',
+    ip: known?.address.ip ?? '',
+    family: known?.address.family ?? ('IPv4' as const),
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * What a sampling round of a Service asks, and what it says when it is over. Pure.
+ *
+ * A Pod that was reached and is watched is looked for every ten seconds or so, whatever other Pods wait for:
+ * rounds for those that want a proof look for it as well once it is due (docs/features/routes.md §6.3).
+ */
+import { limits } from '../../base/limits.ts';
+import type { Stamp } from '../stamp.ts';
+import type { RouteSample } from './route-effects.ts';
+import type { PodPlace, SampleAnswered, SampleSummary } from './route-events.ts';
+import type { RouteProbe } from './route-facts.ts';
+import {
+  isWatching,
+  met,
+  nowWatched,
+  type ServiceContext,
+  type ServiceInput,
+  type Want,
+} from './service-context.ts';
+
+/**
+ * With random balancing a round of three attempts for each replica misses a Pod with probability e^-3; three
+ * in a row, 1 in 8,000.
+ */
+const missesMax = 3;
+/**
+ * Not reached for so long, one miss is enough: a doubt costs a question, and 30 s after the last answer the
+ * condition goes.
+ */
+const silenceMaxMs = 20_000;
+/** A watched Pod is looked for again this long after the last look that met it, or that did not. */
+const dueMs = { met: 7_000, missed: 1_500 } as const;
+
+/** What the next round asks: the Pods of one family; null: there is nothing that can be asked. */
+export function roundOf(
+  context: ServiceContext,
+  at: number,
+): { probe: RouteProbe; targets: readonly Want[] } | null {
+  const watched = isWatching(context) ? context.watched : [];
+  const due = watched.filter((one) => isDue(one, at));
+  return roundFor(context, [...context.wants, ...due]) ?? roundFor(context, watched);
+}
+
+const isDue = ({ lookedAt, missed }: Want, at: number) =>
+  at - lookedAt >= (missed > 0 ? dueMs.missed : dueMs.met);
+
+/** Families take turns, so that Pods of one that are never reached do not keep the others waiting. */
+function roundFor({ facts, round }: ServiceContext, wants: readonly Want[]) {
+  const families = [...new Set(wants.map((want) => want.family))].filter((one) => facts?.probes[one]);
+  const family = families[round % families.length];
+  const probe = family && facts?.probes[family];
+  return probe ? { probe, targets: wants.filter((want) => want.family === family) } : null;
+}
+
+/** Whether a want can be asked for: the Service has an address and the port. */
+export const isAskable = (context: ServiceContext): boolean => roundFor(context, context.wants) !== null;
+
+/** Whether anybody can be asked for at all. */
+export const isAnybodyAskable = (context: ServiceContext): boolean =>
+  roundFor(context, [...context.wants, ...(isWatching(context) ? context.watched : [])]) !== null;
+
+/** Some watched Pod was missed: it is looked for again soon. */
+export const isAnyMissed = ({ watched }: ServiceContext): boolean => watched.some(({ missed }) => missed > 0);
+
+/** The next round begins. Its answers prove what holds since now. */
+export function started(context: ServiceContext, { at }: Stamp): Partial<ServiceContext> {
+  const next = { ...context, round: context.round + 1 };
+  const targets = roundOf(next, at)?.targets ?? [];
+  const checking = targets.filter((one) => !context.wants.includes(one)).map(({ ip }) => ip);
+  return { round: next.round, startedAt: at, hurried: false, mixed: false, checking };
+}
+
+/** The specification's bound: attempts for each expected replica. */
+export function callsOf({ facts }: ServiceContext, probe: RouteProbe): number {
+  return Math.max(1, probe.attemptsPerReplica * (facts?.replicas ?? 1));
+}
+
+export function round({
+  context,
+  event,
+}: {
+  readonly context: ServiceContext;
+  readonly event: ServiceInput;
+}): Omit<RouteSample, 'type'> {
+  const next = roundOf(context, event.at);
+  return {
+    group: `${context.namespace}/${context.name}`,
+    round: context.round,
+    probe: next?.probe ?? emptyProbe,
+    calls: next === null ? 0 : callsOf(context, next.probe),
+    wanted: (next?.targets ?? []).map((want) => want.ip),
+  };
+}
+
+const emptyProbe: RouteProbe = {
+  url: '',
+  podIPHeaders: { IPv4: '', IPv6: '' },
+  timeoutMs: 1,
+  attemptsPerReplica: 1,
+};
+
+/**
+ * Longest time until the outcome of the round, ms: its calls, three at a time, within the bound of a round;
+ * then it is lost (I4).
+ */
+export function patienceOf(context: ServiceContext, at: number): number {
+  const next = roundOf(context, at);
+  if (next === null) return 60_000;
+  return 5_000 + (callsOf(context, next.probe) * next.probe.timeoutMs) / limits.probeCallsAtOnce;
+}
+
+const named = ({ ip, also = [] }: SampleAnswered): readonly string[] => [...new Set([ip, ...also])];
+
+/** Whom the answers met. An address belongs to one Pod at a time: whoever asked last. */
+export function reached({ wants }: ServiceContext, event: SampleAnswered): readonly Want[] {
+  return named(event).flatMap((one) => wants.findLast((want) => want.ip === one) ?? []);
+}
+
+/**
+ * Pods of the group that answered and have not asked yet: uid and address as they are, and were when the
+ * round began.
+ */
+export function strangers(context: ServiceContext, event: SampleAnswered): ReadonlyArray<[string, string]> {
+  const { facts, mixed } = context;
+  if (mixed) return [];
+  const wanted = new Set(reached(context, event).map(({ ip }) => ip));
+  return named(event).flatMap((ip): Array<[string, string]> => {
+    const uid = facts?.pods?.[ip];
+    const isNews = uid !== undefined && context.met[uid] === undefined && !wanted.has(ip);
+    return isNews && context.watched.every((one) => one.uid !== uid) ? [[uid, ip]] : [];
+  });
+}
+
+/** After answers: who was met is wanted no more, and watched if lost routes are to be noticed. */
+export function credited(context: ServiceContext, event: SampleAnswered): Partial<ServiceContext> {
+  const pods = reached(context, event);
+  const ips = new Set(pods.map(({ ip }) => ip));
+  const kept = strangers(context, event).map(([uid, ip]) => [uid, { ip, told: false }]);
+  const noted = met(context, pods as readonly PodPlace[]);
+  return {
+    wants: context.wants.filter(({ ip }) => !ips.has(ip)),
+    met: { ...noted.met, ...Object.fromEntries(kept) },
+    // The answer came after the beginning of the round; a loss is counted from there.
+    ...nowWatched(context, pods, context.startedAt),
+    ...(pods.length > 0 ? { fruitless: 0 } : {}),
+    header: 'yes',
+  };
+}
+
+/**
+ * What a round that is over changes. Whom it looked for and did not meet, it missed: it ends early only when
+ * it met everybody.
+ */
+export function judged(
+  context: ServiceContext,
+  summary: SampleSummary,
+  { at }: Stamp,
+): Partial<ServiceContext> {
+  const hasHeader = summary.healthy.length > 0 || summary.unhealthy.length > 0;
+  const watched = context.watched.map((one) => {
+    if (summary.healthy.includes(one.ip))
+      return { ...one, at: Math.max(one.at, context.startedAt), lookedAt: at, missed: 0 };
+    return context.checking.includes(one.ip) ? { ...one, lookedAt: at, missed: one.missed + 1 } : one;
+  });
+  return {
+    watched,
+    lastRound: summary,
+    lastError: summary.lastError,
+    fruitless: context.fruitless + 1,
+    ...(hasHeader ? { header: 'yes' as const } : {}),
+  };
+}
+
+/**
+ * Watched Pods that the Service does not reach any more: missed again and again, or not among its ready
+ * endpoints.
+ */
+export function lostPods({ watched, facts }: ServiceContext, now: number): readonly Want[] {
+  return watched.filter(
+    (one) =>
+      hasLeft(one, facts) || one.missed >= missesMax || (one.missed > 0 && now - one.at > silenceMaxMs),
+  );
+}
+
+export function hasLeft({ listed, ip }: Want, facts: ServiceContext['facts']): boolean {
+  const ready = facts?.readyAddresses;
+  return listed && ready != null && !ready.includes(ip);
+}
+
+/** Every answer of the last round came without the header, and there was one. */
+export function isAnonymous({ lastRound, header }: ServiceContext): boolean {
+  if (lastRound === null || header === 'yes') return false;
+  const { anonymous, healthy, unhealthy } = lastRound;
+  return anonymous > 0 && healthy.length === 0 && unhealthy.length === 0;
+}

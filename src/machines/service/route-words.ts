@@ -1,0 +1,132 @@
+/** What a Service tells Pods, and the other Services of its group. Pure. */
+import type { ActorId } from '../../base/ids.ts';
+import type { MessageSend } from '../effects.ts';
+import type { PodPlace } from './route-events.ts';
+import { hasLeft, isAskable, lostPods } from './route-rounds.ts';
+import type { ServiceContext, ServiceInput, Want } from './service-context.ts';
+
+interface Moment {
+  readonly context: ServiceContext;
+  readonly event: ServiceInput;
+}
+type Sending = Omit<MessageSend, 'type'>;
+
+const ownUid = ({ facts }: ServiceContext) => facts?.uid.slice(0, 8) ?? '';
+const own = (context: ServiceContext) => ({ service: context.name, serviceUid: ownUid(context) });
+const ownId = ({ namespace, name }: ServiceContext): ActorId => `service/${namespace}/${name}`;
+
+/** Tells the Pod that was met. */
+export function proof(context: ServiceContext, { pod, uid, ip }: PodPlace): Sending {
+  return { to: [pod], event: { type: 'route.proven', ...own(context), uid, ip } };
+}
+
+/** Tells every Pod that asked that this Service cannot tell its Pods apart. */
+export function verdict({ context }: Moment): Sending {
+  const event = { type: 'route.unverifiable', ...own(context) } as const;
+  return { to: context.wants.map(({ pod }) => pod), event };
+}
+
+/**
+ * A Pod hears of its loss at least this long before its 30 s are over, however long nobody could look, ms.
+ */
+const lastChanceMs = 4_000;
+
+export function loss({ context, event }: Moment): Sending {
+  const lost = lostPods(context, event.at);
+  return {
+    to: lost.map(({ pod }) => pod),
+    event: {
+      type: 'route.lost',
+      ...own(context),
+      uids: lost.map(({ uid }) => uid),
+      since: lost.map((one) => lostSince(one, { context, event })),
+    },
+  };
+}
+
+/** Who left the endpoints left now; who was missed may have been lost since it was reached last. */
+function lostSince(one: Want, { context, event }: Moment): number {
+  if (hasLeft(one, context.facts)) return event.at;
+  return Math.max(one.at, event.at - 30_000 + lastChanceMs);
+}
+
+/** A want is that old before its Pod hears what answers instead: most are met by then. */
+const curiousMs = 1_500;
+
+export const toTell = ({ wants, lastRound }: ServiceContext, at: number): readonly Want[] =>
+  lastRound === null ? [] : wants.filter((want) => want.curious && at - want.at >= curiousMs);
+
+/** Tells Pods that wait what answers in their place. */
+export function missedNews({ context, event }: Moment): Sending {
+  return {
+    to: toTell(context, event.at).map(({ pod }) => pod),
+    event: {
+      type: 'route.missed',
+      ...own(context),
+      answer: answerText(context),
+      unhealthy: (context.lastRound?.unhealthy ?? []).slice(0, unhealthyMax),
+    },
+  };
+}
+
+const unhealthyMax = 100;
+const answerCharsMax = 160;
+
+function answerText({ lastRound, facts }: ServiceContext): string {
+  if (lastRound === null) return 'was not asked yet';
+  const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
+  const [one] = healthy;
+  const parts = [
+    one === undefined
+      ? ''
+      : `answered by ${one}${healthy.length > 1 ? ` and ${healthy.length - 1} more` : ''}`,
+    unhealthy.length > 0 ? `answered not 200 by ${unhealthy[0]}` : '',
+    anonymous > 0 ? `${times(anonymous, 'answer')} without ${headerNames(facts)}` : '',
+    unreachable > 0 ? `${times(unreachable, 'call')} failed: ${lastError ?? ''}` : '',
+  ].filter((part) => part !== '');
+  return (parts.join('; ') || 'no answer').slice(0, answerCharsMax);
+}
+
+const times = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+function headerNames(facts: ServiceContext['facts']): string {
+  const probe = facts?.probes.IPv4 ?? facts?.probes.IPv6;
+  return `${probe?.podIPHeaders.IPv4 ?? 'Pod-IPv4'} or ${probe?.podIPHeaders.IPv6 ?? 'Pod-IPv6'}`;
+}
+
+const peersOf = ({ namespace, facts }: ServiceContext): readonly ActorId[] =>
+  (facts?.peers ?? []).map((peer): ActorId => `service/${namespace}/${peer}`);
+
+const silentPeers = (context: ServiceContext) =>
+  peersOf(context).filter((peer) => !context.unseen.includes(peer));
+
+/** Every other Service of the group has said that no answer of its own carried the header. */
+export const isGroupUnseen = (context: ServiceContext): boolean => silentPeers(context).length === 0;
+
+/**
+ * Asks those Services of the group that have not said yet whether any answer of theirs ever carried the
+ * header.
+ */
+export function headerQuestion({ context }: Pick<Moment, 'context'>): Sending {
+  return { to: silentPeers(context), event: { type: 'header.asked', service: ownId(context) } };
+}
+
+/** Tells those that asked, and were not answered so then, that answers of this Service carry the header. */
+export function headerNews({ context }: Moment): Sending {
+  return { to: peersOf(context), event: { type: 'header.seen' } };
+}
+
+export function headerAnswer({ event }: Moment): Sending {
+  return { to: event.type === 'header.asked' ? [event.service] : [], event: { type: 'header.seen' } };
+}
+
+/**
+ * Whether this Service can say by now that it has not seen the header: a round of its own is over, or there
+ * is none to come.
+ */
+export const canDeny = (context: ServiceContext): boolean =>
+  context.header !== 'yes' && (context.lastRound !== null || !isAskable(context));
+
+export function headerDenial({ context }: Moment): Sending {
+  return { to: context.inquirers, event: { type: 'header.unseen', service: ownId(context) } };
+}

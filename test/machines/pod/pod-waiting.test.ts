@@ -1,0 +1,153 @@
+/** What a Pod's condition says while its gate holds it back, and what it says once it is open. */
+import { describe, expect, test } from 'vitest';
+import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import {
+  allProven,
+  missed,
+  newPod,
+  observed,
+  type PodDriver,
+  patched,
+  podFacts,
+  proven,
+  refused,
+  servicesAsked,
+  toldWhy,
+  unverifiable,
+} from './pod-script.ts';
+
+const holding: PodFacts['gate'] = { ...podFacts.gate, whenUnverifiable: 'hold' };
+const patches = (pod: PodDriver) => pod.askedOf('pod-condition.patch');
+
+describe('docs/features/routes.md §7.1: “its condition is False, with a reason and the missing Services in the message”', () => {
+  test('who is missing, and what answered instead', () => {
+    const pod = newPod(observed(), proven('api'), missed('web', 'answered by 10.0.0.7'));
+    expect(patches(pod.wait(1_000))).toMatchObject([
+      {
+        status: 'False',
+        reason: 'WaitingForRoutes',
+        message:
+          '2 of 3 Services have not reached this Pod: web (answered by 10.0.0.7), www (no answer yet).',
+      },
+    ]);
+  });
+
+  test('its own answer with another status is told as such', () => {
+    const pod = newPod(observed(), missed('web', 'answered not 200 by 10.0.0.1', ['10.0.0.1']));
+    expect(patches(pod.wait(1_000))).toMatchObject([
+      { message: expect.stringContaining('web (this Pod answered') },
+    ]);
+  });
+
+  test('five by name, the number of the rest; those five alone are asked to say what answers', () => {
+    const services = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`s${n}`, `s${n}-1`]));
+    const pod = newPod(observed({ services }));
+    const curious = pod
+      .asked()
+      .flatMap((effect) => (effect.type === 'message.send' && 'curious' in effect.event ? effect.to : []));
+    expect(curious).toEqual([0, 1, 2, 3, 4].map((n) => `service/shop/s${n}`));
+    expect(patches(pod.wait(1_000))).toMatchObject([
+      { message: expect.stringMatching(/s4 \(no answer yet\) and 3 more/) },
+    ]);
+  });
+
+  test('a Pod that waits for less than a second is not written', () => {
+    const pod = newPod(observed())
+      .wait(999)
+      .take(...allProven);
+    expect(patches(pod)).toMatchObject([{ status: 'True' }]);
+  });
+
+  test('True is not written before the word on the way has landed', () => {
+    const pod = newPod(observed())
+      .wait(1_000)
+      .take(...allProven);
+    expect(pod.state).toBe('proving.telling');
+    expect(pod.take(patched('False')).state).toBe('marking.patching');
+  });
+});
+
+describe('docs/features/routes.md §7.2: “at most every few seconds for one Pod”', () => {
+  test('ten proofs in ten seconds are at most four writes', () => {
+    const services = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`s${n}`, `s${n}-1`]));
+    const pod = newPod(observed({ services }));
+    let written = 0;
+    for (let n = 0; n < 100; n++) {
+      if (n % 10 === 0) pod.take(proven(`s${n / 10}`));
+      const asked = patches(pod.wait(100));
+      written += asked.length;
+      if (asked.length > 0) pod.take(patched('False'), observed({ services, condition: 'False' }));
+    }
+    expect(written).toBeGreaterThanOrEqual(3);
+    expect(written).toBeLessThanOrEqual(4);
+  });
+
+  test('without news nothing is written again, and the time of the transition stays', () => {
+    const pod = toldWhy(newPod(observed())).take(observed({ condition: 'False' }));
+    pod.asked();
+    expect(patches(pod.wait(3_600_000))).toEqual([]);
+    pod.take(proven('api'));
+    expect(patches(pod.wait(3_000))).toMatchObject([{ status: 'False', at: null }]);
+  });
+
+  test('a write that fails is tried again, no sooner than three seconds later', () => {
+    const pod = newPod(observed()).wait(1_000).take(refused('error'));
+    pod.asked();
+    expect(patches(pod.wait(2_999))).toEqual([]);
+    expect(patches(pod.wait(1))).toHaveLength(1);
+  });
+});
+
+describe('docs/features/routes.md §5: what cannot be verified', () => {
+  const portless = {
+    services: { ...podFacts.services, api: null },
+    unaskable: { api: 'has no port named http' },
+  };
+
+  test('it does not hold the Pod back, and is not told as proven', () => {
+    const pod = newPod(observed(portless), proven('web'), unverifiable('www'));
+    expect(patches(pod)).toMatchObject([
+      {
+        status: 'True',
+        reason: 'RoutesVerified',
+        message:
+          'Traffic through 1 of 3 Services reaches this Pod. Not verified: api (has no port named http), www (its answers carry no header).',
+      },
+    ]);
+  });
+
+  test.each<[string, string, Partial<PodFacts>]>([
+    ['NothingToVerify', 'no Service of the group', { services: {} }],
+    ['Unverified', 'no Service has the port', { services: { api: null }, unaskable: { api: 'has no port' } }],
+    ['Unverified', 'the Pod lacks the variable', { verifiable: false }],
+  ])('%s: %s; a Warning says so', (reason, _, change) => {
+    const pod = newPod(observed(change));
+    expect(patches(pod)).toMatchObject([{ status: 'True', reason }]);
+    pod.take(patched());
+    expect(pod.askedOf('kube-event.write')).toMatchObject([{ eventType: 'Warning', reason }]);
+  });
+
+  test.each<[string, Partial<PodFacts>]>([
+    ['no Service of the group', { services: {} }],
+    ['a Service without the port', portless],
+    ['a Pod without the variable', { verifiable: false }],
+  ])('with hold, %s holds the Pod back', (_, change) => {
+    const pod = newPod(observed({ ...change, gate: holding }), proven('web'), proven('www'));
+    expect(pod.state).toBe('proving.asking');
+    expect(patches(pod.wait(1_000))).toMatchObject([{ status: 'False', reason: 'WaitingForRoutes' }]);
+  });
+
+  test('with hold, a verdict proves nothing; a later proof does', () => {
+    const pod = newPod(observed({ gate: holding }), proven('web'), proven('api'), unverifiable('www'));
+    expect(pod.state).toBe('proving.asking');
+    pod.asked();
+    pod.wait(1_000).take(patched('False')).asked();
+    expect(servicesAsked(pod.wait(4_000))).toEqual(['www']);
+    expect(pod.take(proven('www')).state).toBe('marking.patching');
+  });
+
+  test('the gate that changes from hold to pass lets the Pod go', () => {
+    const pod = newPod(observed({ ...portless, gate: holding }), proven('web'), proven('www'));
+    expect(pod.take(observed(portless)).state).toBe('marking.patching');
+  });
+});

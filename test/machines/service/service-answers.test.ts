@@ -1,0 +1,91 @@
+/** The service chart: when it is woken, answers that are kept, and what Pods that wait are told. */
+import { describe, expect, test } from 'vitest';
+import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
+import {
+  answered,
+  finished,
+  newService,
+  observed,
+  probe,
+  rounds,
+  routes,
+  told,
+  wanted,
+} from './service-script.ts';
+
+describe('docs/features/routes.md §4.8: “A change … wakes a round at once, at most each 200 ms”', () => {
+  test('a hundred changes in five seconds are at most 26 rounds', () => {
+    const service = newService(observed(), wanted(1));
+    for (let n = 0; n < 100; n++) {
+      service.take(finished(service.context.round), observed({ routesToken: `t${n}` })).wait(50);
+    }
+    expect(rounds(service).length).toBeLessThanOrEqual(26);
+  });
+});
+
+describe('docs/features/routes.md §4.4: an answer is kept for a Pod that has not asked yet', () => {
+  const pods = { '10.0.0.1': 'pod-1', '10.0.0.2': 'pod-2' };
+
+  test('it asks later and is told at once, without a call; asked again, it has to be met again', () => {
+    const service = newService(observed({ pods }), wanted(1), answered(2, 1), answered(1, 1), finished(1));
+    service.asked();
+    service.take(wanted(2));
+    expect(told(service)).toEqual([['route.proven', 'web-2']]);
+    expect(routes(service)).toBe('settled');
+    expect(rounds(service.take(wanted(2)))).toMatchObject([{ wanted: ['10.0.0.2'] }]);
+  });
+
+  test.each([
+    ['another Pod has the address', wanted(2, { uid: 'pod-2b' })],
+    ['the Pod has another address', wanted(2, { ip: '10.0.0.9' })],
+  ])('it is kept for that Pod alone: %s', (_, event) => {
+    const service = newService(observed({ pods }), wanted(1), answered(2, 1), answered(1, 1), finished(1));
+    service.asked();
+    expect(told(service.take(event))).toEqual([]);
+  });
+
+  test.each([
+    ['is replaced', { pods, uid: 'web-2-long-uid' }],
+    [
+      'is asked at another place',
+      { pods, probes: { IPv4: { ...probe, url: 'http://10.1.0.1:81/' }, IPv6: null } },
+    ],
+    ['lost the Pod and got it back', { pods: { '10.0.0.1': 'pod-1' } }],
+  ])('it is void once the Service %s', (_, change: Partial<ServiceFacts>) => {
+    const service = newService(observed({ pods }), wanted(1), answered(2, 1), answered(1, 1), finished(1));
+    service.take(observed(change), observed({ ...change, pods })).asked();
+    expect(told(service.take(wanted(2)))).toEqual([]);
+  });
+
+  test('an answer to a round that saw the group change may be of whoever had the address before', () => {
+    const service = newService(observed({ pods: { '10.0.0.1': 'pod-1' } }), wanted(1), observed({ pods }));
+    service.take(answered(2, 1), answered(1, 1), finished(1)).asked();
+    expect(told(service.take(wanted(2)))).toEqual([]);
+  });
+});
+
+describe('docs/features/routes.md §7.1: a Pod that waits hears what answers in its place', () => {
+  const curious = (n: number): ServiceEvent => ({ ...wanted(n), curious: true }) as ServiceEvent;
+
+  test('once, after a round that is over when it has waited 1.5 s; who does not want to know is told nothing', () => {
+    const service = newService(observed(), curious(1), wanted(2));
+    service.take(finished(1, { healthy: ['10.0.0.7'] }));
+    expect(told(service)).toEqual([]);
+    service.wait(1_500);
+    service.take(finished(service.context.round, { healthy: ['10.0.0.7'], unhealthy: ['10.0.0.1'] }));
+    expect(service.askedOf('message.send')).toMatchObject([
+      {
+        to: ['pod/shop/web-1'],
+        event: { type: 'route.missed', service: 'web', unhealthy: ['10.0.0.1'] },
+      },
+    ]);
+    service.wait(1_000).take(finished(service.context.round, { anonymous: 6 }));
+    expect(told(service)).toEqual([]);
+    service
+      .take(curious(1))
+      .wait(2_000)
+      .take(finished(service.context.round, { anonymous: 6 }));
+    expect(told(service)).toContainEqual(['route.missed', 'web-1']);
+  });
+});

@@ -1,0 +1,51 @@
+/**
+ * "No order of events leaves a True condition beside an unproven Pod for longer" than 31 s, where the gate
+ * withdraws (docs/features/routes.md §6.5).
+ *
+ * Judged of what the actor itself knows to be owed, and of the condition as the API server has it. While
+ * faults go on a replica may be away for any time, so the 31 s count from the last of them; a patch whose
+ * answer was lost then costs 30 s more.
+ */
+
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { type PodContext, unproven } from '../../../src/machines/pod/pod-context.ts';
+import { conditionType, namespace } from '../objects.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+const limitMs = 31_000 + 30_000;
+
+export const withdrawn: CheckerKind = {
+  name: 'no True condition beside an unproven Pod',
+  create(eye) {
+    const records = new Map<string, ActorRecord>();
+    const since = new Map<string, number>();
+    let isCalm = false;
+    return (sighting) => {
+      if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+      if (sighting.kind === 'calm') isCalm = true;
+      if (sighting.kind !== 'second' || !isCalm) return;
+      const now = new Set(trueAndUnproven(eye.world, records));
+      for (const known of since.keys()) if (!now.has(known)) since.delete(known);
+      for (const one of now) {
+        const from = since.get(one) ?? eye.now();
+        since.set(one, from);
+        if (eye.now() - from > limitMs) eye.breach(`${one} since ${limitMs / 1000} s`);
+      }
+    };
+  },
+};
+
+/** Pods that are True and know themselves that they are not proven, in words. */
+export function trueAndUnproven(
+  { kube }: Pick<Eye['world'], 'kube'>,
+  records: ReadonlyMap<string, ActorRecord>,
+): string[] {
+  return kube.entries('pods').flatMap(({ name, digest }) => {
+    const record = records.get(`pod/${namespace}/${name}`);
+    if (digest.conditions[conditionType] !== 'True' || digest.deleting || !record || record.gone) return [];
+    const context = record.snapshot.context as PodContext;
+    if (context.facts?.uid !== digest.uid || context.facts.gate.whenRouteIsLost !== 'withdraw') return [];
+    const owed = unproven(context);
+    return owed.length === 0 ? [] : [`${name} (${digest.uid}) is True beside ${owed.join(', ')}`];
+  });
+}

@@ -44,7 +44,11 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #generations = new Map<string, number>();
   readonly #triggers = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  readonly isComplete: () => boolean;
+
+  /** @param isComplete as in EndpointsScene */
+  constructor(clock: Clock, isComplete: () => boolean) {
+    this.isComplete = isComplete;
     this.#slices = createStandingSlices(clock);
   }
 

@@ -27,14 +27,16 @@ export function createEndpointsJoin(options: {
   readonly clock: Clock;
 }): EndpointsJoin {
   const { world, clock } = options;
-  const index = new EndpointsIndex(clock);
-  const isComplete = () => neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  // While the stream is read after an interruption, what was moved within it may look gone.
+  const isComplete = () =>
+    world.isWhole && neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  const index = new EndpointsIndex(clock, isComplete);
   return {
     index,
     kinds: ['service', 'workload'],
     fold(entry, before) {
       if (entry.resource === '_synced') return neededResources.includes(entry.name) ? index.members() : [];
-      return fold(index, entry, before, world.isWhole && isComplete());
+      return fold(index, entry, before, isComplete());
     },
     *members() {
       for (const id of index.members())
@@ -71,6 +73,7 @@ function endpointsFacts(index: EndpointsIndex, namespace: string, name: string):
     selects: service.selecting !== undefined,
     ...index.tokens(namespace, name),
     empty: index.isEmpty(namespace, name),
+    otherWriter: '',
   };
 }
 

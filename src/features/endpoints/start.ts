@@ -1,13 +1,13 @@
 /** The feature `endpoints` in one replica: its join, its passes over EndpointSlices, its probes. */
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureRun, StartFeature } from '../../actors/feature.ts';
-import type { Transition } from '../../base/views.ts';
 import { slicesReconcile } from '../../machines/service/slices-effects.ts';
 import { workloadConditionPatch, workloadProbe } from '../../machines/workload/workload-effects.ts';
 import { reconcileSlices } from './effects/endpoint-slices.ts';
 import { patchWorkloadCondition } from './effects/workload-condition.ts';
 import { probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
+import { becameStuck, stuckIn } from './stuck-services.ts';
 
 export interface EndpointsSettings {
   /** 1 to 1,000. */
@@ -15,7 +15,8 @@ export interface EndpointsSettings {
 }
 
 export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartFeature {
-  return ({ engine: { world }, kube, clock, metrics }): FeatureRun => {
+  return ({ engine, kube, clock, metrics }): FeatureRun => {
+    const { world } = engine;
     const join = createEndpointsJoin({ world, clock });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
     const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, onWrite };
@@ -26,15 +27,10 @@ export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartF
         runs(workloadProbe, probeWorkload(clock)),
         runs(workloadConditionPatch, patchWorkloadCondition(kube)),
       ],
+      gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],
       onStep(transition) {
         if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
       },
     };
   };
-}
-
-/** A Service whose slices cannot be written any more. */
-function becameStuck({ id, from, to }: Transition): boolean {
-  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
-  return id.startsWith('service/') && isStuck(to) && !isStuck(from);
 }

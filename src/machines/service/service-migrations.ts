@@ -1,8 +1,46 @@
 /** What earlier versions of the service chart kept, brought to the next version. */
 import type { StoredState } from '../chart.ts';
-import { noSlices } from './slices-context.ts';
+import { noSlices, type SlicesContext } from './slices-context.ts';
 
 /** Version 2 keeps EndpointSlices; in version 1 that region stood in `ignored` and remembered nothing. */
 export function withSlices({ value, context }: StoredState): StoredState {
   return { value, context: { ...(context as object), slices: noSlices } };
+}
+
+/** What version 2 kept beside the rest. */
+interface BurstingSlices extends SlicesContext {
+  readonly burst?: number;
+  readonly compacting?: boolean;
+}
+
+/**
+ * Version 3 has a state for each pace of passes, in which version 2 counted; and a Service that is stuck is tried on, where version 2
+ * had given up and set no deadline: the first thing that its new owner is told of it begins a try.
+ */
+export function withPaces({ value, context }: StoredState): StoredState {
+  const slices: BurstingSlices = (context as { slices?: BurstingSlices }).slices ?? noSlices;
+  const { burst: _burst, compacting: _compacting, ...kept } = slices;
+  const { facts, done, pass } = slices;
+  const next: SlicesContext = {
+    ...noSlices,
+    ...kept,
+    good: done === null ? 0 : pass,
+    facts: facts && { ...facts, otherWriter: '' },
+  };
+  return { value: pacedValue(value, slices), context: { ...(context as object), slices: next } };
+}
+
+function pacedValue(value: unknown, slices: BurstingSlices): unknown {
+  const { endpoints } = (value ?? {}) as { endpoints?: unknown };
+  if (endpoints === 'reconciling')
+    return { ...(value as object), endpoints: { reconciling: paceOf(slices) } };
+  if (endpoints === 'stuck') return { ...(value as object), endpoints: { stuck: 'awaitingLists' } };
+  return value;
+}
+
+function paceOf({ endedAt, failures, burst = 0, compacting }: BurstingSlices): string {
+  if (compacting) return 'compacting';
+  if (failures > 0) return 'retrying';
+  if (endedAt === 0) return 'first';
+  return ['alone', 'burst'][burst] ?? 'flood';
 }

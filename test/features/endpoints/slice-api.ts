@@ -49,11 +49,14 @@ export function workload(n: number, change: Partial<WorkloadDigest> = {}): Workl
 
 export class SliceApi {
   readonly clock = new VirtualClock();
-  readonly index = new EndpointsIndex(this.clock);
+  readonly index = new EndpointsIndex(this.clock, () => this.isComplete);
+  isComplete = true;
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];
   /** What is thrown instead of doing it. */
   failing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
+  /** What is thrown instead of the answer to what was done. */
+  losing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
   /** Called before a call is done. */
   before: (operation: Operation, name: string) => void = () => {};
   max = 100;
@@ -89,7 +92,7 @@ export class SliceApi {
       gather: { quietMs: 0, maxMs: 0 },
       version: '',
       since: 0,
-      reread: false,
+      series: this.#pass,
       compact: false,
       ...change,
     };
@@ -141,7 +144,10 @@ export class SliceApi {
       create: async (_resource, object) => {
         enter('create', object.metadata.name);
         if (this.objects.has(object.metadata.name)) throw new OrreryError('KUBE_CONFLICT', 'it is there');
-        return this.put(object);
+        const made = this.put(object);
+        const lost = this.losing('create', object.metadata.name);
+        if (lost) throw lost;
+        return made;
       },
       patch: async (_resource, { name, body }: PatchOptions) => {
         enter('patch', name);

@@ -3,7 +3,8 @@
  *
  * Reads what they must say and what they say from the scene (the world picture and what this replica wrote since), plans
  * (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan of a pass that was made is empty, and
- * the names of new slices follow from the effect's key. A slice that is not in the version that was known is read again and the rest
+ * the names of new slices follow from the series of the pass. Whatever began it, it looks at nothing and writes nothing before the scene
+ * is complete (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and the rest
  * planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
@@ -14,7 +15,12 @@ import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
-import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
+import type {
+  PassEnd,
+  SlicesFailed,
+  SlicesReconciled,
+  SlicesUnlisted,
+} from '../../../machines/service/slices-events.ts';
 import { wantedSlices } from '../packing/desired.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import { pack } from '../packing/pack.ts';
@@ -36,6 +42,7 @@ export interface SlicesParts {
 type Round =
   | { readonly kind: 'settled'; readonly compactable: boolean }
   | { readonly kind: 'again'; readonly made: string }
+  | { readonly kind: 'unlisted' }
   | Error;
 
 export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcile> {
@@ -48,10 +55,12 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     };
     const end = (made?: string) => endOf(scene, effect, writes, made);
     await gather(scene, effect, parts.clock, context.signal);
+    if (!scene.isComplete()) return unlisted(effect);
     if (isBehind(scene, effect)) await readSlices(parts.kube, scene, effect, context.signal);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
+      if (outcome.kind === 'unlisted') return unlisted(effect);
       if (outcome.kind === 'settled') return reconciled(outcome.compactable, end());
       // Something else is wanted by now: another pass, which gathers first, sees to that.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
@@ -78,9 +87,12 @@ async function gather(
   }
 }
 
-/** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
-function isBehind(scene: EndpointsScene, { namespace, name, version, reread }: SlicesReconcile): boolean {
-  if (reread || version === '') return reread;
+function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
+  return { type: 'slices.unlisted', pass };
+}
+
+/** Whether an earlier pass, of another replica, has written what is not known here yet. */
+function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
   return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
 }
 
@@ -105,6 +117,7 @@ async function makeRound(
   { key, signal }: EffectContext,
   round: number,
 ): Promise<Round> {
+  if (!scene.isComplete()) return { kind: 'unlisted' };
   const { namespace, name, since } = effect;
   const now = scene.read(namespace, name);
   if (now === null) return { kind: 'settled', compactable: false };
@@ -119,7 +132,7 @@ async function makeRound(
     namespace,
     frame: wanted,
     triggeredAt: triggerTime(now, trigger, since),
-    suffix: (at) => suffixOf(`${key}/${round}/${at}`),
+    suffixes: suffixesOf(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
     signal,
   });
   // Whatever writes the rest tells of the same change.
@@ -197,6 +210,29 @@ function newestOf(slices: readonly StandingSlice[]): string {
 /** Versions of one kind of object are numbers that grow. */
 function isOlder(a: string, b: string): boolean {
   return a.length === b.length ? a < b : a.length < b.length;
+}
+
+/** @param key of the effect: what names followed from in 0.1.0, and do for a pass of which it asked */
+function seriesOf({ namespace, name, series }: SlicesReconcile, now: ServiceScene, key: string): string {
+  return series === undefined ? key : `${namespace}/${name}/${now.service.uid}/${series}`;
+}
+
+/** Of the new slices, by the place of the write. A name that is known to be taken is passed over. */
+function suffixesOf(
+  writes: readonly PlannedWrite[],
+  { slices }: ServiceScene,
+  series: string,
+): ReadonlyMap<number, string> {
+  const isTaken = (suffix: string) => slices.some(({ name }) => name.endsWith(`-${suffix}`));
+  const suffixes = new Map<number, string>();
+  let number = 0;
+  for (const [at, { operation }] of writes.entries()) {
+    if (operation !== 'create') continue;
+    let suffix = suffixOf(`${series}/${number++}`);
+    while (isTaken(suffix)) suffix = suffixOf(`${series}/${number++}`);
+    suffixes.set(at, suffix);
+  }
+  return suffixes;
 }
 
 function suffixOf(text: string): string {

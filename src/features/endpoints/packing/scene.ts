@@ -19,6 +19,11 @@ export interface ServiceScene {
 }
 
 export interface EndpointsScene {
+  /**
+   * Whether Services, workloads and slices were all listed by those who mirror them now. If not, what is read here may be the picture of
+   * a time long gone, in part: an endpoint whose workload is merely not listed yet must not be taken out.
+   */
+  isComplete(): boolean;
   /** null: no such Service, or nothing of it concerns slices. */
   read(namespace: string, service: string): ServiceScene | null;
   /** Grows with each change that concerns the Service's slices. */

@@ -96,6 +96,9 @@ export const limits = {
   sliceWritesAtOnce: 16,
   /** A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and tries again. */
   sliceRereads: 5,
+  /** Pages of EndpointSlices that passes may read at once, and each second after that: the bounds of Kubernetes' own work queues. */
+  sliceReadsAtOnce: 100,
+  sliceReadsPerSecond: 10,
   /** Calls of one sampling round at the same time: a few (readiness specification), so that one Service never holds many of the 64. */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */

@@ -136,9 +136,12 @@ export class SliceApi {
       if (failure) throw failure;
     };
     return fakePort({
-      list: async () => {
+      list: async (_resource, { limit = 500, continue: from = '' }) => {
         this.calls.push('list');
-        return { resourceVersion: `${this.#version}`, continue: '', items: [...this.objects.values()] };
+        const all = [...this.objects.values()];
+        const end = Number(from) + limit;
+        const items = all.slice(Number(from), end);
+        return { resourceVersion: `${this.#version}`, continue: end < all.length ? `${end}` : '', items };
       },
       get: async (_resource, _namespace, name) => this.#held(name),
       create: async (_resource, object) => {

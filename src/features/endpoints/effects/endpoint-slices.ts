@@ -13,7 +13,6 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
-import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type {
   PassEnd,
@@ -25,9 +24,10 @@ import { wantedSlices } from '../packing/desired.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import { pack } from '../packing/pack.ts';
 import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
-import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
-import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { makeWrites, putInScene, type WriteResult } from './slice-writes.ts';
+import type { WantedSlices } from '../packing/slices.ts';
+import { createSliceReading } from './slice-reading.ts';
+import { isOlder, newestOf } from './slice-versions.ts';
+import { makeWrites, type WriteResult } from './slice-writes.ts';
 
 export interface SlicesParts {
   readonly kube: KubePort;
@@ -46,6 +46,7 @@ type Round =
   | Error;
 
 export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcile> {
+  const reading = createSliceReading(parts);
   return async (effect, context) => {
     const scene = parts.scene();
     let writes = 0;
@@ -56,7 +57,8 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     const end = (made?: string) => endOf(scene, effect, writes, made);
     await gather(scene, effect, parts.clock, context.signal);
     if (!scene.isComplete()) return unlisted(effect);
-    if (isBehind(scene, effect)) await readSlices(parts.kube, scene, effect, context.signal);
+    const isStillBehind = () => isBehind(scene, effect);
+    if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
@@ -94,20 +96,6 @@ function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
 /** Whether an earlier pass, of another replica, has written what is not known here yet. */
 function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
   return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
-}
-
-async function readSlices(
-  kube: KubePort,
-  scene: EndpointsScene,
-  { namespace, name }: SlicesReconcile,
-  signal: AbortSignal,
-): Promise<void> {
-  const labelSelector = `${managedByLabel}=${managedBy}`;
-  const { items } = await kube.list(endpointSlices, { namespace, labelSelector }, signal);
-  const uids = new Set(items.map((object) => putInScene(scene, namespace, object).uid));
-  for (const slice of scene.read(namespace, name)?.slices ?? []) {
-    if (!uids.has(slice.uid)) scene.remove(namespace, slice.name, slice.uid);
-  }
 }
 
 async function makeRound(
@@ -198,18 +186,6 @@ function triggerTime(
   // Transition times have no fractions of a second.
   const times = workloads.map(({ digest }) => digest.readyAt).filter((at) => at >= since - (since % 1_000));
   return times.length === 0 ? null : Math.min(...times);
-}
-
-function newestOf(slices: readonly StandingSlice[]): string {
-  return slices.reduce(
-    (newest, { resourceVersion }) => (isOlder(newest, resourceVersion) ? resourceVersion : newest),
-    '',
-  );
-}
-
-/** Versions of one kind of object are numbers that grow. */
-function isOlder(a: string, b: string): boolean {
-  return a.length === b.length ? a < b : a.length < b.length;
 }
 
 /** @param key of the effect: what names followed from in 0.1.0, and do for a pass of which it asked */

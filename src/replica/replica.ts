@@ -18,7 +18,7 @@ import type { Bus } from '../bus/bus.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../inspector/server.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../inspector/http/server.ts';
 import { connectKube, type KubeConnection } from '../kube/api/client.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';

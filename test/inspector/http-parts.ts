@@ -6,8 +6,8 @@ import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
 import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
-import { createPageFiles } from '../../src/inspector/page-files.ts';
-import type { HttpOptions } from '../../src/inspector/server.ts';
+import { createPageFiles } from '../../src/inspector/http/page-files.ts';
+import type { HttpOptions } from '../../src/inspector/http/server.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
 

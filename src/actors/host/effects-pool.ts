@@ -15,14 +15,15 @@ import type { PlainEvent } from '../../base/plain-event.ts';
 import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
-import type { EffectRun, HostPorts } from './host-parts.ts';
+import type { EffectContext } from '../effect-runner.ts';
+import type { HostPorts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
 export interface EffectsPool {
   /** @param onOutcome called once, unless the run's signal is aborted before */
   start(
     effect: EffectData,
-    run: Omit<EffectRun, 'signal'> & { signal: AbortSignal },
+    run: Omit<EffectContext, 'signal'> & { signal: AbortSignal },
     onOutcome: (event: PlainEvent) => void,
     /** Rejects if the shard is not ours any more. */
     prove: () => Promise<void>,
@@ -33,7 +34,7 @@ export interface EffectsPool {
 
 interface Job {
   readonly effect: EffectData;
-  readonly run: EffectRun;
+  readonly run: EffectContext;
   readonly onOutcome: (event: PlainEvent) => void;
   readonly prove: () => Promise<void>;
   /** Since when it waits, by both clocks: one of them may stand still while the process does. */

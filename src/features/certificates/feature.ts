@@ -12,7 +12,20 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
     charts: [domainChart, issuerChart],
     messages: { domain: domainMessages, issuer: issuerMessages },
     watches: [],
-    rights: [],
+    rights: [
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['domains/status', 'issuers/status'],
+        verbs: ['patch'],
+        why: 'what Domains and Issuers are told',
+      },
+      {
+        apiGroup: '',
+        resources: ['secrets'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'certificates with their keys, keys that wait for theirs, account keys',
+      },
+    ],
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',

@@ -9,7 +9,15 @@ export function elections(): Feature {
     charts: [electionChart],
     messages: { election: electionMessages },
     watches: [],
-    rights: [],
+    rights: [
+      { apiGroup: 'orrery.dev', resources: ['elections/status'], verbs: ['patch'], why: 'who leads' },
+      {
+        apiGroup: 'coordination.k8s.io',
+        resources: ['leases'],
+        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+        why: 'elections are decided by Leases',
+      },
+    ],
     metrics: {
       orrery_election_term: {
         type: 'gauge',

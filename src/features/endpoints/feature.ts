@@ -12,7 +12,26 @@ export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100
     charts: [serviceChart, workloadChart],
     messages: { workload: workloadMessages },
     watches: [],
-    rights: [],
+    rights: [
+      {
+        apiGroup: 'discovery.k8s.io',
+        resources: ['endpointslices'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'EndpointSlices for workloads outside the cluster',
+      },
+      {
+        apiGroup: '',
+        resources: ['services/finalizers'],
+        verbs: ['update'],
+        why: 'slices block the deletion of their Service, as its controller may',
+      },
+      {
+        apiGroup: 'workload.linkerd.io',
+        resources: ['externalworkloads', 'externalworkloads/status'],
+        verbs: ['patch'],
+        why: 'the condition Ready of workloads that ask to be probed',
+      },
+    ],
     metrics: {
       orrery_endpointslice_writes_total: {
         type: 'counter',

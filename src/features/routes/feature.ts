@@ -12,7 +12,15 @@ export function routes(settings: RoutesSettings = {}): Feature {
     charts: [podChart, serviceChart],
     messages: { pod: podMessages, service: serviceMessages },
     watches: [],
-    rights: [],
+    rights: [
+      { apiGroup: '', resources: ['pods/status'], verbs: ['patch'], why: 'the condition of gated Pods' },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['routegates/status'],
+        verbs: ['patch'],
+        why: 'what a RouteGate is told',
+      },
+    ],
     metrics: {
       orrery_pod_gate_wait_seconds: {
         type: 'histogram',

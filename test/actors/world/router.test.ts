@@ -1,4 +1,4 @@
-/** What the router tells actors of the world. Sentences in quotes are the readiness specification's. */
+/** What the router tells actors of the world. What must hold is docs/features/routes.md §2; tests in quotes say it in short. */
 import { describe, expect, test } from 'vitest';
 import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../../src/base/digests.ts';
 import { gateSpec } from '../harness.ts';

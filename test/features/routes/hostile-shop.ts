@@ -1,6 +1,6 @@
 /**
  * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the first sentence of the
- * readiness specification's "Must hold": no condition True before a 200 with this Pod's own IP through every verifiable Service.
+ * docs/features/routes.md §3: no condition True before a 200 with this Pod's own IP through every verifiable Service.
  */
 
 import { unpackRecord } from '../../../src/actors/host/records.ts';

@@ -7,15 +7,8 @@
  */
 
 import type { ElectionTiming, LeasePlace } from '../machines/election/lease-record.ts';
+import type { Address, IpFamily } from './address.ts';
 import type { CertificateDigest } from './digests-certificates.ts';
-
-export type IpFamily = 'IPv4' | 'IPv6';
-
-/** An address in canonical form (RFC 5952 for IPv6, dotted decimal for IPv4). */
-export interface Address {
-  readonly ip: string;
-  readonly family: IpFamily;
-}
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 

@@ -1,10 +1,9 @@
 /** The objects of a simulated cluster: one RouteGate, and groups of Pods and Services, in the namespace `shop`. */
 
+import type { Address, IpFamily } from '../../src/base/address.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import type {
-  Address,
   GroupResourceDigest,
-  IpFamily,
   PodDigest,
   RouteGateDigest,
   RouteGateSpec,

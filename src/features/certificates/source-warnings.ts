@@ -4,12 +4,12 @@
  * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
  * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
  */
-
-import { type Clock, sleep, timestamp } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import type { Digest, WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
+import { dated } from '../../kube/api/conditions.ts';
 import { domains } from '../../kube/api/resources.ts';
 
 export interface SourceWarning {
@@ -101,10 +101,10 @@ export class SourceWarnings {
     const { kube, warn, clock } = this.#parts;
     await warn({ regarding, reason, note, key: `source/${uid}/${note}` }, signal);
     if (kind !== 'Domain') return;
-    const lastTransitionTime = timestamp(clock.now()).replace(/\.\d+Z$/, 'Z');
-    const ready = { type: 'Ready', status: 'False', reason, message: note, lastTransitionTime };
-    const conditions = [{ ...ready, observedGeneration: generation }];
-    const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions };
+    const current = await kube.get(domains, namespace, name, signal);
+    const told = { reason, message: note, observedGeneration: generation };
+    const ready = dated(current, { type: 'Ready', status: 'False', ...told }, clock.now());
+    const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions: [ready] };
     const body = { metadata: { uid }, status };
     await kube.patch(domains, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
   }

@@ -5,11 +5,10 @@
  * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
  */
 
+import type { Address, IpFamily } from '../../base/address.ts';
 import { isPublishable, parseAddress } from '../../base/address.ts';
 import type {
-  Address,
   ConditionStatus,
-  IpFamily,
   SelectingService,
   SliceContent,
   SliceEndpoint,

@@ -6,8 +6,9 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Digest, type IpFamily, nodeEligibility } from '../../base/digests.ts';
+import { type Digest, nodeEligibility } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';

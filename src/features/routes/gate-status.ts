@@ -4,8 +4,7 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
-
-import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 import {
   type Digest,
   type PodDigest,
@@ -14,8 +13,9 @@ import {
   type WorldEntry,
 } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
+import { dated } from '../../kube/api/conditions.ts';
 import { routeGates } from '../../kube/api/resources.ts';
 
 export interface GateStatusParts {
@@ -166,7 +166,8 @@ export class GateStatusKeeper {
     if (this.#written.get(key) === text) return status.waiting > 0;
     const current = await kube.get(routeGates, namespace, name, signal);
     const { valid, ...counts } = status;
-    const conditions = [conditionOf(current, valid, status.observedGeneration, clock.now())];
+    const { observedGeneration } = status;
+    const conditions = [dated(current, { type: 'Valid', ...valid, observedGeneration }, clock.now())];
     const body = { metadata: { uid: digest.uid }, status: { ...counts, conditions } };
     await kube.patch(routeGates, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     this.#written.set(key, text);
@@ -180,18 +181,4 @@ export class GateStatusKeeper {
     }
     return status.waiting > 0;
   }
-}
-
-/** The condition in the Kubernetes form; its transition time changes only with its status. */
-function conditionOf(
-  current: KubeObject,
-  valid: GateStatus['valid'],
-  observedGeneration: number,
-  now: number,
-) {
-  const { conditions = [] } = (current.status ?? {}) as { conditions?: Array<Record<string, unknown>> };
-  const before = conditions.find(({ type }) => type === 'Valid');
-  const isSame = before?.status === valid.status && typeof before.lastTransitionTime === 'string';
-  const lastTransitionTime = isSame ? before.lastTransitionTime : timestamp(now).replace(/\.\d+Z$/, 'Z');
-  return { type: 'Valid', ...valid, observedGeneration, lastTransitionTime };
 }

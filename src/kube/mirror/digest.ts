@@ -7,9 +7,9 @@
  * Absent: which objects are wanted (interest.ts), and any opinion on what an invalid value means for a chart.
  */
 
+import type { Address } from '../../base/address.ts';
 import { parseAddress } from '../../base/address.ts';
 import type {
-  Address,
   ConditionStatus,
   Digest,
   EndpointSliceDigest,

@@ -5,8 +5,9 @@
  * cannot be published are left out as a whole (whoever published half of them would send clients to the wrong place).
  * Absent: which slice holds what (pack.ts).
  */
+
+import type { IpFamily } from '../../../base/address.ts';
 import type {
-  IpFamily,
   Labels,
   SelectingService,
   ServiceDigest,

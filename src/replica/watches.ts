@@ -18,8 +18,11 @@ import { type Tracing, traceHeader } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encode } from '../bus/codec.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import { secrets } from '../features/certificates/resources.ts';
+import { nodes } from '../features/proxiers/resources.ts';
+import { pods, routeGates } from '../features/routes/resources.ts';
 import { labelled } from '../kube/api/labelled.ts';
-import { endpointSlices, nodes, pods, routeGates, secrets, services } from '../kube/api/resources.ts';
+import { endpointSlices, services } from '../kube/api/resources.ts';
 import { createMirror, type Mirror, type MirrorMetrics } from '../kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../kube/mirror/optional-mirror.ts';
 

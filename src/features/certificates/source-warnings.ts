@@ -10,7 +10,7 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
-import { domains } from '../../kube/api/resources.ts';
+import { domains } from './resources.ts';
 
 export interface SourceWarning {
   readonly regarding: {

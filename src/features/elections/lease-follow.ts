@@ -12,11 +12,11 @@ import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import { leases } from '../../kube/api/resources.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
 import type { ObjectFeed } from '../../kube/mirror/watch.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
+import { leases } from './resources.ts';
 
 /** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
 export interface LeaseNews {

@@ -16,7 +16,7 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
-import { routeGates } from '../../kube/api/resources.ts';
+import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;

@@ -8,7 +8,7 @@ import type { StoredMessage } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { pods, routeGates } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { createMirror, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

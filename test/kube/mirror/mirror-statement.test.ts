@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Digest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { decode } from '../../../src/bus/codec.ts';
-import { pods, routeGates } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { gate, pod, proxyGroups, Scene, withPods } from './mirror-scene.ts';
 
 describe('the statement', () => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Digest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import { endpointSlices, pods, routeGates, services } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { gate, pod, published, withPods } from './mirror-scene.ts';
 
 describe('what stands in the world (I10)', () => {

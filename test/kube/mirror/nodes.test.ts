@@ -1,6 +1,6 @@
 /** Nodes in the world: the little that proxiers need of them. */
 import { expect, test } from 'vitest';
-import { nodes } from '../../../src/kube/api/resources.ts';
+import { nodes } from '../../../src/features/proxiers/resources.ts';
 import { nodeDigest } from '../../../src/kube/mirror/digest.ts';
 import { Scene } from './mirror-scene.ts';
 

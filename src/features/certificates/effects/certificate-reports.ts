@@ -10,11 +10,11 @@ import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
-import { domains, issuers } from '../../../kube/api/resources.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
+import { domains, issuers } from '../resources.ts';
 
 interface ReportParts {
   readonly kube: KubePort;

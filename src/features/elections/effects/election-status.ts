@@ -9,8 +9,8 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { dated } from '../../../kube/api/conditions.ts';
-import { elections } from '../../../kube/api/resources.ts';
 import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
+import { elections } from '../resources.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {

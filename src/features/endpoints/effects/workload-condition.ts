@@ -10,9 +10,9 @@ import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { withCondition } from '../../../kube/api/conditions.ts';
-import { externalWorkloads } from '../../../kube/api/resources.ts';
 import type { WorkloadConditionPatch } from '../../../machines/workload/workload-effects.ts';
 import type { WorkloadUnmarked } from '../../../machines/workload/workload-events.ts';
+import { externalWorkloads } from '../resources.ts';
 
 /** A workload is written by few; whoever comes between does so once. */
 const attemptsMax = 5;

@@ -10,9 +10,9 @@ import { hasCode } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
 import { dated } from '../../../kube/api/conditions.ts';
-import { releases } from '../../../kube/api/resources.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
+import { releases } from '../resources.ts';
 
 /** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
 export function writeReleaseResource(

@@ -9,9 +9,9 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
-import { pods } from '../../../kube/api/resources.ts';
 import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
 import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
+import { pods } from '../resources.ts';
 
 /** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
 export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatch> {

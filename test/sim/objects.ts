@@ -8,7 +8,7 @@ import type {
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../../src/base/digests.ts';
+} from '../../src/features/routes/digests.ts';
 import { groupKind } from './sim-mirror.ts';
 import { groupLabel } from './sim-world.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import type { IpFamily } from '../../src/base/address.ts';
-import type { PodDigest, ServiceDigest } from '../../src/base/digests.ts';
+import type { PodDigest, ServiceDigest } from '../../src/features/routes/digests.ts';
 import {
   conditionType,
   gate,

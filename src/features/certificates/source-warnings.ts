@@ -5,11 +5,12 @@
  * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
-import type { Digest, WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
+import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { domains } from './resources.ts';
 
 export interface SourceWarning {
@@ -29,7 +30,7 @@ export interface SourceWarningParts {
   readonly kube: KubePort;
   readonly world: {
     entries(resource: string): Iterable<WorldEntry>;
-    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+    onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
   readonly warn: (warning: SourceWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
@@ -110,27 +111,21 @@ export class SourceWarnings {
   }
 }
 
-function complaintOf(digest: Digest | null): Complaint | null {
-  switch (digest?.kind) {
-    case 'domains': {
-      if (!('invalid' in digest.spec)) return null;
-      const { uid, generation } = digest;
-      const named = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain', uid, generation };
-      return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
-    }
-    case 'services': {
-      if (digest.serve?.invalid == null) return null;
-      const named = { apiVersion: 'v1', kind: 'Service', uid: digest.uid, generation: 0 };
-      const note = `annotation orrery.dev/serve: ${digest.serve.invalid}; it changes nothing`;
-      return { ...named, reason: 'InvalidServe', note };
-    }
-    case 'ingresses': {
-      if (digest.invalid === null) return null;
-      const { uid, generation } = digest;
-      const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
-      return { ...named, reason: 'InvalidHost', note: digest.invalid };
-    }
-    default:
-      return null;
+function complaintOf(digest: AnyDigest | null): Complaint | null {
+  if (isDigest<DomainDigest>(digest, 'domains')) {
+    if (!('invalid' in digest.spec)) return null;
+    const { uid, generation } = digest;
+    const named = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain', uid, generation };
+    return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
   }
+  if (isDigest<IngressDigest>(digest, 'ingresses')) {
+    const { uid, generation, invalid } = digest;
+    const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
+    return invalid === null ? null : { ...named, reason: 'InvalidHost', note: invalid };
+  }
+  const service = asDigest<ServiceDigest>(digest, 'services');
+  if (service?.serve?.invalid == null) return null;
+  const named = { apiVersion: 'v1', kind: 'Service', uid: service.uid, generation: 0 };
+  const note = `annotation orrery.dev/serve: ${service.serve.invalid}; it changes nothing`;
+  return { ...named, reason: 'InvalidServe', note };
 }

@@ -8,9 +8,9 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { EndpointSliceDigest } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import { compareVersions } from '../../base/resource-version.ts';
+import type { EndpointSliceDigest } from './digests.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
 
 interface Own {

@@ -106,7 +106,7 @@ class WatchedKind {
       namespace: null,
       labelSelector: builtinSelector,
       onRestart: () => {},
-      feed: {
+      sink: {
         read: (object: KubeObject) => object,
         onReplace: (objects) => this.#onList(objects),
         onEvent: (type, object) => (type === 'DELETED' ? this.#onDeleted(object) : this.#onChange(object)),

@@ -5,17 +5,12 @@
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import {
-  type Digest,
-  type PodDigest,
-  type RouteGateDigest,
-  selects,
-  type WorldEntry,
-} from '../../base/digests.ts';
+import { type AnyDigest, asDigest, selects, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
+import type { PodDigest, RouteGateDigest } from './digests.ts';
 import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
@@ -23,8 +18,8 @@ export interface GateStatusParts {
   /** The part of actors/world.ts that is needed here. */
   readonly world: {
     entries(resource: string): Iterable<WorldEntry>;
-    get(resource: string, namespace: string, name: string): Digest | null;
-    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+    get(resource: string, namespace: string, name: string): AnyDigest | null;
+    onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
   /** The Pods that a RouteGate holds (actors/groups.ts). */
   readonly podsOfGate: (namespace: string, name: string) => readonly PodDigest[];
@@ -118,7 +113,7 @@ export class GateStatusKeeper {
     this.#written.clear();
   }
 
-  #onChange(namespace: string, digest: Digest | null): void {
+  #onChange(namespace: string, digest: AnyDigest | null): void {
     if (this.#abort === null || (digest?.kind !== 'pods' && digest?.kind !== 'routegates')) return;
     for (const entry of this.#parts.world.entries('routegates')) {
       if (entry.namespace === namespace) this.#soon(`${namespace}/${entry.name}`, pauseMs);
@@ -156,10 +151,10 @@ export class GateStatusKeeper {
   async #writeOne(key: string, signal: AbortSignal): Promise<boolean> {
     const { kube, world, podsOfGate, warn, clock } = this.#parts;
     const [namespace = '', name = ''] = key.split('/');
-    const digest = world.get('routegates', namespace, name);
-    if (digest?.kind !== 'routegates') return false;
+    const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
+    if (digest === null) return false;
     const pods = [...world.entries('pods')].flatMap((entry) =>
-      entry.namespace === namespace && entry.digest?.kind === 'pods' ? [entry.digest] : [],
+      entry.namespace === namespace ? (asDigest<PodDigest>(entry.digest, 'pods') ?? []) : [],
     );
     const status = gateStatus(digest, pods, podsOfGate(namespace, name), clock.now());
     const text = JSON.stringify(status);

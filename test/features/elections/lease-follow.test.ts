@@ -46,7 +46,7 @@ function follow(random: Random = seededRandom(3)) {
   const run = createWatchRunner({
     kube,
     resource: pods,
-    feed: {
+    sink: {
       read,
       onReplace(objects: readonly Seen[]) {
         replaced.push(objects.length);

@@ -7,14 +7,14 @@
  */
 
 import type { IpFamily } from '../../../base/address.ts';
+import type { Labels } from '../../../base/digests.ts';
 import type {
-  Labels,
   SelectingService,
   ServiceDigest,
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../../../base/digests.ts';
+} from '../digests.ts';
 import {
   headlessLabel,
   managedBy,

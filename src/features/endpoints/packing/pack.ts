@@ -10,7 +10,7 @@
  */
 
 import type { IpFamily } from '../../../base/address.ts';
-import type { SliceEndpoint } from '../../../base/digests.ts';
+import type { SliceEndpoint } from '../digests.ts';
 import { inOrder, type PlannedWrite } from './order.ts';
 import type { Bin } from './slices.ts';
 import {

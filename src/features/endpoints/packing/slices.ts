@@ -6,7 +6,8 @@
  */
 
 import type { IpFamily } from '../../../base/address.ts';
-import type { Labels, SliceContent, SliceEndpoint, SlicePort } from '../../../base/digests.ts';
+import type { Labels } from '../../../base/digests.ts';
+import type { SliceContent, SliceEndpoint, SlicePort } from '../digests.ts';
 
 /** What stays the same for all slices of a Service. */
 export interface SliceFrame {

@@ -132,7 +132,7 @@ async function findElection(
   signal: AbortSignal,
 ): Promise<{ readonly place: LeasePlace; readonly timing: ElectionTiming } | null> {
   const [{ elections }, { readElectionSpec }] = await Promise.all([
-    import('../../kube/api/resources.ts'),
+    import('../../features/elections/resources.ts'),
     import('../../features/elections/election.ts'),
   ]);
   for (let isSaid = false; !signal.aborted; isSaid = true) {

@@ -5,13 +5,14 @@ import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
 import type { CertificatesSettings } from './start.ts';
+import { watches } from './watches.ts';
 
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {
     name: 'certificates',
     charts: [domainChart, issuerChart],
     messages: { domain: domainMessages, issuer: issuerMessages },
-    watches: [],
+    watches,
     rights: [
       {
         apiGroup: 'orrery.dev',

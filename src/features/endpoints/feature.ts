@@ -5,13 +5,14 @@ import { serviceChart } from '../../machines/service/service.ts';
 import { workloadChart } from '../../machines/workload/workload.ts';
 import { workloadMessages } from './messages.ts';
 import type { EndpointsSettings } from './start.ts';
+import { watches } from './watches.ts';
 
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {
     name: 'endpoints',
     charts: [serviceChart, workloadChart],
     messages: { workload: workloadMessages },
-    watches: [],
+    watches,
     rights: [
       {
         apiGroup: 'discovery.k8s.io',

@@ -5,13 +5,15 @@ import { podChart } from '../../machines/pod/pod.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { podMessages, serviceMessages } from './messages.ts';
 import type { RoutesSettings } from './start.ts';
+import { namedWatches, watches } from './watches.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
     charts: [podChart, serviceChart],
     messages: { pod: podMessages, service: serviceMessages },
-    watches: [],
+    watches,
+    namedWatches,
     rights: [
       { apiGroup: '', resources: ['pods/status'], verbs: ['patch'], why: 'the condition of gated Pods' },
       {

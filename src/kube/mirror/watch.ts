@@ -1,8 +1,8 @@
 /**
- * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and feeds what was seen to a store.
+ * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and hands what was seen to a sink.
  *
  * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets only lists that
- * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a store that throws,
+ * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a sink that throws,
  * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
  * Absent: when to ask again, and for what; that is the chart.
  */
@@ -21,7 +21,7 @@ import type {
 } from '../../machines/watch/watch.ts';
 
 /** Where objects go; `T` is what is kept of one. */
-export interface ObjectFeed<T> {
+export interface ObjectSink<T> {
   /** What is kept of the object. What it throws is logged, and the object counts as not there. */
   read(object: KubeObject): T;
   /** The full list, as it was at one version. */
@@ -37,7 +37,7 @@ export interface WatchRunnerOptions<T> {
   /** Absent: all objects. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  readonly feed: ObjectFeed<T>;
+  readonly sink: ObjectSink<T>;
   readonly clock: Clock;
   readonly log: Log;
   /** Called for each failed page or stream. */
@@ -79,7 +79,7 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     for (const object of answer.items) items.push(...readOne(object, options));
     if (answer.continue === '') {
       pages = undefined;
-      options.feed.onReplace(items);
+      options.sink.onReplace(items);
     }
     return {
       type: 'watch.page.listed',
@@ -118,14 +118,14 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   };
 }
 
-/** One stream: hands objects to the feed and tells the chart now and then how far it is. */
+/** One stream: hands objects to the sink and tells the chart now and then how far it is. */
 function follow<T>(
   { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
   signal: AbortSignal,
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
+  const { clock, namespace, fieldSelector, labelSelector, sink } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   return {
@@ -146,7 +146,7 @@ function follow<T>(
       if (signal.aborted) return;
       if (event.type !== 'BOOKMARK') {
         for (const object of readOne(event.object, options))
-          guarded(options, () => feed.onEvent(event.type, object));
+          guarded(options, () => sink.onEvent(event.type, object));
       }
       resourceVersion = versionOf(event) ?? resourceVersion;
       const now = clock.monotonic();
@@ -161,9 +161,9 @@ function versionOf(event: KubeWatchEvent): string | undefined {
   return event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
 }
 
-function readOne<T>(object: KubeObject, { feed, log, resource }: WatchRunnerOptions<T>): T[] {
+function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerOptions<T>): T[] {
   try {
-    return [feed.read(object)];
+    return [sink.read(object)];
   } catch (thrown) {
     const { namespace, name } = object.metadata;
     log.warn(
@@ -174,9 +174,9 @@ function readOne<T>(object: KubeObject, { feed, log, resource }: WatchRunnerOpti
   }
 }
 
-function guarded<T>({ log, resource }: WatchRunnerOptions<T>, feed: () => void): void {
+function guarded<T>({ log, resource }: WatchRunnerOptions<T>, take: () => void): void {
   try {
-    feed();
+    take();
   } catch (thrown) {
     log.warn(
       { resource: resource.plural, error: asError(thrown).message },

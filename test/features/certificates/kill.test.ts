@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { secrets } from '../../../src/kube/api/resources.ts';
+import { secrets } from '../../../src/features/certificates/resources.ts';
 import { until } from '../../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { Stage } from './stage.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { name, Scene } from './campaign-scene.ts';
 

@@ -1,11 +1,11 @@
 /** §6.5: what is listed of an API server's EndpointSlices, for whom, how often. */
 import { expect, test } from 'vitest';
 import type { KubePort, ListOptions } from '../../../src/base/kube-port.ts';
+import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
 import { createReadTurns } from '../../../src/features/endpoints/effects/read-turns.ts';
 import { createSliceReading } from '../../../src/features/endpoints/effects/slice-reading.ts';
 import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
-import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { SliceApi, service } from './slice-api.ts';
 
@@ -106,7 +106,7 @@ test('what is not in the list is taken out; what was made after it stays', async
   await api.clock.advance(50);
   const made = api.put(slice('made'));
   api.index.setService('shop', 'web', service);
-  api.index.put('shop', 'made', endpointSliceDigest(made));
+  api.index.put('shop', 'made', sliceDigest(made));
   await api.clock.advance(100);
   await read;
   expect(api.index.read('shop', 'web')?.slices.map(({ name }) => name)).toEqual(['made']);

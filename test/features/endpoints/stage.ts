@@ -3,11 +3,11 @@
  * more.
  */
 import { sleep } from '../../../src/base/clock.ts';
-import type { Digest, WorkloadDigest } from '../../../src/base/digests.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
+import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
+import type { WorkloadDigest } from '../../../src/features/endpoints/digests.ts';
 import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
-import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
 
@@ -62,7 +62,7 @@ export class Stage {
   /** The mirror has listed the slices. */
   async tellSlices(): Promise<void> {
     for (const [name, object] of this.api.objects)
-      await this.cluster.put('endpointslices', 'shop', name, endpointSliceDigest(object) satisfies Digest);
+      await this.cluster.put('endpointslices', 'shop', name, sliceDigest(object));
   }
 
   put(n: number, change: Partial<WorkloadDigest> | null): Promise<void> {
@@ -82,7 +82,7 @@ export class Stage {
       this.writes += 1;
       this.lastWriteAt = clock.now();
       await sleep(clock, echoMs);
-      await this.cluster.put('endpointslices', 'shop', name, object && endpointSliceDigest(object));
+      await this.cluster.put('endpointslices', 'shop', name, object && sliceDigest(object));
     };
     const written = async (write: Promise<KubeObject>) => {
       const object = await write;

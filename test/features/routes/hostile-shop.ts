@@ -4,9 +4,9 @@
  */
 
 import { unpackRecord } from '../../../src/actors/host/records.ts';
-import type { ServiceDigest } from '../../../src/base/digests.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { gateSpec, pod, service, TestCluster, type TestReplica } from '../../actors/harness.ts';

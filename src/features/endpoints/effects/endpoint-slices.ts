@@ -13,6 +13,7 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
+import { isOlderVersion } from '../../../base/resource-version.ts';
 import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type {
   PassEnd,
@@ -24,9 +25,8 @@ import { wantedSlices } from '../packing/desired.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import { pack } from '../packing/pack.ts';
 import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
-import type { WantedSlices } from '../packing/slices.ts';
+import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
 import { createSliceReading } from './slice-reading.ts';
-import { isOlder, newestOf } from './slice-versions.ts';
 import { makeWrites, type WriteResult } from './slice-writes.ts';
 
 export interface SlicesParts {
@@ -95,7 +95,9 @@ function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
 
 /** Whether an earlier pass, of another replica, has written what is not known here yet. */
 function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
-  return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
+  if (version === '') return false;
+  const known = newestOf(scene.read(namespace, name)?.slices ?? []);
+  return known === '' || isOlderVersion(known, version);
 }
 
 async function makeRound(
@@ -209,6 +211,14 @@ function suffixesOf(
     suffixes.set(at, suffix);
   }
   return suffixes;
+}
+
+function newestOf(slices: readonly StandingSlice[]): string {
+  return slices.reduce(
+    (newest, { resourceVersion }) =>
+      newest === '' || isOlderVersion(newest, resourceVersion) ? resourceVersion : newest,
+    '',
+  );
 }
 
 function suffixOf(text: string): string {

@@ -9,11 +9,11 @@ import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
+import { isOlderVersion } from '../../../base/resource-version.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
 import { managedBy, managedByLabel } from '../slice-labels.ts';
 import { createReadTurns } from './read-turns.ts';
-import { isOlder } from './slice-versions.ts';
 import { putInScene } from './slice-writes.ts';
 
 export interface SliceReading {
@@ -90,7 +90,7 @@ export function createSliceReading(parts: {
       if (listed === null) return;
       const scene = parts.scene();
       for (const slice of scene.read(namespace, name)?.slices ?? []) {
-        const isLater = isOlder(listed.resourceVersion, slice.resourceVersion);
+        const isLater = isOlderVersion(listed.resourceVersion, slice.resourceVersion);
         if (!listed.uids.has(slice.uid) && !isLater) scene.remove(namespace, slice.name, slice.uid);
       }
     },

@@ -5,30 +5,25 @@
  * cannot be read changes nothing: the last one that could be read stands on.
  */
 
-import type { Digest, DigestBase, ServeDigest } from '../../base/digests.ts';
-import type {
-  DomainDigest,
-  IngressDigest,
-  IssuerDigest,
-  SecretDigest,
-} from '../../base/digests-certificates.ts';
+import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { type Fields, list, record } from '../../kube/api/fields.ts';
+import { generationOf } from '../../kube/mirror/digest.ts';
 import { isFor, readPair } from './certificates.ts';
+import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readHost, secretNameOf } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const serveAnnotation = 'orrery.dev/serve';
 const issuerAnnotation = 'orrery.dev/issuer';
 const hostAnnotation = 'orrery.dev/host';
 
-export function issuerDigest(object: KubeObject, base: DigestBase): IssuerDigest {
-  return { kind: 'issuers', ...base, ...generation(object), spec: readIssuerSpec(object.spec) };
+export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
+  return { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
 }
 
-export function domainDigest(object: KubeObject, base: DigestBase): DomainDigest {
-  return { kind: 'domains', ...base, ...generation(object), spec: domainSpec(record(object.spec)) };
+export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
+  return { generation: generationOf(object), spec: domainSpec(record(object.spec)) };
 }
 
 function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['spec'] {
@@ -42,9 +37,9 @@ function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['
   };
 }
 
-export function ingressDigest(object: KubeObject, base: DigestBase): IngressDigest {
+export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
   const issuer = object.metadata.annotations?.[issuerAnnotation] ?? null;
-  const digest = { kind: 'ingresses', ...base, labels: {}, ...generation(object), issuer } as const;
+  const digest = { generation: generationOf(object), issuer };
   // Of an Ingress that is none of ours nothing else is told (I10).
   if (issuer === null) return { ...digest, hosts: [], invalid: null };
   const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
@@ -68,15 +63,12 @@ function tlsHosts({ hosts: given, secretName }: Fields) {
   });
 }
 
-export function secretDigest(object: KubeObject, base: DigestBase): SecretDigest {
+export function secretPart(object: KubeObject): DigestPart<SecretDigest> {
   const { 'tls.crt': chain, 'tls.key': key } = record(object.data);
   const host = object.metadata.annotations?.[hostAnnotation] ?? '';
   const pair = readPair(decoded(chain), decoded(key));
   const isWhole = !('broken' in pair) && isFor(pair, host);
   return {
-    kind: 'secrets',
-    ...base,
-    labels: {},
     host,
     fingerprint: isWhole ? pair.fingerprint : null,
     hosts: isWhole ? pair.hosts : [],
@@ -86,7 +78,7 @@ export function secretDigest(object: KubeObject, base: DigestBase): SecretDigest
 }
 
 /** `app.example.com:443,app.example.com:80`: the distinct hosts with port 443; nothing without the annotation. */
-export function serveDigest(object: KubeObject): { readonly serve?: ServeDigest } {
+export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
   const text = object.metadata.annotations?.[serveAnnotation];
   if (typeof text !== 'string') return {};
   const hosts = new Set<string>();
@@ -103,26 +95,18 @@ export function serveDigest(object: KubeObject): { readonly serve?: ServeDigest 
 }
 
 /** A list that cannot be read takes over the hosts of the one before. */
-export function carriedOver<D extends Digest>(before: Digest | undefined, digest: D): D {
-  if (digest.kind !== 'services' || digest.serve?.invalid == null) return digest;
-  const isSame = before?.kind === 'services' && before.uid === digest.uid;
-  const hosts = isSame ? (before.serve?.hosts ?? []) : [];
-  return { ...digest, serve: { ...digest.serve, hosts } };
-}
-
-function generation(object: KubeObject) {
-  const { generation: number } = object.metadata;
-  return { generation: typeof number === 'number' ? number : 0 };
+export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {
+  const { serve } = asDigest<ServiceDigest>(after, 'services') ?? {};
+  if (serve == null || serve.invalid === null) return after;
+  const known = before?.uid === after.uid ? asDigest<ServiceDigest>(before, 'services') : null;
+  const digest: ServiceDigest = {
+    ...after,
+    kind: 'services',
+    serve: { ...serve, hosts: known?.serve?.hosts ?? [] },
+  };
+  return digest;
 }
 
 function decoded(value: unknown): string {
   return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
-}
-
-function record(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

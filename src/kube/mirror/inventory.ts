@@ -7,42 +7,34 @@
  * Absent: sending (publisher.ts), requests (scope.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Digest, SyncedDigest, WorldEntry } from '../../base/digests.ts';
-import type { ChallengeDigest } from '../../base/digests-certificates.ts';
+import { isOfObject, type ObjectDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
-import { carriedOver } from '../../features/certificates/digest-certificates.ts';
-import type { Interest } from './interest.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
+import type { MirrorInterest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';
 
 /** An object as it was seen. */
 export interface Seen {
   readonly namespace: string;
   readonly name: string;
-  readonly digest: Digest;
+  readonly digest: ObjectDigest;
 }
 
-/** The object digests: those that name an object of Kubernetes. */
-type ObjectDigest = Exclude<Digest, SyncedDigest | ChallengeDigest>;
-
-function isOfObject(digest: Digest): digest is ObjectDigest {
-  return digest.kind !== 'synced' && digest.kind !== 'challenge';
-}
-
-export interface PictureOptions {
+export interface InventoryOptions {
   /** As it stands in `world.<resource>.<ns>.<name>`. */
   readonly resource: string;
   /** The name of the mirror's statement. */
   readonly name: string;
   readonly subjectOf: (resource: string, namespace: string, name: string) => string;
   readonly encode: (value: unknown) => Uint8Array;
-  readonly interest: Interest;
+  readonly interest: Pick<MirrorInterest, 'wants' | 'carried'>;
   /** Whether the namespace (empty: objects without one) was listed completely. */
   readonly isListed: (namespace: string) => boolean;
   /** The key may have to be published. */
   readonly onDirty: (key: string) => void;
 }
 
-export interface Picture {
+export interface Inventory {
   /** Takes what the world holds, before anything else. */
   adopt(entries: Iterable<WorldEntry>, statement: SyncedDigest | null): void;
   put(seen: Seen): void;
@@ -62,7 +54,7 @@ export interface Picture {
 /** Where statements stand in the world, and the key of the one that is made here. No object's key: those have a slash. */
 const statements = '_synced';
 
-export function createPicture(options: PictureOptions): Picture {
+export function createInventory(options: InventoryOptions): Inventory {
   const { resource, name, subjectOf, encode, interest, isListed, onDirty } = options;
   const objects = new Map<string, Map<string, ObjectDigest>>();
   /** What the world holds, by key. */
@@ -101,10 +93,9 @@ export function createPicture(options: PictureOptions): Picture {
     };
   };
   const put = ({ namespace, name: objectName, digest: seen }: Seen) => {
-    if (!isOfObject(seen)) return;
     const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(objectName);
-    const digest = carriedOver(before ?? known.get(keyOf(namespace, objectName)), seen);
+    const digest = interest.carried(before ?? known.get(keyOf(namespace, objectName)) ?? null, seen);
     if (before !== undefined && isOlder(digest, before)) return;
     objects.set(namespace, inNamespace.set(objectName, digest));
     if (before === undefined || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
@@ -130,8 +121,7 @@ export function createPicture(options: PictureOptions): Picture {
     remove({ namespace, name: objectName, digest }) {
       const before = objects.get(namespace)?.get(objectName);
       // The end of an earlier object of that name says nothing about this one.
-      if (before !== undefined && isOfObject(digest) && before.uid === digest.uid)
-        drop(namespace, objectName);
+      if (before?.uid === digest.uid) drop(namespace, objectName);
     },
     replace(namespace, listed) {
       const names = new Set(listed.map((seen) => keyOf(seen.namespace, seen.name)));
@@ -171,13 +161,7 @@ function isSame(a: ObjectDigest, b: ObjectDigest): boolean {
   return isDeepStrictEqual({ ...a, resourceVersion: '' }, { ...b, resourceVersion: '' });
 }
 
-/** Whether `a` is an earlier version of the very object of which `b` is one; versions that are no numbers cannot be compared. */
+/** Whether `a` is an earlier version of the very object of which `b` is one. */
 function isOlder(a: ObjectDigest, b: ObjectDigest): boolean {
-  const [first, second] = [a.resourceVersion, b.resourceVersion];
-  if (a.uid !== b.uid || !isNumber(first) || !isNumber(second)) return false;
-  return first.length === second.length ? first < second : first.length < second.length;
-}
-
-function isNumber(version: string): boolean {
-  return /^(0|[1-9][0-9]*)$/.test(version);
+  return a.uid === b.uid && isOlderVersion(a.resourceVersion, b.resourceVersion);
 }

@@ -1,28 +1,22 @@
 /**
- * Which Services the world holds for the sake of EndpointSlices (I10): those whose selector matches a workload outside the cluster, and
- * those of which a slice of ours is left.
- *
- * Folds what the world says of workloads and of slices. Absent: Services of groups (interest.ts).
+ * What the world holds for the sake of EndpointSlices (I10): slices that are ours, Services whose selector matches a workload outside the
+ * cluster, and Services of which a slice of ours is left.
  */
-import {
-  type Digest,
-  type Labels,
-  type ServiceDigest,
-  selects,
-  type WorldEntry,
-} from '../../base/digests.ts';
+import type { Interest } from '../../actors/world/watch-declaration.ts';
+import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
+import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 
-export interface WorkloadInterest {
-  /** @returns names of the Services of the entry's namespace of which the need may have changed */
-  fold(entry: WorldEntry): readonly string[];
-  /** Whether the Service is needed. Whoever was asked for is known from then on to `fold`. */
-  wants(namespace: string, name: string, service: ServiceDigest): boolean;
+export function ownSlices(): Interest {
+  return {
+    tellers: [],
+    fold: () => 'nothing',
+    wants: (_namespace, _name, digest) =>
+      asDigest<EndpointSliceDigest>(digest, 'endpointslices')?.managed !== undefined,
+  };
 }
 
-/** The resources whose entries it folds. */
-export const workloadResources = ['externalworkloads.workload.linkerd.io', 'endpointslices'] as const;
-
-export function createWorkloadInterest(): WorkloadInterest {
+/** Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from then on to `fold`. */
+export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */
   const byLabel = new Map<string, Set<string>>();
@@ -50,7 +44,7 @@ export function createWorkloadInterest(): WorkloadInterest {
   const foldWorkload = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
     const key = `${namespace}/${name}`;
     const before = labelsOf.get(key);
-    const after = digest?.kind === 'externalworkloads' ? digest.labels : undefined;
+    const after = asDigest<WorkloadDigest>(digest, 'externalworkloads')?.labels;
     if (before !== undefined && after !== undefined && isSame(before, after)) return [];
     for (const pair of pairsOf(before)) drop(byLabel, `${namespace} ${pair}`, key);
     for (const pair of pairsOf(after)) put(byLabel, `${namespace} ${pair}`, key);
@@ -62,7 +56,8 @@ export function createWorkloadInterest(): WorkloadInterest {
   const foldSlice = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
     const key = `${namespace}/${name}`;
     const before = sliceOwners.get(key);
-    const after = digest?.kind === 'endpointslices' ? ownerOf(digest) : undefined;
+    const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
+    const after = slice === null ? undefined : ownerOf(slice);
     if (before === after) return [];
     if (before !== undefined) count(slicesOf, `${namespace}/${before}`, -1);
     if (after !== undefined) count(slicesOf, `${namespace}/${after}`, 1);
@@ -72,8 +67,11 @@ export function createWorkloadInterest(): WorkloadInterest {
   };
 
   return {
+    tellers: ['externalworkloads.workload.linkerd.io', 'endpointslices'],
     fold: (entry) => (entry.resource === 'endpointslices' ? foldSlice(entry) : foldWorkload(entry)),
-    wants(namespace, name, service) {
+    wants(namespace, name, digest) {
+      const service = asDigest<ServiceDigest>(digest, 'services');
+      if (service === null) return false;
       const requirement = know(namespace, name, service);
       if (slicesOf.has(`${namespace}/${name}`)) return true;
       if (requirement === undefined) return false;
@@ -90,7 +88,7 @@ function isSelected({ selecting }: ServiceDigest, labels: Labels): boolean {
 }
 
 /** The Service of a slice of ours: its owner, for somebody may have changed the label. */
-function ownerOf({ managed, service }: Extract<Digest, { kind: 'endpointslices' }>): string | undefined {
+function ownerOf({ managed, service }: EndpointSliceDigest): string | undefined {
   if (managed === undefined) return undefined;
   const owner = managed.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
   return typeof owner === 'string' ? owner : service;

@@ -1,9 +1,11 @@
 /** What asks for certificates, and what stands in their Secrets, as digests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
-import { carriedOver, serveDigest } from '../../../src/features/certificates/digest-certificates.ts';
+import { carriedOver, ingressPart, servicePart } from '../../../src/features/certificates/digest.ts';
 import { readDuration, readIssuerSpec } from '../../../src/features/certificates/issuer-spec.ts';
-import { digestOf } from '../../../src/kube/mirror/digest.ts';
+import { secrets } from '../../../src/features/certificates/resources.ts';
+import { services } from '../../../src/kube/api/resources.ts';
+import { interestIn } from '../../kube/mirror/declared.ts';
 import { makeAuthority, type TestAuthority } from './test-authority.ts';
 
 let authority: TestAuthority;
@@ -12,7 +14,6 @@ beforeAll(async () => {
 });
 afterAll(() => {});
 
-const nothing = { envPairs: [], fieldPaths: [] };
 const object = (fields: Record<string, unknown>, annotations: Record<string, string> = {}): KubeObject => ({
   metadata: { name: 'a', namespace: 'shop', uid: 'uid', resourceVersion: '7', generation: 3, annotations },
   ...fields,
@@ -21,10 +22,8 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('Secret', () => {
   const secret = (chain: string, key: string, host = 'app.example.com') =>
-    digestOf(
-      'secrets',
+    interestIn(secrets).digestOf(
       object({ data: { 'tls.crt': base64(chain), 'tls.key': base64(key) } }, { 'orrery.dev/host': host }),
-      nothing,
     );
 
   test('tells fingerprint, hosts and times of a whole certificate, and nothing of its key', async () => {
@@ -48,14 +47,14 @@ describe('Secret', () => {
             ? secret(chain, other.key)
             : how === 'another host'
               ? secret(chain, key, 'other.example.com')
-              : digestOf('secrets', object({}), nothing);
+              : interestIn(secrets).digestOf(object({}));
       expect(digest).toMatchObject({ fingerprint: null });
     },
   );
 });
 
 describe('Service', () => {
-  const serve = (text: string) => serveDigest(object({}, { 'orrery.dev/serve': text })).serve;
+  const serve = (text: string) => servicePart(object({}, { 'orrery.dev/serve': text })).serve;
 
   test('distinct hosts with port 443', () => {
     expect(serve('App.example.com:443, app.example.com.:443,app.example.com:80,b.example.com:8443')).toEqual({
@@ -63,7 +62,7 @@ describe('Service', () => {
       invalid: null,
     });
     expect(serve('')).toEqual({ hosts: [], invalid: null });
-    expect(serveDigest(object({}))).toEqual({});
+    expect(servicePart(object({}))).toEqual({});
   });
 
   test.each(['app.example.com', 'app.example.com:0', 'app.example.com:70000', 'a b:443', ',', 'x_y:443'])(
@@ -73,11 +72,10 @@ describe('Service', () => {
 
   test('one that cannot be read keeps the hosts of the one before', () => {
     const digest = (text: string, uid = 'uid') =>
-      digestOf(
-        'services',
-        { ...object({ spec: {} }), metadata: { ...object({}, { 'orrery.dev/serve': text }).metadata, uid } },
-        nothing,
-      );
+      interestIn(services).digestOf({
+        metadata: { ...object({}, { 'orrery.dev/serve': text }).metadata, uid },
+        spec: {},
+      });
     const before = digest('app.example.com:443');
     const broken = carriedOver(before, digest('what is this'));
     expect(broken).toMatchObject({ serve: { hosts: ['app.example.com'], invalid: expect.any(String) } });
@@ -93,11 +91,7 @@ describe('Service', () => {
 
 describe('Ingress', () => {
   const ingress = (tls: unknown, issuer?: string) =>
-    digestOf(
-      'ingresses.networking.k8s.io',
-      object({ spec: { tls } }, issuer === undefined ? {} : { 'orrery.dev/issuer': issuer }),
-      nothing,
-    );
+    ingressPart(object({ spec: { tls } }, issuer === undefined ? {} : { 'orrery.dev/issuer': issuer }));
 
   test('without the annotation asks for nothing', () => {
     expect(ingress([{ hosts: ['a.example.com'], secretName: 'a' }])).toMatchObject({

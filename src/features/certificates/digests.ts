@@ -1,5 +1,5 @@
-/** Digests of what the charts of certificates are made of. Nothing secret is part of one (I9). */
-import type { DigestBase } from './digests.ts';
+/** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
+import type { DigestBase } from '../../base/digests.ts';
 
 /** Where a Secret stands, and under which of its keys. */
 export interface SecretRef {
@@ -50,6 +50,18 @@ export interface DomainDigest extends DigestBase {
     | { readonly invalid: string };
 }
 
+export interface ServiceDigest extends DigestBase {
+  readonly kind: 'services';
+  /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
+  readonly serve?: ServeDigest;
+}
+
+export interface ServeDigest {
+  readonly hosts: readonly string[];
+  /** Why the annotation cannot be read; the hosts are then those of the last one that could. null: it can. */
+  readonly invalid: string | null;
+}
+
 export interface IngressDigest extends DigestBase {
   readonly kind: 'ingresses';
   readonly generation: number;
@@ -80,5 +92,3 @@ export interface ChallengeDigest {
   /** Milliseconds since the epoch; then nobody asks for it any more. */
   readonly expiresAt: number;
 }
-
-export type CertificateDigest = IssuerDigest | DomainDigest | IngressDigest | SecretDigest | ChallengeDigest;

@@ -1,10 +1,10 @@
 /** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
 import { describe, expect, test } from 'vitest';
-import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
+import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { servicePart, sliceDigest, workloadPart } from '../../../src/features/endpoints/digest.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
-import { digestOf, endpointSliceDigest, serviceDigest } from '../../../src/kube/mirror/digest.ts';
-import { createInterest } from '../../../src/kube/mirror/interest.ts';
+import { interestIn } from '../../kube/mirror/declared.ts';
 import { service, workload } from './slice-api.ts';
 
 const meta = { name: 'x', namespace: 'shop', uid: 'u', resourceVersion: '3' };
@@ -12,18 +12,11 @@ const object = (fields: object, metadata: object = {}): KubeObject => ({
   metadata: { ...meta, ...metadata },
   ...fields,
 });
-const workloadOf = (spec: object, more: object = {}) => {
-  const digest = digestOf('externalworkloads.workload.linkerd.io', object({ spec, ...more }), {
-    envPairs: [],
-    fieldPaths: [],
-  });
-  if (digest.kind !== 'externalworkloads') throw new Error('another kind');
-  return digest;
-};
-const serviceOf = (spec: object) => serviceDigest(object({ spec }));
+const workloadOf = (spec: object, more: object = {}) => workloadPart(object({ spec, ...more }));
+const serviceOf = (spec: object) => servicePart(object({ spec }));
 
 describe('Services that the world holds', () => {
-  const entry = (resource: string, name: string, digest: Digest | null): WorldEntry => ({
+  const entry = (resource: string, name: string, digest: AnyDigest | null): WorldEntry => ({
     resource,
     namespace: 'shop',
     name,
@@ -33,7 +26,7 @@ describe('Services that the world holds', () => {
     entry('externalworkloads.workload.linkerd.io', 'vm', labels === null ? null : workload(1, { labels }));
 
   test('those whose selector matches a workload of their namespace', () => {
-    const interest = createInterest(services);
+    const interest = interestIn(services);
     expect(interest.wants('shop', 'web', service)).toBe(false);
     interest.fold(vm({ app: 'vm', more: 'x' }));
     expect(interest.wants('shop', 'web', service)).toBe(true);
@@ -46,13 +39,13 @@ describe('Services that the world holds', () => {
   });
 
   test('those of which a slice of ours is left, whatever they select', () => {
-    const interest = createInterest(services);
+    const interest = interestIn(services);
     const { selecting: _, ...without } = service;
     const labels = {
       'kubernetes.io/service-name': 'web',
       'endpointslice.kubernetes.io/managed-by': 'orrery-endpoints',
     };
-    const slice = endpointSliceDigest(object({ addressType: 'IPv4', endpoints: [] }, { labels }));
+    const slice = sliceDigest(object({ addressType: 'IPv4', endpoints: [] }, { labels }));
     interest.fold(entry('endpointslices', 's', slice));
     expect(interest.wants('shop', 'web', without)).toBe(true);
     expect(interest.wants('shop', 'api', without)).toBe(false);
@@ -61,7 +54,7 @@ describe('Services that the world holds', () => {
   });
 
   test('a change of workloads names the Services that it concerns, and no others', () => {
-    const interest = createInterest(services);
+    const interest = interestIn(services);
     const other = { ...service, selecting: { ...service.selecting, selector: { app: 'else' } } };
     interest.wants('shop', 'web', service);
     interest.wants('shop', 'api', other as typeof service);
@@ -72,11 +65,11 @@ describe('Services that the world holds', () => {
   });
 
   test('slices of ours are held wherever they are, those of others only where a RouteGate asks', () => {
-    const interest = createInterest(endpointSlices);
-    const ours = endpointSliceDigest(
+    const interest = interestIn(endpointSlices);
+    const ours = sliceDigest(
       object({}, { labels: { 'endpointslice.kubernetes.io/managed-by': 'orrery-endpoints' } }),
     );
-    const other = endpointSliceDigest(object({}, { labels: { 'kubernetes.io/service-name': 'web' } }));
+    const other = sliceDigest(object({}, { labels: { 'kubernetes.io/service-name': 'web' } }));
     expect(interest.wants('shop', 's', ours)).toBe(true);
     expect(interest.wants('shop', 's', other)).toBe(false);
   });

@@ -1,38 +1,33 @@
 /**
- * Digests for EndpointSlices of workloads outside the cluster: what is needed of ExternalWorkloads, of the Services that select them, and
- * of the slices that are ours. Pure.
+ * What this feature keeps of Kubernetes objects: of ExternalWorkloads, of the Services that select them, and of the slices that are ours.
+ * Pure.
  *
  * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
  */
 
-import { isPublishable, parseAddress } from '../../base/address.ts';
+import { type Address, type IpFamily, isPublishable, parseAddress } from '../../base/address.ts';
+import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
+import { digestBase } from '../../kube/mirror/digest.ts';
 import type {
-  Address,
-  ConditionStatus,
-  IpFamily,
-  SelectingService,
-  SliceContent,
+  EndpointSliceDigest,
+  ServiceDigest,
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../../base/digests.ts';
-import type { KubeObject } from '../../base/kube-port.ts';
-import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
-import { managedBy, managedByLabel } from './slice-labels.ts';
+} from './digests.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
 export const probeAnnotation = 'orrery.dev/probe';
 
-/** Everything but what every digest has. */
-export function workloadDigest(
-  object: KubeObject,
-): Omit<WorkloadDigest, 'uid' | 'resourceVersion' | 'createdAt' | 'deleting' | 'labels'> {
+export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
   const spec = record(object.spec);
   const written = list(spec.workloadIPs).map((entry) => record(entry).ip);
   const parsed = written.map((ip) => (typeof ip === 'string' ? publishable(ip) : undefined));
   const invalid = written.filter((_, at) => parsed[at] === undefined);
   return {
-    kind: 'externalworkloads',
     addresses: distinct(parsed.filter((one) => one !== undefined)),
     invalid: invalid.map((ip) => (typeof ip === 'string' ? ip.slice(0, 100) : '')),
     ports: list(spec.ports).flatMap((port) => workloadPort(record(port))),
@@ -69,8 +64,9 @@ function readiness(status: Fields): { ready: ConditionStatus | null; readyAt: nu
   };
 }
 
-/** What slices need of a Service, if it selects anything. @param spec of the Service */
-export function selectingService(spec: Fields): { selecting?: SelectingService } {
+/** What slices need of a Service, if it selects anything. */
+export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
+  const spec = record(object.spec);
   const selector = textMap(spec.selector);
   if (spec.type === 'ExternalName' || Object.keys(selector).length === 0) return {};
   return {
@@ -106,10 +102,18 @@ function servicePort({ name, port, protocol, appProtocol, targetPort }: Fields) 
   ];
 }
 
-/** The content of a slice that is ours. */
-export function managedSlice(object: KubeObject): { managed?: SliceContent } {
-  if (object.metadata.labels?.[managedByLabel] !== managedBy) return {};
+/** Of any slice, for what the API server answers to a write. @throws OrreryError INVARIANT if it has no uid or no resourceVersion */
+export function sliceDigest(object: KubeObject): EndpointSliceDigest {
+  return { kind: 'endpointslices', ...digestBase(object), ...slicePart(object) };
+}
+
+/** Whose slice it is; its content only if it is ours. */
+export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
+  const labels = textMap(object.metadata.labels);
+  const service = labels[serviceNameLabel] ?? '';
+  if (labels[managedByLabel] !== managedBy) return { service };
   return {
+    service,
     managed: {
       addressType: typeof object.addressType === 'string' ? object.addressType : '',
       ports: list(object.ports).map((port) => withoutNulls(port) as SlicePort),

@@ -1,8 +1,8 @@
 /** Nodes in the world: the little that proxiers need of them. */
 import { expect, test } from 'vitest';
-import { nodes } from '../../../src/kube/api/resources.ts';
-import { nodeDigest } from '../../../src/kube/mirror/digest.ts';
-import { Scene } from './mirror-scene.ts';
+import { nodes } from '../../../src/features/proxiers/resources.ts';
+import { interestIn } from '../../kube/mirror/declared.ts';
+import { Scene } from '../../kube/mirror/mirror-scene.ts';
 
 const metadata = { name: 'node-1', uid: 'uid', resourceVersion: '7', labels: { zone: 'a' } };
 const taint = (key: string) => ({ spec: { taints: [{ key, value: '1700000000', effect: 'NoSchedule' }] } });
@@ -13,12 +13,16 @@ test.each([
   ["the autoscaler's mark", taint('ToBeDeletedByClusterAutoscaler'), true],
   ['taints that are no list', { spec: { taints: 'ToBeDeletedByClusterAutoscaler' } }, false],
 ])('of a Node with %s', (_, fields, toBeDeleted) => {
-  expect(nodeDigest({ metadata, ...fields })).toMatchObject({ toBeDeleted, deleting: false, labels: {} });
+  expect(interestIn(nodes).digestOf({ metadata, ...fields })).toMatchObject({
+    toBeDeleted,
+    deleting: false,
+    labels: {},
+  });
 });
 
 test('a Node that is being deleted is told as such', () => {
   const deleting = { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
-  expect(nodeDigest({ metadata: deleting })).toMatchObject({ deleting: true });
+  expect(interestIn(nodes).digestOf({ metadata: deleting })).toMatchObject({ deleting: true });
 });
 
 test('heartbeats of a Node end here, its taints go on; a list makes the statement', async () => {

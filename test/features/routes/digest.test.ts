@@ -1,37 +1,18 @@
-/** Objects as the API server gives them, and the few fields that are told of them. */
+/** Objects as the API server gives them, and the few fields that are told of them for the sake of routes. */
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
-import { digestOf, type EnvPair } from '../../../src/kube/mirror/digest.ts';
+import {
+  type EnvPair,
+  groupPart,
+  podPart,
+  routeGatePart,
+  servicePart,
+  slicePart,
+} from '../../../src/features/routes/digest.ts';
 
 const metadata = { name: 'web-0', namespace: 'shop', uid: 'u-1', resourceVersion: '42' };
-const nothing = { envPairs: [], fieldPaths: [] };
 const pod = (fields: Record<string, unknown>, envPairs: readonly EnvPair[] = []) =>
-  digestOf('pods', { metadata, ...fields } as KubeObject, { envPairs, fieldPaths: [] });
-
-test('what every digest tells of the object', () => {
-  const object = {
-    metadata: {
-      ...metadata,
-      creationTimestamp: '2025-01-02T03:04:05Z',
-      deletionTimestamp: '2025-01-03T00:00:00Z',
-      labels: { app: 'web' },
-    },
-  };
-  expect(digestOf('services', object, nothing)).toEqual({
-    kind: 'services',
-    uid: 'u-1',
-    resourceVersion: '42',
-    createdAt: Date.parse('2025-01-02T03:04:05Z'),
-    deleting: true,
-    labels: { app: 'web' },
-    clusterIPs: [],
-    ports: [],
-  });
-});
-
-test('an object without a uid or a version is refused', () => {
-  expect(() => digestOf('pods', { metadata: { name: 'x' } }, nothing)).toThrow(/uid and a resourceVersion/);
-});
+  podPart({ metadata, ...fields }, envPairs);
 
 describe('the address of a Pod', () => {
   test.each([
@@ -129,8 +110,7 @@ describe('a Service', () => {
     ['ExternalName', { type: 'ExternalName', externalName: 'x.example.com' }, []],
     ['one of two broken', { clusterIPs: ['10.1.0.01', 'fd00::1'] }, ['fd00::1']],
   ])('%s', (_, spec, ips) => {
-    const digest = digestOf('services', { metadata, spec }, nothing);
-    expect(digest.kind === 'services' && digest.clusterIPs.map(({ ip }) => ip)).toEqual(ips);
+    expect(servicePart({ metadata, spec }).clusterIPs.map(({ ip }) => ip)).toEqual(ips);
   });
 
   test('ports have a name, a number and a protocol', () => {
@@ -140,7 +120,7 @@ describe('a Service', () => {
       { name: 'dns', port: 53, protocol: 'UDP' },
       {},
     ];
-    expect(digestOf('services', { metadata, spec: { ports } }, nothing)).toMatchObject({
+    expect(servicePart({ metadata, spec: { ports } })).toMatchObject({
       ports: [
         { name: '', port: 80, protocol: 'TCP' },
         { name: 'health', port: 9002, protocol: 'TCP' },
@@ -152,7 +132,7 @@ describe('a Service', () => {
 
 describe('an EndpointSlice', () => {
   const slice = (endpoints: unknown, labels = { 'kubernetes.io/service-name': 'web' }) =>
-    digestOf('endpointslices', { metadata: { ...metadata, labels }, endpoints } as KubeObject, nothing);
+    slicePart({ metadata: { ...metadata, labels }, endpoints });
 
   test('tells the canonical addresses that are ready, in one order whatever the object has', () => {
     const endpoints = [
@@ -180,7 +160,7 @@ test('a group resource tells the plain values at the paths that are named', () =
     metadata,
     spec: { type: 'egress', replicas: 3, on: true, nested: { deep: 'x' }, list: [1] },
   } as KubeObject;
-  const fieldPaths = [
+  const paths = [
     'spec.type',
     'spec.replicas',
     'spec.on',
@@ -190,21 +170,15 @@ test('a group resource tells the plain values at the paths that are named', () =
     'constructor.name',
     'metadata.name',
   ];
-  expect(digestOf('proxygroups.tailscale.com', object, { envPairs: [], fieldPaths })).toMatchObject({
-    kind: 'groupresource',
+  expect(groupPart(object, { resource: 'proxygroups.tailscale.com', paths })).toMatchObject({
     resource: 'proxygroups.tailscale.com',
     fields: { 'spec.type': 'egress', 'spec.replicas': 3, 'spec.on': true, 'metadata.name': 'web-0' },
   });
 });
 
 test('a RouteGate tells its generation, and its specification or what is wrong with it', () => {
-  const digest = digestOf(
-    'routegates',
-    { metadata: { ...metadata, generation: 3 }, spec: {} } as KubeObject,
-    nothing,
-  );
+  const digest = routeGatePart({ metadata: { ...metadata, generation: 3 }, spec: {} });
   expect(digest).toMatchObject({
-    kind: 'routegates',
     generation: 3,
     spec: { invalid: expect.stringContaining('spec.') },
   });

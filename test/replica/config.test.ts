@@ -42,6 +42,7 @@ test('with nothing given the defaults are those of the contract', () => {
     bundle: null,
     proxierHealthTimeoutMs: 60_000,
     endpointsPerSlice: 100,
+    takeOverSlices: null,
     probeDns: null,
     namespaces: null,
     inspectorAuth: 'kubernetes',
@@ -70,6 +71,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     'acme-http': '127.0.0.1:2',
     nats: 'nats://z:9',
     'probe-dns': '127.0.0.1:53',
+    'take-over-slices': 'linkerd-external-workloads-controller',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -118,6 +120,7 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['proxier-health-timeout', '0'],
     ['proxier-health-timeout', '1e3'],
     ['endpoints-per-slice', '1001'],
+    ['take-over-slices', 'endpointslice-controller.k8s.io'],
     ['probe-dns', 'localhost:53'],
     ['probe-dns', ':53'],
     ['probe-dns', '127.0.0.1:0'],

@@ -28,6 +28,14 @@ interface Entry {
   sums: [number, number];
 }
 
+interface IndexParts {
+  readonly clock: Clock;
+  /** As in EndpointsScene. */
+  readonly isComplete: () => boolean;
+  /** The other controller whose slices are adopted; null: none is. */
+  readonly takeOver: string | null;
+}
+
 export class EndpointsIndex implements EndpointsScene {
   readonly #slices;
   readonly #services = new Map<string, Entry>();
@@ -41,10 +49,9 @@ export class EndpointsIndex implements EndpointsScene {
 
   readonly isComplete: () => boolean;
 
-  /** @param isComplete as in EndpointsScene */
-  constructor(clock: Clock, isComplete: () => boolean) {
+  constructor({ clock, isComplete, takeOver }: IndexParts) {
     this.isComplete = isComplete;
-    this.#slices = createStandingSlices(clock);
+    this.#slices = createStandingSlices(clock, takeOver);
   }
 
   /** @returns actors that it concerns */
@@ -162,6 +169,11 @@ export class EndpointsIndex implements EndpointsScene {
   /** Whether the Service has no slice of ours that stays. */
   isEmpty(namespace: string, name: string): boolean {
     return this.#slices.of(namespace, name).length === 0;
+  }
+
+  /** The other controller that has slices of the Service, and is not taken over; '': there is none. */
+  otherWriter(namespace: string, name: string): string {
+    return this.#slices.otherWriter(namespace, name);
   }
 
   generation(namespace: string, name: string): number {

@@ -26,12 +26,14 @@ const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1be
 export function createEndpointsJoin(options: {
   readonly world: Pick<World, 'get' | 'isWhole'>;
   readonly clock: Clock;
+  /** The other controller whose slices are adopted; absent: none is. */
+  readonly takeOver?: string | null;
 }): EndpointsJoin {
-  const { world, clock } = options;
+  const { world, clock, takeOver = null } = options;
   // While the stream is read after an interruption, what was moved within it may look gone.
   const isComplete = () =>
     world.isWhole && neededResources.every((resource) => world.get('_synced', '', resource) !== null);
-  const index = new EndpointsIndex(clock, isComplete);
+  const index = new EndpointsIndex({ clock, isComplete, takeOver });
   return {
     index,
     kinds: ['service', 'workload'],
@@ -79,7 +81,7 @@ function endpointsFacts(index: EndpointsIndex, namespace: string, name: string):
     selects: service.selecting !== undefined,
     ...index.tokens(namespace, name),
     empty: index.isEmpty(namespace, name),
-    otherWriter: '',
+    otherWriter: index.otherWriter(namespace, name),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The EndpointSlices that are ours, as they stand: the world picture, and what this replica wrote or read itself and the picture does not show
+ * The EndpointSlices that are ours, or that we adopt from another controller, as they stand: the world picture, and what this replica wrote or read itself and the picture does not show
  * yet. So a Service's next pass builds on its last one at once, and the echo of an own write is no news.
  *
  * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes late; what the picture never
@@ -31,11 +31,14 @@ export interface StandingSlices {
   of(namespace: string, service: string): StandingSlice[];
   /** Whether there are any, leaving ones included. */
   has(namespace: string, service: string): boolean;
+  /** Who else has slices of the Service that stay; '': nobody. */
+  otherWriter(namespace: string, service: string): string;
   /** The same for the same slices with the same content. */
   token(namespace: string, service: string): string;
 }
 
-export function createStandingSlices(clock: Clock): StandingSlices {
+/** @param takeOver the writer whose slices count as ours; null: nobody's do */
+export function createStandingSlices(clock: Clock, takeOver: string | null): StandingSlices {
   const world = new Map<string, EndpointSliceDigest>();
   const own = new Map<string, Own>();
   /** Names of slices, by Service. */
@@ -60,22 +63,28 @@ export function createStandingSlices(clock: Clock): StandingSlices {
     if (ours.digest === null) return shown?.uid === ours.uid ? null : shown;
     return shown === null || isLater(ours.digest, shown, true) ? ours.digest : shown;
   };
+  /** What stands in a slice that is ours, or that we adopt. */
+  const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
+    managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
     names.set(service, (names.get(service) ?? new Set()).add(name));
   };
-  /** Slices by name; a name that leads nowhere is forgotten on the way. */
-  const list = (namespace: string, service: string): Array<[string, EndpointSliceDigest]> => {
+  /** Slices by name, others' included; a name that leads nowhere is forgotten on the way. */
+  const listAll = (namespace: string, service: string): Array<[string, EndpointSliceDigest]> => {
     const key = `${namespace}/${service}`;
     const found: Array<[string, EndpointSliceDigest]> = [];
     for (const name of names.get(key) ?? []) {
       const digest = current(`${namespace}/${name}`);
-      if (digest?.managed !== undefined && serviceOf(digest) === service) found.push([name, digest]);
+      if (digest !== null && isOfWorkloads(digest) && serviceOf(digest) === service)
+        found.push([name, digest]);
       else if (digest === null && !world.has(`${namespace}/${name}`)) names.get(key)?.delete(name);
     }
     if (names.get(key)?.size === 0) names.delete(key);
     return found;
   };
+  const list = (namespace: string, service: string) =>
+    listAll(namespace, service).filter(([, digest]) => contentOf(digest) !== undefined);
   const staying = (namespace: string, service: string) =>
     list(namespace, service).filter(([, { deleting }]) => !deleting);
 
@@ -84,7 +93,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
       const key = `${namespace}/${name}`;
       const before = world.get(key);
       const services = [before, digest].flatMap((one) =>
-        one?.managed === undefined ? [] : [serviceOf(one)],
+        one !== undefined && one !== null && isOfWorkloads(one) ? [serviceOf(one)] : [],
       );
       if (digest === null) {
         world.delete(key);
@@ -96,7 +105,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
         world.set(key, digest);
         const ours = own.get(key);
         if (ours?.digest && !isLater(ours.digest, digest, false)) own.delete(key);
-        if (digest.managed !== undefined) link(namespace, name, digest);
+        if (isOfWorkloads(digest)) link(namespace, name, digest);
       }
       return services;
     },
@@ -106,7 +115,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
       const shown = current(key);
       if (shown !== null && !isLater(digest, shown, true)) return;
       own.set(key, { digest, uid: digest.uid, at: clock.monotonic() });
-      if (digest.managed !== undefined) link(namespace, name, digest);
+      if (isOfWorkloads(digest)) link(namespace, name, digest);
     },
     remove(namespace, name, uid) {
       bury(uid);
@@ -115,9 +124,17 @@ export function createStandingSlices(clock: Clock): StandingSlices {
       else if (own.get(key)?.uid === uid) own.delete(key);
     },
     of: (namespace, service) =>
-      staying(namespace, service).flatMap(([name, { uid, resourceVersion, labels, managed }]) =>
-        managed === undefined ? [] : [{ name, uid, resourceVersion, labels, content: managed }],
-      ),
+      staying(namespace, service).flatMap(([name, digest]) => {
+        const { uid, resourceVersion, labels } = digest;
+        const content = contentOf(digest);
+        return content === undefined ? [] : [{ name, uid, resourceVersion, labels, content }];
+      }),
+    otherWriter(namespace, service) {
+      const others = listAll(namespace, service).filter(
+        ([, digest]) => !digest.deleting && contentOf(digest) === undefined,
+      );
+      return others[0]?.[1].foreign?.writer ?? '';
+    },
     has: (namespace, service) => list(namespace, service).length > 0,
     token(namespace, service) {
       let sum = 0;
@@ -132,9 +149,12 @@ export function createStandingSlices(clock: Clock): StandingSlices {
   };
 }
 
+/** Ours, or another controller's. */
+const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) => (managed ?? foreign) !== undefined;
+
 /** Whose it is: a slice that somebody gave another label still has its owner. */
-function serviceOf({ managed, service }: EndpointSliceDigest): string {
-  const owner = managed?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
+function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
+  const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
   return typeof owner === 'string' ? owner : service;
 }
 
@@ -153,7 +173,7 @@ const hashes = new WeakMap<EndpointSliceDigest, readonly [number, number]>();
 function sliceHash(name: string, digest: EndpointSliceDigest): readonly [number, number] {
   const known = hashes.get(digest);
   if (known !== undefined) return known;
-  const text = `${name}/${digest.uid}/${canonical(digest.labels)}/${canonical(digest.managed)}`;
+  const text = `${name}/${digest.uid}/${canonical(digest.labels)}/${canonical(digest.managed ?? digest.foreign)}`;
   const made = [hash(text), hash(`~${text}`)] as const;
   hashes.set(digest, made);
   return made;

@@ -7,19 +7,22 @@ import { reconcileSlices } from './effects/endpoint-slices.ts';
 import { patchWorkloadCondition } from './effects/workload-condition.ts';
 import { probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
+import type { OtherWriter } from './slice-labels.ts';
 import { becameStuck, stuckIn } from './stuck-services.ts';
 
 export interface EndpointsSettings {
   /** 1 to 1,000. */
   readonly endpointsPerSlice: number;
+  /** The other controller whose slices are adopted; absent or null: none is. */
+  readonly takeOver?: OtherWriter | null;
 }
 
-export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartFeature {
+export function startEndpoints({ endpointsPerSlice, takeOver = null }: EndpointsSettings): StartFeature {
   return ({ engine, kube, clock, metrics }): FeatureRun => {
     const { world } = engine;
-    const join = createEndpointsJoin({ world, clock });
+    const join = createEndpointsJoin({ world, clock, takeOver });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
-    const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, onWrite };
+    const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };
     return {
       join,
       effects: [

@@ -47,7 +47,8 @@ export function workload(n: number, change: Partial<WorkloadDigest> = {}): Workl
 
 export class SliceApi {
   readonly clock = new VirtualClock();
-  readonly index = new EndpointsIndex(this.clock, () => this.isComplete);
+  readonly index: EndpointsIndex;
+  readonly #takeOver: string | null;
   isComplete = true;
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];
@@ -61,7 +62,9 @@ export class SliceApi {
   #version = 100;
   #pass = 0;
 
-  constructor(workloads = 3) {
+  constructor(workloads = 3, takeOver: string | null = null) {
+    this.#takeOver = takeOver;
+    this.index = new EndpointsIndex({ clock: this.clock, isComplete: () => this.isComplete, takeOver });
     this.index.setService('shop', 'web', service);
     for (let n = 0; n < workloads; n++) this.index.setWorkload('shop', `vm-${n}`, workload(n), false);
   }
@@ -99,6 +102,7 @@ export class SliceApi {
       clock: this.clock,
       scene: () => this.index,
       endpointsPerSlice: this.max,
+      takeOver: this.#takeOver,
       onWrite: () => {},
     });
     const { signal } = new AbortController();

@@ -23,7 +23,10 @@ function slow(api: SliceApi) {
       return answer;
     },
   });
-  return { lists, reading: createSliceReading({ kube, clock: api.clock, scene: () => api.index }) };
+  return {
+    lists,
+    reading: createSliceReading({ kube, clock: api.clock, scene: () => api.index, takeOver: null }),
+  };
 }
 
 function slice(name: string, owner = 'web') {

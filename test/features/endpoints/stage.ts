@@ -36,6 +36,7 @@ export class Stage {
         clock: this.cluster.clock,
         scene: () => index,
         endpointsPerSlice: 100,
+        takeOver: null,
         onWrite: () => {},
       });
       return (await runner(effect as never, run as never)) as unknown as PlainEvent;

@@ -34,6 +34,8 @@ export interface SlicesParts {
   readonly clock: Clock;
   readonly scene: () => EndpointsScene;
   readonly endpointsPerSlice: number;
+  /** The other controller whose slices are adopted; null: none is. */
+  readonly takeOver: string | null;
   /** orrery_endpointslice_writes_total */
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }

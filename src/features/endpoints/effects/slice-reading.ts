@@ -42,6 +42,7 @@ export function createSliceReading(parts: {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly scene: () => EndpointsScene;
+  readonly takeOver: string | null;
 }): SliceReading {
   const turns = createReadTurns(parts.clock, {
     perSecond: limits.sliceReadsPerSecond,
@@ -51,11 +52,12 @@ export function createSliceReading(parts: {
   // It belongs to nobody alone: whoever asked first may leave. The port bounds each page in time.
   const { signal: shared } = new AbortController();
 
+  const writers = [managedBy, ...(parts.takeOver === null ? [] : [parts.takeOver])];
   const list = async (namespace: string): Promise<Listed> => {
     const uids = new Set<string>();
     const options = {
       namespace,
-      labelSelector: `${managedByLabel}=${managedBy}`,
+      labelSelector: `${managedByLabel} in (${writers.join(',')})`,
       limit: limits.kubePageObjects,
     };
     for (let page = ''; ; ) {

@@ -70,7 +70,7 @@ const stuckMs = 180_000;
 const denseMs = 4;
 /**
  * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first of a Service: while everything is being
- * listed. Alone: no longer than it takes for what was deleted by one command to arrive. In a burst: gaps of 15 ms end it, so that 50
+ * listed. Alone: a few milliseconds; what has not stopped by then is a burst already. In a burst: gaps of 15 ms end it, so that 50
  * changes a second are still written one by one. In a flood a thousand changes become a pass each second, and gaps of 30 ms end it: an
  * API server that is busy takes changes in clumps, and the last of them is to be written within 0.1 s.
  */
@@ -197,7 +197,8 @@ interface Moment {
 type Pass = Omit<SlicesReconcile, 'type'>;
 
 export const firstPass = (moment: Moment): Pass => passOf(moment, gathering.first);
-export const alonePass = (moment: Moment): Pass => passOf(moment, gathering.alone);
+export const alonePass = (moment: Moment): Pass =>
+  passOf(moment, { ...gathering.alone, burst: gathering.burst });
 export const burstPass = (moment: Moment): Pass => passOf(moment, gathering.burst);
 export const floodPass = (moment: Moment): Pass => passOf(moment, gathering.flood);
 export const retryPass = (moment: Moment): Pass => passOf(moment, gathering.none);

@@ -2,6 +2,11 @@
 import { effect } from '../effect.ts';
 import type { SlicesFailed } from './slices-events.ts';
 
+export interface Gathering {
+  readonly quietMs: number;
+  readonly maxMs: number;
+}
+
 /**
  * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must say with what they say, and
  * writes the difference. Outcome: slices.reconciled | slices.failed | slices.unlisted.
@@ -12,7 +17,10 @@ export interface SlicesReconcile {
   readonly name: string;
   readonly pass: number;
   /** Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one write. */
-  readonly gather: { readonly quietMs: number; readonly maxMs: number };
+  readonly gather: Gathering & {
+    /** Where changes have not stopped by `maxMs`, it goes on like this, from its beginning. */
+    readonly burst?: Gathering;
+  };
   /** The newest resourceVersion that a pass left; who knows only older ones reads the slices first. */
   readonly version: string;
   /**

@@ -286,12 +286,27 @@ test('a transition that is read while the picture is caught up with is told of l
   expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
 });
 
-test('half of the endpoints gone: the slices are compacted when that is asked for', async () => {
+test('half of the endpoints gone, from every slice: half as many slices stand, with no write more', async () => {
   const api = new SliceApi(400);
   await api.pass();
   for (let n = 0; n < 400; n += 2) api.index.setWorkload('shop', `vm-${n}`, null, true);
-  expect(await api.pass()).toMatchObject({ writes: 4, compactable: true });
-  expect(sizes(api)).toHaveLength(4);
-  expect(await api.pass({ compact: true })).toMatchObject({ writes: 4, compactable: false });
+  const left = new Set(names(400).filter((_, n) => n % 2 === 1));
+  api.before = () => {
+    const listed = new Set(Object.values(api.stand()).flat());
+    expect([...left].filter((name) => !listed.has(name))).toEqual([]);
+  };
+  expect(await api.pass()).toMatchObject({ writes: 4, compactable: false });
   expect(sizes(api)).toEqual([100, 100]);
+});
+
+test('half of the endpoints gone, but not from every slice: they are compacted when that is asked for', async () => {
+  const api = new SliceApi(400);
+  await api.pass();
+  const [untouched = []] = Object.values(api.stand());
+  for (let n = 0; n < 400; n++)
+    if (n % 4 > 0 && !untouched.includes(`vm-${n}`)) api.index.setWorkload('shop', `vm-${n}`, null, true);
+  expect(await api.pass()).toMatchObject({ writes: 3, compactable: true });
+  expect(sizes(api)).toHaveLength(4);
+  expect(await api.pass({ compact: true })).toMatchObject({ compactable: false });
+  expect(sizes(api)).toHaveLength(2);
 });

@@ -14,7 +14,7 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { isOlderVersion } from '../../../base/resource-version.ts';
-import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
+import type { Gathering, SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type {
   PassEnd,
   SlicesFailed,
@@ -74,21 +74,35 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
   };
 }
 
-/** Waits until nothing has changed for a moment. */
+/** Waits until nothing has changed for a moment; for longer ones where changes do not stop. */
 async function gather(
   scene: EndpointsScene,
-  { namespace, name, gather: { quietMs, maxMs } }: SlicesReconcile,
+  effect: SlicesReconcile,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  if (quietMs === 0) return;
-  const until = clock.monotonic() + maxMs;
+  const begun = clock.monotonic();
+  const { burst, ...first } = effect.gather;
+  const isOver = await quiet(scene, effect, { ...first, begun }, clock, signal);
+  if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
+}
+
+/** @returns false if changes have not stopped in time */
+async function quiet(
+  scene: EndpointsScene,
+  { namespace, name }: SlicesReconcile,
+  { quietMs, maxMs, begun }: Gathering & { readonly begun: number },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (quietMs === 0) return true;
   let before = -1;
   for (let now = scene.generation(namespace, name); now !== before; now = scene.generation(namespace, name)) {
-    if (clock.monotonic() >= until) return;
+    if (clock.monotonic() - begun >= maxMs) return false;
     before = now;
     await sleep(clock, quietMs, signal);
   }
+  return true;
 }
 
 function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {

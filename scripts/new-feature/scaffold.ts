@@ -1,6 +1,9 @@
 /** The files of a new feature, made from the template beside this file. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { kindText, watchesOf } from '../../src/kube/mirror/merged-watch.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { pluralOf } from '../../src/replica/rights.ts';
 
 export interface NewFeature {
   /** One word in lower case: the folder in src/features. */
@@ -96,15 +99,22 @@ function filled(text: string, { name, kind, watch }: NewFeature): string {
     __Kind__: capital(kind),
     __apiVersion__: watch.apiVersion,
     __watched__: watch.kind,
-    __plural__: pluralOf(watch),
+    ...watchedNames(watch),
   };
   return text.replaceAll(/__[A-Za-z]+__/g, (word) => words[word] ?? word);
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** As the API server names most kinds; discovery says it at run time. */
-function pluralOf({ apiVersion, kind }: NewFeature['watch']): string {
+/** How the watched resource is called: by the features that watch it already, else as by default. */
+function watchedNames({ apiVersion, kind }: NewFeature['watch']): Record<string, string> {
+  const text = `${apiVersion}/${kind}`;
+  const known = watchesOf(featuresOf()).find(({ resource }) => kindText(resource) === text);
+  const plural = pluralOf(kind);
   const group = apiVersion.includes('/') ? `.${apiVersion.slice(0, apiVersion.indexOf('/'))}` : '';
-  return `${kind.toLowerCase()}s${group}`;
+  return {
+    __resource__: known?.name ?? `${plural}${group}`,
+    __statement__: known?.mirror ?? text,
+    __digestKind__: known?.digestKind ?? plural,
+  };
 }

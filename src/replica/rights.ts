@@ -38,8 +38,8 @@ function watching({ resource }: Feature['watches'][number]): KubernetesRight {
   return { apiGroup, resources: [pluralOf(resource.kind)], verbs, why };
 }
 
-/** As the API server makes it of the kinds that features name; the resource itself is looked up by discovery. */
-function pluralOf(kind: string): string {
+/** As the API server makes it of most kinds; the resource itself is looked up by discovery. */
+export function pluralOf(kind: string): string {
   const word = kind.toLowerCase();
   return word.endsWith('s') ? `${word}es` : `${word}s`;
 }

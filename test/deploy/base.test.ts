@@ -91,7 +91,9 @@ describe('the replicas', () => {
     '%s asks a path that is answered without a token',
     (probe) => {
       const { httpGet } = container[probe] as { httpGet: { path: string; port: string } };
-      const open = routes({ featurePaths: [], charts: [] } as unknown as HttpParts).filter((route) => route.open);
+      const open = routes({ featurePaths: [], charts: [] } as unknown as HttpParts).filter(
+        (route) => route.open,
+      );
       expect(open.map(({ path }) => path)).toContain(httpGet.path);
       expect(container.ports.map(({ name }) => name)).toContain(httpGet.port);
     },

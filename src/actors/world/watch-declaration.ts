@@ -2,7 +2,7 @@
  * What a feature declares of a Kubernetes resource that it watches. Where several features watch one resource, it is mirrored once: the
  * world holds every object that one of them wants, and a digest is the merge of their parts.
  */
-import type { ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
+import type { DigestBase, ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 
 /** @typeParam Asked what a digest must tell beside what it always tells; `interest` says it, `digest` is handed it */
@@ -12,26 +12,33 @@ export interface WatchDeclaration<Asked = unknown> {
    * have it: until then it has no objects.
    */
   readonly resource: KubeResource | NamedKind;
-  /** Its name in the world, and that of its mirror; absent: `<plural>.<group>`, and `<apiVersion>/<kind>`. */
+  /**
+   * Its name in the world, and that of its mirror; absent: what others that watch it call it, else `<plural>.<group>` and
+   * `<apiVersion>/<kind>`.
+   */
   readonly name?: string;
   /** No replica is ready before the resource was listed once. */
   readonly needed?: true;
   /** Only objects with the label; the API server leaves out all others. */
   readonly label?: string;
-  /** The `kind` of its digests; absent: the plural. */
+  /** The `kind` of its digests; absent: what others call it, else the plural. */
   readonly digestKind?: string;
   /** The feature asks for no labels; the world holds none where no feature does. */
   readonly withoutLabels?: true;
   /**
    * The fields that the feature keeps, added to `{kind, uid, resourceVersion, createdAt, deleting, labels}`; plain data, nothing secret
-   * (I9). Fields of a wrong type count as absent: one broken object hurts nobody else (I8).
+   * (I9). Fields of a wrong type count as absent: one broken object hurts nobody else (I8). What two features call by one name must say
+   * the same.
    */
-  digest(object: KubeObject, asked: Asked): object;
+  digest(object: KubeObject, asked: Asked): KeptFields;
   /** What takes the place of `after`, where that says something only together with what was known before. */
   carry?(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest;
   /** Which objects the feature wants; absent: all of them. Called once for each reign of a mirror. */
   interest?(resource: KubeResource): Interest<Asked>;
 }
+
+/** Any fields but those that every digest has. */
+export type KeptFields = object & { readonly [field in 'kind' | keyof DigestBase]?: never };
 
 /** A kind as a manifest names it. */
 export interface NamedKind {

@@ -1,4 +1,7 @@
-/** What the world holds of objects for the sake of EndpointSlices: the parts of their digests that this feature keeps. */
+/**
+ * What the world holds of objects for the sake of EndpointSlices: the parts of their digests that this
+ * feature keeps.
+ */
 import type { Address, IpFamily } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
 

@@ -1,9 +1,10 @@
 /**
- * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which Services match a workload, and
- * our slices of each Service.
+ * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which
+ * Services match a workload, and our slices of each Service.
  *
- * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by single labels. For each Service
- * sums are kept over what its workloads show, so that one workload's news among a thousand is one addition.
+ * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by
+ * single labels. For each Service sums are kept over what its workloads show, so that one workload's news
+ * among a thousand is one addition.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -76,7 +77,10 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /** @param isLive false while the picture is being read: then what was not known before has not just happened */
+  /**
+   * @param isLive false while the picture is being read: then what was not known before has not just
+   * happened
+   */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -259,7 +263,10 @@ function memberOf(name: string, digest: WorkloadDigest): Member {
   return member;
 }
 
-/** In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read at the start. */
+/**
+ * In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read
+ * at the start.
+ */
 function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
   const shownAddresses = addresses.map(({ ip, family }) => [ip, family]);

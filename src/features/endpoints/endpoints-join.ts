@@ -1,9 +1,11 @@
 /**
- * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about themselves.
+ * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about
+ * themselves.
  *
- * A Service is told two tokens, one for what its slices must say and one for how they stand: what either consists of is read from the index
- * when a pass runs, so that records stay small however many endpoints there are. Nothing is said until workloads and slices are
- * mirrored completely: an endpoint whose workload is merely not listed yet must not be taken out.
+ * A Service is told two tokens, one for what its slices must say and one for how they stand: what either
+ * consists of is read from the index when a pass runs, so that records stay small however many endpoints
+ * there are. Nothing is said until workloads and slices are mirrored completely: an endpoint whose workload
+ * is merely not listed yet must not be taken out.
  */
 
 import type { Join, Observation } from '../../actors/world/join.ts';
@@ -90,7 +92,10 @@ function isWorkloadCalledFor(index: EndpointsIndex, id: string): boolean {
   return workloadFacts(index, namespace, name) !== null;
 }
 
-/** A workload has an actor if it is to be probed, or if something is wrong with it that people should hear of. */
+/**
+ * A workload has an actor if it is to be probed, or if something is wrong with it that people should hear
+ * of.
+ */
 function workloadFacts(index: EndpointsIndex, namespace: string, name: string): WorkloadFacts | null {
   const digest = index.workload(namespace, name);
   if (digest === null) return null;

@@ -1,6 +1,7 @@
 /**
- * What the world holds for the sake of EndpointSlices (I10): slices that are ours or another controller's for external workloads,
- * Services whose selector matches a workload outside the cluster, and Services of which such a slice is left.
+ * What the world holds for the sake of EndpointSlices (I10): slices that are ours or another controller's
+ * for external workloads, Services whose selector matches a workload outside the cluster, and Services of
+ * which such a slice is left.
  */
 import type { Interest } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
@@ -17,7 +18,10 @@ export function ownSlices(): Interest {
   };
 }
 
-/** Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from then on to `fold`. */
+/**
+ * Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from
+ * then on to `fold`.
+ */
 export function servicesOfWorkloads(): Interest {
   const labelsOf = new Map<string, Labels>();
   /** `<ns> <key>=<value>` → workloads with the label. */

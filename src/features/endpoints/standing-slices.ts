@@ -1,25 +1,14 @@
 /**
- * The EndpointSlices that are ours, or that we adopt from another controller, as they stand: the world picture, and what this replica wrote or read itself and the picture does not show
- * yet. So a Service's next pass builds on its last one at once, and the echo of an own write is no news.
- *
- * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes late; what the picture never
- * shows is forgotten after a while, for then it was taken away before it could.
+ * The EndpointSlices of each Service that are ours, or that we adopt from another controller, as they stand.
+ * A Service's next pass builds on its last one at once, and the echo of an own write is no news
+ * (latest-slices.ts).
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
-import { compareVersions } from '../../base/resource-version.ts';
 import type { EndpointSliceDigest } from './digests.ts';
+import { createLatestSlices } from './latest-slices.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
-
-interface Own {
-  /** null: we deleted it. */
-  readonly digest: EndpointSliceDigest | null;
-  readonly uid: string;
-  /** Monotonic ms. */
-  readonly at: number;
-}
 
 export interface StandingSlices {
   /** Takes what the world says. @returns the names of the Services that it concerns */
@@ -39,30 +28,10 @@ export interface StandingSlices {
 
 /** @param takeOver the writer whose slices count as ours; null: nobody's do */
 export function createStandingSlices(clock: Clock, takeOver: string | null): StandingSlices {
-  const world = new Map<string, EndpointSliceDigest>();
-  const own = new Map<string, Own>();
+  const latest = createLatestSlices(clock);
   /** Names of slices, by Service. */
   const names = new Map<string, Set<string>>();
-  /** uids that are gone for good, the last ones. */
-  const dead = new Set<string>();
 
-  const bury = (uid: string) => {
-    dead.add(uid);
-    if (dead.size <= limits.slicesBuried) return;
-    const [oldest] = dead;
-    if (oldest !== undefined) dead.delete(oldest);
-  };
-  const current = (key: string): EndpointSliceDigest | null => {
-    const shown = world.get(key) ?? null;
-    const ours = own.get(key);
-    if (ours === undefined) return shown;
-    if (clock.monotonic() - ours.at > limits.sliceEchoMs) {
-      own.delete(key);
-      return shown;
-    }
-    if (ours.digest === null) return shown?.uid === ours.uid ? null : shown;
-    return shown === null || isLater(ours.digest, shown, true) ? ours.digest : shown;
-  };
   /** What stands in a slice that is ours, or that we adopt. */
   const contentOf = ({ managed, foreign }: EndpointSliceDigest) =>
     managed ?? (foreign?.writer === takeOver ? foreign?.content : undefined);
@@ -75,10 +44,10 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
     const key = `${namespace}/${service}`;
     const found: Array<[string, EndpointSliceDigest]> = [];
     for (const name of names.get(key) ?? []) {
-      const digest = current(`${namespace}/${name}`);
+      const digest = latest.get(`${namespace}/${name}`);
       if (digest !== null && isOfWorkloads(digest) && serviceOf(digest) === service)
         found.push([name, digest]);
-      else if (digest === null && !world.has(`${namespace}/${name}`)) names.get(key)?.delete(name);
+      else if (digest === null && !latest.isShown(`${namespace}/${name}`)) names.get(key)?.delete(name);
     }
     if (names.get(key)?.size === 0) names.delete(key);
     return found;
@@ -90,39 +59,16 @@ export function createStandingSlices(clock: Clock, takeOver: string | null): Sta
 
   return {
     setWorld(namespace, name, digest) {
-      const key = `${namespace}/${name}`;
-      const before = world.get(key);
-      const services = [before, digest].flatMap((one) =>
-        one !== undefined && one !== null && isOfWorkloads(one) ? [serviceOf(one)] : [],
-      );
-      if (digest === null) {
-        world.delete(key);
-        if (before !== undefined) bury(before.uid);
-        if (before !== undefined && own.get(key)?.uid === before.uid) own.delete(key);
-      } else {
-        // The picture may forget everything and be told it again.
-        dead.delete(digest.uid);
-        world.set(key, digest);
-        const ours = own.get(key);
-        if (ours?.digest && !isLater(ours.digest, digest, false)) own.delete(key);
-        if (isOfWorkloads(digest)) link(namespace, name, digest);
-      }
-      return services;
+      const before = latest.setWorld(`${namespace}/${name}`, digest);
+      const slices = [before, digest].filter((one) => one !== null).filter(isOfWorkloads);
+      if (digest !== null && isOfWorkloads(digest)) link(namespace, name, digest);
+      return slices.map(serviceOf);
     },
     put(namespace, name, digest) {
-      if (dead.has(digest.uid)) return;
-      const key = `${namespace}/${name}`;
-      const shown = current(key);
-      if (shown !== null && !isLater(digest, shown, true)) return;
-      own.set(key, { digest, uid: digest.uid, at: clock.monotonic() });
-      if (isOfWorkloads(digest)) link(namespace, name, digest);
+      const isLatest = latest.put(`${namespace}/${name}`, digest);
+      if (isLatest && isOfWorkloads(digest)) link(namespace, name, digest);
     },
-    remove(namespace, name, uid) {
-      bury(uid);
-      const key = `${namespace}/${name}`;
-      if (world.get(key)?.uid === uid) own.set(key, { digest: null, uid, at: clock.monotonic() });
-      else if (own.get(key)?.uid === uid) own.delete(key);
-    },
+    remove: (namespace, name, uid) => latest.remove(`${namespace}/${name}`, uid),
     of: (namespace, service) =>
       staying(namespace, service).flatMap(([name, digest]) => {
         const { uid, resourceVersion, labels } = digest;
@@ -156,16 +102,6 @@ const isOfWorkloads = ({ managed, foreign }: EndpointSliceDigest) => (managed ??
 function serviceOf({ managed, foreign, service }: EndpointSliceDigest): string {
   const owner = (managed ?? foreign?.content)?.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
   return typeof owner === 'string' ? owner : service;
-}
-
-/**
- * Whether `a` is a later version than `b`, or another slice that came later: versions of one kind of object can be compared.
- *
- * @param heardLater whether this replica heard of `a` after `b`; that decides where versions do not
- */
-function isLater(a: EndpointSliceDigest, b: EndpointSliceDigest, heardLater: boolean): boolean {
-  const order = compareVersions(a.resourceVersion, b.resourceVersion);
-  return order === undefined ? heardLater : order > 0;
 }
 
 const hashes = new WeakMap<EndpointSliceDigest, readonly [number, number]>();

@@ -4,12 +4,13 @@
  * The page's files hold no data and are open to all; `/` answers 401 or 403 to those who may not look, with the page all the same, which then
  * asks for a token. Everything that the page shows comes from `/api/v1`.
  */
-import type { AccessVerb, Authorize } from '../../base/access.ts';
+
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { actorId, isActorKind } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, HistoryView } from '../../base/views.ts';
+import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { cookieOf, isToken } from './credentials.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
 import type { PageFile, PageFiles } from './page-files.ts';

@@ -1,6 +1,6 @@
 /** One path of a replica's HTTP: what is asked and who answers. Values in, values out. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AccessVerb } from '../../base/access.ts';
+import type { AccessVerb } from '../../kube/api/access.ts';
 import type { HttpAnswer } from './http-answer.ts';
 
 export interface HttpRequest {

@@ -7,9 +7,9 @@
  * size. Absent: TLS (the platform's), the memory of sessions.
  */
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { AccessVerb, Authorize } from '../../base/access.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { limits } from '../../base/limits.ts';
+import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { type SocketParts, serveSockets } from '../live/socket.ts';
 import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';

@@ -7,10 +7,10 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Access, Authorize } from '../../base/access.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import type { Access, Authorize } from '../../kube/api/access.ts';
 import { isDeliberate, isForeign, offeredProtocols, tokenOf } from '../http/credentials.ts';
 import type { LiveLine, LiveSession } from './live.ts';
 import { liveProtocol } from './live-protocol.ts';

@@ -4,6 +4,7 @@
  * Promises: the time of the last transition is another one only if the status is (Kubernetes' API conventions); conditions of other
  * types stay as they are. What is of a wrong type in the object counts as absent.
  */
+
 import type { KubeObject } from '../../base/kube-port.ts';
 import { kubeTime } from '../../base/kube-time.ts';
 import { type Fields, list, record } from './fields.ts';

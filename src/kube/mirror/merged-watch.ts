@@ -45,13 +45,13 @@ export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
   const [first] = parts;
   if (first === undefined) throw new Error('a watch is declared by somebody');
   const known = parts.find(({ resource }) => 'plural' in resource) ?? first;
-  const name = only(parts, 'name');
+  const name = agreed(parts, 'name');
   return {
     resource: known.resource,
     mirror: name ?? kindText(known.resource),
     name,
-    label: only(parts, 'label'),
-    digestKind: only(parts, 'digestKind'),
+    label: labelOf(parts),
+    digestKind: agreed(parts, 'digestKind'),
     withoutLabels: parts.every(({ withoutLabels }) => withoutLabels === true),
     isNeeded: parts.some(({ needed }) => needed === true),
     parts,
@@ -59,10 +59,28 @@ export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
   };
 }
 
-function only(parts: readonly WatchDeclaration[], field: 'name' | 'label' | 'digestKind'): string | null {
-  const [value, ...others] = new Set(parts.map((part) => part[field] ?? null));
+/** What those say of a field that say something; null: nobody does. */
+function agreed(parts: readonly WatchDeclaration[], field: 'name' | 'digestKind'): string | null {
+  return one(
+    parts.flatMap((part) => part[field] ?? []),
+    field,
+    parts,
+  );
+}
+
+/** Whoever watches without a label would see fewer objects than it declares, or somebody else more. */
+function labelOf(parts: readonly WatchDeclaration[]): string | null {
+  return one(
+    parts.map(({ label }) => label ?? null),
+    'label',
+    parts,
+  );
+}
+
+function one<T>(values: readonly T[], field: string, [first]: readonly WatchDeclaration[]): T | null {
+  const [value, ...others] = new Set(values);
   if (others.length === 0) return value ?? null;
-  const kind = parts.map(({ resource }) => kindText(resource))[0];
+  const kind = first === undefined ? '' : kindText(first.resource);
   throw new Error(`features that watch ${kind} differ in its ${field}: ${[value, ...others].join(', ')}`);
 }
 

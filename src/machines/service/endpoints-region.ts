@@ -1,9 +1,10 @@
 /**
  * The endpoints region of the Service chart: EndpointSlices for workloads outside the cluster.
  *
- * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`. Changes that come faster than they
- * are written lead from one to the next; a lull of `burstLull` in `settling` leads back. What fails lies in `backingOff`, then in
- * `stuck`, which only a pass that succeeds leaves. Its words are in slices-context.ts.
+ * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`.
+ * Changes that come faster than they are written lead from one to the next; a lull of `burstLull` in
+ * `settling` leads back. What fails lies in `backingOff`, then in `stuck`, which only a pass that succeeds
+ * leaves. Its words are in slices-context.ts.
  */
 import {
   alonePass,

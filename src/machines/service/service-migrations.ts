@@ -14,8 +14,9 @@ interface BurstingSlices extends SlicesContext {
 }
 
 /**
- * Version 3 has a state for each pace of passes, in which version 2 counted; and a Service that is stuck is tried on, where version 2
- * had given up and set no deadline: the first thing that its new owner is told of it begins a try.
+ * Version 3 has a state for each pace of passes, in which version 2 counted; and a Service that is stuck is
+ * tried on, where version 2 had given up and set no deadline: the first thing that its new owner is told of
+ * it begins a try.
  */
 export function withPaces({ value, context }: StoredState): StoredState {
   const slices: BurstingSlices = (context as { slices?: BurstingSlices }).slices ?? noSlices;

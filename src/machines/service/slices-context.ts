@@ -1,6 +1,6 @@
 /**
- * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a pass is due, how long it
- * gathers, when it is tried again.
+ * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a
+ * pass is due, how long it gathers, when it is tried again.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -14,7 +14,10 @@ export interface SlicesContext {
   readonly facts: EndpointsFacts | null;
   /** Number of the pass in work, or of the last one. */
   readonly pass: number;
-  /** Number of the last good pass; 0: there was none. What failed since then is made again under the same names. */
+  /**
+   * Number of the last good pass; 0: there was none. What failed since then is made again under the same
+   * names.
+   */
   readonly good: number;
   /** The tokens that the last good pass left; null: there was none. */
   readonly done: { readonly wanted: string; readonly standing: string } | null;
@@ -56,23 +59,31 @@ interface Args {
   readonly event: Input;
 }
 
-/** 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck: docs/features/endpoints.md §6.1, §6.2. */
+/**
+ * 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck:
+ * docs/features/endpoints.md §6.1, §6.2.
+ */
 const retryMs = 5;
 const retryMaxMs = 1_000_000;
 const retriesMax = 15;
-/** A stuck Service is tried on every 3 minutes (± 25 %): soon after whatever was wrong is mended, at a cost that nobody notices. */
+/**
+ * A stuck Service is tried on every 3 minutes (± 25 %): soon after whatever was wrong is mended, at a cost
+ * that nobody notices.
+ */
 const stuckMs = 180_000;
 /**
- * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written: a burst. One who waits to see
- * each change written before making the next takes longer than that, and must not be kept waiting for more.
- * No state of its own: a deadline for it would be one more saved step after every pass.
+ * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written:
+ * a burst. One who waits to see each change written before making the next takes longer than that, and must
+ * not be kept waiting for more. No state of its own: a deadline for it would be one more saved step after
+ * every pass.
  */
 const denseMs = 4;
 /**
- * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first of a Service: while everything is being
- * listed. Alone: a few milliseconds; what has not stopped by then is a burst already. In a burst: gaps of 15 ms end it, so that 50
- * changes a second are still written one by one. In a flood a thousand changes become a pass each second, and gaps of 30 ms end it: an
- * API server that is busy takes changes in clumps, and the last of them is to be written within 0.1 s.
+ * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first of a
+ * Service: while everything is being listed. Alone: a few milliseconds; what has not stopped by then is a
+ * burst already. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by
+ * one. In a flood a thousand changes become a pass each second, and gaps of 30 ms end it: an API server
+ * that is busy takes changes in clumps, and the last of them is to be written within 0.1 s.
  */
 const gathering = {
   none: { quietMs: 0, maxMs: 0 },

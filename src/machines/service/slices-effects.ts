@@ -8,15 +8,19 @@ export interface Gathering {
 }
 
 /**
- * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must say with what they say, and
- * writes the difference. Outcome: slices.reconciled | slices.failed | slices.unlisted.
+ * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must
+ * say with what they say, and writes the difference. Outcome: slices.reconciled | slices.failed |
+ * slices.unlisted.
  */
 export interface SlicesReconcile {
   readonly type: 'endpoint-slices.reconcile';
   readonly namespace: string;
   readonly name: string;
   readonly pass: number;
-  /** Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one write. */
+  /**
+   * Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one
+   * write.
+   */
   readonly gather: Gathering & {
     /** Where changes have not stopped by `maxMs`, it goes on like this, from its beginning. */
     readonly burst?: Gathering;
@@ -24,8 +28,9 @@ export interface SlicesReconcile {
   /** The newest resourceVersion that a pass left; who knows only older ones reads the slices first. */
   readonly version: string;
   /**
-   * The same for a pass and for those that are made again after it failed: the names of new slices follow from it, so that a slice
-   * whose creation was never answered is found instead of made twice. Absent in records of 0.1.0.
+   * The same for a pass and for those that are made again after it failed: the names of new slices follow
+   * from it, so that a slice whose creation was never answered is found instead of made twice. Absent in
+   * records of 0.1.0.
    */
   readonly series?: number;
   /** When the last pass ended, ms since the epoch; 0: there was none. */

@@ -1,5 +1,6 @@
 /**
- * Endpoints through the engine, with virtual time: how many writes a burst of changes becomes, and how late the last of them is.
+ * Endpoints through the engine, with virtual time: how many writes a burst of changes becomes, and how late
+ * the last of them is.
  */
 import { expect, test } from 'vitest';
 import { echoMs, Stage, writeMs } from './stage.ts';

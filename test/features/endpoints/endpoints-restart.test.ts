@@ -1,6 +1,7 @@
 /**
- * §5.5: after a time without any replica no endpoint is taken out, whatever begins the first pass. While nobody was there, the workloads
- * got a label, and the Service's selector asks for it; the mirrors list the Service long before the workloads.
+ * §5.5: after a time without any replica no endpoint is taken out, whatever begins the first pass. While
+ * nobody was there, the workloads got a label, and the Service's selector asks for it; the mirrors list the
+ * Service long before the workloads.
  */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
@@ -28,7 +29,10 @@ async function stopAll(stage: Stage): Promise<void> {
   await stage.unlisted();
 }
 
-/** A replica starts; the workloads are listed `lateMs` after the Service. @returns the fewest endpoints that stood meanwhile */
+/**
+ * A replica starts; the workloads are listed `lateMs` after the Service. @returns the fewest endpoints that
+ * stood meanwhile
+ */
 async function startAgain(stage: Stage, lateMs: number, numbers = first(count)): Promise<number> {
   const { cluster, replicas } = stage;
   let fewest = stage.ready().length;

@@ -1,4 +1,7 @@
-/** §6.2: a Service that is stuck is tried on, says so while it lasts, and is over at the first success; through moves and restarts. */
+/**
+ * §6.2: a Service that is stuck is tried on, says so while it lasts, and is over at the first success;
+ * through moves and restarts.
+ */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { stuckIn } from '../../../src/features/endpoints/stuck-services.ts';

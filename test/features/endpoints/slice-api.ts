@@ -1,4 +1,7 @@
-/** EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads; failures as the test says. */
+/**
+ * EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads;
+ * failures as the test says.
+ */
 
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';

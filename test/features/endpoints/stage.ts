@@ -1,6 +1,6 @@
 /**
- * Endpoints through the engine, with virtual time: replicas, and an API server that takes 3 ms for a write and tells of it after 2 ms
- * more.
+ * Endpoints through the engine, with virtual time: replicas, and an API server that takes 3 ms for a write
+ * and tells of it after 2 ms more.
  */
 import { sleep } from '../../../src/base/clock.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';

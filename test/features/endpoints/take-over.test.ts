@@ -8,7 +8,10 @@ import { SliceApi } from './slice-api.ts';
 
 const [linkerd] = otherWriters;
 
-/** An EndpointSlice as Linkerd's controller makes it: no name for a port without one, `terminating` always there. */
+/**
+ * An EndpointSlice as Linkerd's controller makes it: no name for a port without one, `terminating` always
+ * there.
+ */
 function theirs(name: string, from: number, to: number): KubeObject {
   return {
     metadata: {

@@ -167,11 +167,14 @@ describe('declarations', () => {
     expect(nameOf({})).toEqual(['example.com/v1/Widget', 'widgets.example.com']);
     expect(nameOf({ resource: core })).toEqual(['v1/Widget', 'widgets']);
     expect(nameOf({ name: 'things' })).toEqual(['things', 'things']);
+    expect(mergeOne([declared(), declared({ name: 'things', digestKind: 'thing' })])).toMatchObject({
+      mirror: 'things',
+      digestKind: 'thing',
+    });
   });
 
   test.each([
     ['name', { name: 'a' }, { name: 'b' }],
-    ['name', { name: 'a' }, {}],
     ['label', { label: 'a' }, {}],
     ['digestKind', { digestKind: 'a' }, { digestKind: 'b' }],
   ])('that differ in the %s contradict each other', (field, a, b) => {

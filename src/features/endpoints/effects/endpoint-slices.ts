@@ -1,11 +1,12 @@
 /**
  * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
  *
- * Reads what they must say and what they say from the scene (the world picture and what this replica wrote since), plans
- * (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan of a pass that was made is empty, and
- * the names of new slices follow from the series of the pass. Whatever began it, it looks at nothing and writes nothing before the scene
- * is complete (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and the rest
- * planned anew; only what goes on failing is reported.
+ * Reads what they must say and what they say from the scene (the world picture and what this replica wrote
+ * since), plans (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan
+ * of a pass that was made is empty, and the names of new slices follow from the series of the pass.
+ * Whatever began it, it looks at nothing and writes nothing before the scene is complete
+ * (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and
+ * the rest planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -40,7 +41,10 @@ export interface SlicesParts {
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
-/** `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned for. */
+/**
+ * `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned
+ * for.
+ */
 type Round =
   | { readonly kind: 'settled'; readonly compactable: boolean }
   | { readonly kind: 'again'; readonly made: string }
@@ -191,8 +195,8 @@ function endOf(
 }
 
 /**
- * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest transition that is not written
- * yet; for a Service that is new to us its creation.
+ * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest
+ * transition that is not written yet; for a Service that is new to us its creation.
  */
 function triggerTime(
   { service, workloads }: ServiceScene,

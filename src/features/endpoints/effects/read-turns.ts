@@ -1,6 +1,7 @@
 /**
- * Turns to read: so many at once, then so many a second, first come first served. Kubernetes' own controllers hold their work queues to
- * the same bounds; a thousand Services that fail together then cost the API server no more than a few do.
+ * Turns to read: so many at once, then so many a second, first come first served. Kubernetes' own
+ * controllers hold their work queues to the same bounds; a thousand Services that fail together then cost
+ * the API server no more than a few do.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 

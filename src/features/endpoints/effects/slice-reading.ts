@@ -1,9 +1,9 @@
 /**
- * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has left (docs/features/endpoints.md
- * §6.5).
+ * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has
+ * left (docs/features/endpoints.md §6.5).
  *
- * Promises: one read of a namespace serves every Service that asks before it begins; it is made in pages, each in its turn; where the
- * picture has caught up by then, nothing is read.
+ * Promises: one read of a namespace serves every Service that asks before it begins; it is made in pages,
+ * each in its turn; where the picture has caught up by then, nothing is read.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/errors.ts';
@@ -17,7 +17,10 @@ import { createReadTurns } from './read-turns.ts';
 import { putInScene } from './slice-writes.ts';
 
 export interface SliceReading {
-  /** Tells the scene how the Service's slices stand, unless it is not behind any more. Rejects with the signal. */
+  /**
+   * Tells the scene how the Service's slices stand, unless it is not behind any more. Rejects with the
+   * signal.
+   */
   read(service: ReadService, isBehind: () => boolean, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Makes the writes of one plan: each after those that it waits for, several at a time, deletes last.
  *
- * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API server says; what was
- * written, or has to be read again, is told to the scene.
+ * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API
+ * server says; what was written, or has to be read again, is told to the scene.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
@@ -30,8 +30,8 @@ export interface WriteParts {
 }
 
 /**
- * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or gone, nothing can be made there.
- * `skipped`: something that it waits for was not written.
+ * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or
+ * gone, nothing can be made there. `skipped`: something that it waits for was not written.
  */
 export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 

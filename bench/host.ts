@@ -55,6 +55,7 @@ function hostOn(bus: Bus): { host: Host; ports: HostPorts } {
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     homeOf: shardOf,
+    earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },
   };
   return { host: new Host(ports), ports };

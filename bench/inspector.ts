@@ -120,6 +120,7 @@ async function hostOn(bus: Bus): Promise<Deliver> {
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     homeOf: shardOf,
+    earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },
     onStep: (step, context) => watchStep?.(step, context),
   };

@@ -2,14 +2,21 @@
  * Adds to package-lock.json the packages for other platforms that a partial mirror did not know.
  *
  * A mirror may not carry, say, the macOS build of a tool; `npm install` then leaves it out of the lock and `npm ci`, on any
- * machine, refuses the lock as incomplete. The added entries say version and platform; npm fills in the rest when such a
- * machine installs. Run it after `npm install` when test/tidy.test.ts asks for it.
+ * machine, refuses the lock as incomplete. The added entries say version and platform, and the integrity
+ * that the registry tells
+ * of them; where it does not know them (a partial mirror again) the script says which are left without, and
+ * ends with 1. Those are
+ * installed unchecked on their platforms until somebody runs it with a registry that knows them; what the
+ * image is built of never is
+ * (test/tidy.test.ts). Run it after `npm install` when that test asks for it.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /**
  * @typedef {{ version?: string, dev?: boolean, optional?: boolean, os?: string[], cpu?: string[], libc?: string[],
+ *   integrity?: string, link?: boolean,
  *   optionalDependencies?: Record<string, string> }} Locked
  * @typedef {{ packages: Record<string, Locked> }} Lock
  */
@@ -53,8 +60,52 @@ export function complete(lock) {
   return { ...lock, packages: Object.fromEntries(sorted) };
 }
 
+/**
+ * Names in the lock whose content nothing checks.
+ *
+ * @param {Lock} lock
+ */
+export function unchecked(lock) {
+  return Object.entries(lock.packages).flatMap(([path, { link, integrity, version }]) => {
+    const name = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    return name === undefined || link || integrity ? [] : [{ path, name, version: version ?? '' }];
+  });
+}
+
+/**
+ * @param {Lock} lock
+ * @param {(name: string, version: string) => string} ask for the integrity; empty: nobody knows it
+ * @returns {Lock}
+ */
+export function withIntegrity(lock, ask) {
+  const packages = { ...lock.packages };
+  for (const { path, name, version } of unchecked(lock)) {
+    const integrity = ask(name, version);
+    if (/^sha512-/.test(integrity)) packages[path] = { ...packages[path], integrity };
+  }
+  return { ...lock, packages };
+}
+
+/** @param {string} name @param {string} version */
+function askRegistry(name, version) {
+  try {
+    return execFileSync('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return '';
+  }
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const file = new URL('../package-lock.json', import.meta.url);
   const lock = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, `${JSON.stringify(complete(lock), null, 2)}\n`);
+  const completed = withIntegrity(complete(lock), askRegistry);
+  writeFileSync(file, `${JSON.stringify(completed, null, 2)}\n`);
+  const left = unchecked(completed).map(({ name, version }) => `${name}@${version}`);
+  if (left.length > 0) {
+    process.stderr.write(`the registry knows no integrity of ${left.join(', ')}\n`);
+    process.exitCode = 1;
+  }
 }

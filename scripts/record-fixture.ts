@@ -69,7 +69,7 @@ async function watch(bus: Bus): Promise<{ readonly seen: Seen; stop(): Promise<v
       subjects.nodesEpoch,
       subjects.releaseStatusAll,
     ],
-    mail: [subjects.mailAll],
+    mail: [subjects.mailAll, subjects.tellAll],
     world: [subjects.worldAll],
     event: [subjects.eventAll],
   };

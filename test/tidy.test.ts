@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { missingOptional } from '../scripts/complete-lock.mjs';
+import { missingOptional, unchecked } from '../scripts/complete-lock.mjs';
 import { charts, durableKinds } from '../src/replica/charts.ts';
 import { bannedUses, forbiddenForms, overCeiling, sizesOf, wideComments } from './tidy/code.ts';
 import { badNames, missingHeader, outsideMentions } from './tidy/files.ts';
@@ -114,6 +114,15 @@ describe('packages', () => {
 
   test('the lock names the builds for every platform (else: node scripts/complete-lock.mjs)', () => {
     expect([...missingOptional(JSON.parse(read('package-lock.json'))).keys()]).toEqual([]);
+  });
+
+  test('what the image and CI install is checked by its content, and no more is left unchecked than is known', () => {
+    const lock = JSON.parse(read('package-lock.json'));
+    const left = unchecked(lock).map(({ path }) => lock.packages[path]);
+    const isInstalled = ({ os = ['linux'], cpu = ['x64'], libc = ['glibc'] }) =>
+      os.includes('linux') && libc.includes('glibc') && (cpu.includes('x64') || cpu.includes('arm64'));
+    expect(left.filter(isInstalled)).toEqual([]);
+    expect(left.length).toBeLessThanOrEqual(12);
   });
 });
 

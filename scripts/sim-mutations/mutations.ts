@@ -187,8 +187,8 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/features/routes/effects/pod-condition.ts',
-        find: '    metadata: { uid },',
-        replace: '    metadata: {},',
+        find: 'return { metadata: { uid }, status',
+        replace: 'return { metadata: {}, status',
       },
     ],
   },

@@ -1,10 +1,16 @@
 /**
  * What may come to an actor by mail or by `orrery send`: which events of which kind, and the form of their fields, as the features
- * declare them. Events that only the host makes (what the world says, outcomes of effects) are not admitted: nobody outside may tell an
- * actor what the world looks like.
+ * declare them.
+ *
+ * Promises: people and programs say public messages alone. Internal messages come from actors, whose
+ * replicas vouch for the sender's name,
+ * and only from one that holds what it speaks of. Events that only the host makes (what the world says,
+ * outcomes of effects) are not
+ * admitted at all: nobody outside may tell an actor what the world looks like.
  */
 import { type GenericSchema, safeParse } from 'valibot';
 import { OrreryError } from '../base/errors.ts';
+import { type ActorId, type ActorName, parseActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 
 export type Schemas = Readonly<Record<string, GenericSchema<unknown, PlainEvent>>>;
@@ -14,8 +20,23 @@ export interface KindMessages {
   readonly public: Schemas;
   /** What actors say to one another. */
   readonly internal?: Schemas;
+  /**
+   * Whether the sender holds what the internal message speaks of; absent: every actor may say all
+   * of them.
+   */
+  readonly holds?: (event: PlainEvent, parties: Parties) => boolean;
   /** The last word on an admitted message. @throws OrreryError MESSAGE_UNKNOWN_EVENT */
   readonly refine?: (event: PlainEvent, origin: Origin) => PlainEvent;
+}
+
+/** Who says an internal message to whom. */
+export interface Parties {
+  readonly from: Party;
+  readonly to: Party;
+}
+
+export interface Party extends ActorName {
+  readonly id: ActorId;
 }
 
 /** Where a message comes from, as far as admission cares. */
@@ -24,6 +45,11 @@ export interface Origin {
   readonly receivedAt: number;
   /** It came by a request subject. */
   readonly isTrusted: boolean;
+  /**
+   * A replica says so: the actor that speaks, and the one that is spoken to. Absent: somebody
+   * outside speaks.
+   */
+  readonly between?: { readonly from: ActorId; readonly to: ActorId };
 }
 
 export interface Admission {
@@ -32,7 +58,8 @@ export interface Admission {
   /**
    * The event with exactly the fields that its schema knows.
    *
-   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT, saying what is wrong and what is allowed
+   * @throws OrreryError MESSAGE_UNKNOWN_KIND | MESSAGE_UNKNOWN_EVENT | MESSAGE_NOT_ALLOWED, saying what is
+   * wrong and what is allowed
    */
   admit(kind: string, event: PlainEvent, origin: Origin): PlainEvent;
 }
@@ -40,12 +67,8 @@ export interface Admission {
 /** @param messages of the features, by kind */
 export function createAdmission(messages: Iterable<Readonly<Record<string, KindMessages>>>): Admission {
   const kinds = new Map([...messages].flatMap((own) => Object.entries(own)));
-  const schemasOf = ({ public: open, internal = {} }: KindMessages): Schemas => ({ ...open, ...internal });
   return {
-    eventsOf(kind) {
-      const found = kinds.get(kind);
-      return found === undefined ? [] : Object.keys(schemasOf(found));
-    },
+    eventsOf: (kind) => Object.keys(kinds.get(kind)?.public ?? {}),
     admit(kind, event, origin) {
       const found = kinds.get(kind);
       if (!found)
@@ -53,11 +76,39 @@ export function createAdmission(messages: Iterable<Readonly<Record<string, KindM
           'MESSAGE_UNKNOWN_KIND',
           `there are no actors of kind "${kind}" in this release`,
         );
-      const admitted = parsed(kind, schemasOf(found), event);
+      const admitted = admittedBy(kind, found, event, origin);
       return found.refine?.(admitted, origin) ?? admitted;
     },
   };
 }
+
+function admittedBy(
+  kind: string,
+  { public: open, internal = {}, holds }: KindMessages,
+  event: PlainEvent,
+  { between }: Origin,
+): PlainEvent {
+  if (!Object.hasOwn(internal, event.type)) return parsed(kind, open, event);
+  if (between === undefined) {
+    throw new OrreryError(
+      'MESSAGE_NOT_ALLOWED',
+      `only actors say "${event.type}" to a ${kind}; from outside it takes ${Object.keys(open).join(', ')}`,
+    );
+  }
+  const admitted = parsed(kind, internal, event);
+  if (holds?.(admitted, partiesOf(between)) === false) {
+    throw new OrreryError(
+      'MESSAGE_NOT_ALLOWED',
+      `${between.from} may not say "${event.type}" to ${between.to}`,
+    );
+  }
+  return admitted;
+}
+
+const partiesOf = ({ from, to }: NonNullable<Origin['between']>): Parties => ({
+  from: { id: from, ...parseActorId(from) },
+  to: { id: to, ...parseActorId(to) },
+});
 
 function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
   const schema = Object.hasOwn(schemas, event.type) ? schemas[event.type] : undefined;

@@ -20,6 +20,7 @@ import { Host } from './host/host.ts';
 import type { HostMetrics, HostPorts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
+import { earlierSilenceMs } from './shards/mail-origin.ts';
 import { type HoldingSpec, Ownership } from './shards/ownership.ts';
 import { homesOf } from './shards/shard-run.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
@@ -80,8 +81,12 @@ export class Engine implements EngineView {
     this.#options = options;
     const { bus, subjects, clock, random, log } = options;
     const onStep = this.#onStep.bind(this);
-    this.ports = hostPorts({ ...options, onStep }, () => this.runs);
-    this.world = createWorld({ bus, subjects, clock, log });
+    this.ports = hostPorts(
+      { ...options, onStep, earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0 },
+      () => this.runs,
+    );
+    const onUnreadable = () => options.metrics.unreadable?.('world');
+    this.world = createWorld({ bus, subjects, clock, log, onUnreadable });
     this.runs = options.start(this);
     this.router = createRouter(
       this.world,
@@ -100,6 +105,10 @@ export class Engine implements EngineView {
         { stream: 'state', subject: subjects.fenceAll },
         { stream: 'world', subject: subjects.worldFenceAll },
       ],
+      onUnreadable: (subject) => {
+        options.metrics.unreadable?.('fence');
+        log.error({ subject }, 'a fence cannot be read: the holding counts as nobody’s');
+      },
       onMove: (name) => {
         if (name.startsWith('shard/')) options.metrics.shardMove();
       },
@@ -129,6 +138,14 @@ export class Engine implements EngineView {
   /** Whether this replica's own heartbeats come back to it. */
   get hearsItself(): boolean {
     return this.#directory?.live() != null;
+  }
+
+  /**
+   * Whether a replica lives, or did a moment ago, that reads what actors say to one another over
+   * `send` alone.
+   */
+  hearsEarlier(): boolean {
+    return this.#options.clock.now() - this.ports.earlierHeardAt() < earlierSilenceMs;
   }
 
   get #isServing(): boolean {
@@ -239,6 +256,7 @@ export class Engine implements EngineView {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
       serving: this.#isServing,
+      tells: true,
       shards,
       actors,
       stepsPerSecond: this.#stepsPerSecond,
@@ -272,7 +290,10 @@ export class Engine implements EngineView {
   }
 }
 
-function hostPorts(options: EngineOptions, runs: () => readonly FeatureRun[]): HostPorts {
+function hostPorts(
+  options: EngineOptions & Pick<HostPorts, 'earlierHeardAt'>,
+  runs: () => readonly FeatureRun[],
+): HostPorts {
   const charts = chartsOf(options.features).filter(({ durable }) => durable);
   let runner: HostPorts['runEffect'] | undefined = options.runEffect;
   return {

@@ -32,6 +32,12 @@ export const replicaName: Reader<string> = {
   read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),
 };
 
+/** Where answers come in, as the rights of a NATS user name it. */
+export const inboxPrefix: Reader<string> = {
+  allowed: 'at most 128 letters, digits, "_" and "-" in words with dots between, such as _INBOX_person',
+  read: (text) => (/^(?=.{1,128}$)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(text) ? text : undefined),
+};
+
 /** Names of Nodes as Kubernetes has them (RFC 1123 subdomains). */
 export const nodeName: Reader<string> = {
   allowed: 'the name of a Node: at most 253 lower-case letters, digits, "-" and "."',

@@ -1,8 +1,9 @@
 /**
- * Digests: the few fields of a Kubernetes object that some feature needs, as they stand in the `world` stream (I10).
+ * Digests: the few fields of a Kubernetes object that some feature needs, as they stand in the `world` stream
+ * (I10).
  *
- * Owns what all of them have in common, and nothing of any kind: each feature knows its own parts of them. A digest carries uid and
- * resourceVersion, so that a stale or a new object under an old name is told apart.
+ * Owns what all of them have in common, and nothing of any kind: each feature knows its own parts of them. A
+ * digest carries uid and resourceVersion, so that a stale or a new object under an old name is told apart.
  */
 
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
@@ -40,8 +41,8 @@ export type DigestPart<D extends DigestBase & AnyDigest> = Omit<D, keyof DigestB
 export interface ObjectDigest extends DigestBase, AnyDigest {}
 
 /**
- * A statement of the one that mirrors a resource, at `world._synced._.<mirror>`: everything that those who are named need of it stands
- * in the world.
+ * A statement of the one that mirrors a resource, at `world._synced._.<mirror>`: everything that those who
+ * are named need of it stands in the world.
  */
 export interface SyncedDigest {
   readonly kind: 'synced';
@@ -52,8 +53,8 @@ export interface SyncedDigest {
 }
 
 /**
- * The name of a watched resource: how it is addressed in `world.<resource>.<ns>.<name>`, in metrics and in the watch fence:
- * a name that a feature gives it, else `<plural>.<group>`.
+ * The name of a watched resource: how it is addressed in `world.<resource>.<ns>.<name>`, in metrics and in
+ * the watch fence: a name that a feature gives it, else `<plural>.<group>`.
  */
 export type ResourceName = string;
 
@@ -72,7 +73,10 @@ export function isOfObject(digest: AnyDigest): digest is ObjectDigest {
   return 'uid' in digest && 'resourceVersion' in digest;
 }
 
-/** Whether the digest has the form of that name: each name stands for one form, or for several that say of it what they know. */
+/**
+ * Whether the digest has the form of that name: each name stands for one form, or for several that say of it
+ * what they know.
+ */
 export function isDigest<D extends AnyDigest>(
   digest: AnyDigest | null | undefined,
   kind: D['kind'],
@@ -88,7 +92,10 @@ export function asDigest<D extends AnyDigest>(
   return isDigest<D>(digest, kind) ? digest : null;
 }
 
-/** Whether `labels` satisfy `selector`; an empty selector matches everything (Kubernetes' rule for LabelSelector). */
+/**
+ * Whether `labels` satisfy `selector`; an empty selector matches everything (Kubernetes' rule for
+ * LabelSelector).
+ */
 export function selects(selector: LabelSelector, labels: Labels): boolean {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {}))
     if (labels[key] !== value) return false;

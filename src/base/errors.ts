@@ -19,6 +19,10 @@ export const errorCodes = {
   MESSAGE_UNREADABLE: ['terminal', 'A message could not be decoded.'],
   MESSAGE_UNKNOWN_KIND: ['terminal', 'A message is addressed to a kind of actor that does not exist.'],
   MESSAGE_UNKNOWN_EVENT: ['terminal', 'The machine does not know the event, or its fields are wrong.'],
+  MESSAGE_NOT_ALLOWED: [
+    'terminal',
+    'A message that only actors say to one another came from outside, or from an actor that does not hold what it speaks of.',
+  ],
   MESSAGE_TOO_LARGE: ['terminal', 'A message is larger than the limit.'],
   ACTOR_MISSING: ['terminal', 'A message is addressed to an actor that does not exist.'],
   ACTOR_PARKED: [

@@ -182,6 +182,10 @@ export const limits = {
   inspectDeadLetters: 50,
   /** A live feed's client is asked for a sign of life, and its right to look is asked for again, after this time, ms. */
   inspectCheckMs: 15_000,
+  /** Steps or dead letters in one answer of `rpc.history` and `rpc.dead`. */
+  pageMessages: 500,
+  /** The same in bytes, as stored: an answer stays below NATS' default max_payload of 1 MiB. */
+  pageBytes: 512 * 1024,
   /** Steps in an actor's history: what a person steps through. */
   historySteps: 500,
   /** An actor's history, bytes; contexts of older steps are left out beyond it. */

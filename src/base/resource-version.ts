@@ -1,8 +1,10 @@
 /**
- * The order of resource versions: which of two versions of one object, or of two objects of one resource, came later.
+ * The order of resource versions: which of two versions of one object, or of two objects of one resource,
+ * came later.
  *
- * They are decimal numbers of any length that grow (KEP-5504; true of etcd always), so the longer text is the later one. Promises: two
- * versions of which one is no such number have no order, unless they are the same text.
+ * They are decimal numbers of any length that grow (KEP-5504; true of etcd always), so the longer text is the
+ * later one. Promises: two versions of which one is no such number have no order, unless they are the same
+ * text.
  */
 
 /** Negative: `a` is older; 0: they are the same; positive: it is newer; undefined: that cannot be told. */

@@ -189,3 +189,38 @@ export interface DeadLetter {
   /** The beginning of it, as text. */
   readonly body: string;
 }
+
+/** What `rpc.history` and `rpc.dead` are asked. */
+export interface PageRequest {
+  /** Only what was stored since, ms since the epoch; absent: all that is kept. */
+  readonly since?: number;
+  /** `next` of the page before. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export interface HistoryRequest extends PageRequest {
+  /** Of this actor alone. */
+  readonly id?: ActorId;
+  /** Of this kind of actors alone. */
+  readonly kind?: string;
+}
+
+/** Answer to `rpc.history`, oldest first. */
+export interface HistoryPage {
+  readonly steps: readonly Transition[];
+  /** Ask again with `after: next`; null: that was all. */
+  readonly next: number | null;
+}
+
+/** Answer to `rpc.dead`, oldest first. */
+export interface DeadPage {
+  readonly letters: ReadonlyArray<DeadLetter & { readonly sequence: number }>;
+  readonly next: number | null;
+}
+
+/** What is stored, for those who have no right on the streams. */
+export interface StoredPort {
+  history(request: HistoryRequest): Promise<HistoryPage>;
+  dead(request: PageRequest): Promise<DeadPage>;
+}

@@ -211,7 +211,7 @@ function describer(options: ServiceOptions, running: readonly RunningEndpoint[],
     }
   };
   return (bus: Bus, verb: Verb) => (message: BusMessage) => {
-    if (message.reply !== '') bus.publish(message.reply, encodeJson(body(verb)));
+    if (isAnswerable(message.reply)) bus.publish(message.reply, encodeJson(body(verb)));
   };
 }
 

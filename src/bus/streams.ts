@@ -111,7 +111,7 @@ export function streamDefinitions(cluster: string, shards: number = shardCount):
   });
   const transform = { source: s.sendAll, destination: mailDestination(s.prefix, shards) };
   return {
-    mail: { ...mail, ...named('mail'), subjects: [s.sendAll], transform },
+    mail: { ...mail, ...named('mail'), subjects: [s.sendAll, s.tellAll], transform },
     world: { ...world, ...named('world'), subjects: [s.worldAll] },
     state: {
       ...state,

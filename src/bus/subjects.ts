@@ -51,6 +51,11 @@ function actorSubjects(prefix: string) {
     /** The public way to drive an actor; the mail stream puts it on `mail`. */
     send: (id: ActorId) => `${prefix}.send.${path(id)}`,
     mail: (shard: number, id: ActorId) => `${prefix}.mail.${shard}.${path(id)}`,
+    /**
+     * What one actor says to another, in the same stream; only replicas may publish it, and they
+     * know the shard.
+     */
+    tell: (shard: number, id: ActorId) => `${prefix}.tell.${shard}.${path(id)}`,
     state: (shard: number, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
     fence: (shard: number) => `${prefix}.fence.${shard}`,
     event: (id: ActorId) => `${prefix}.event.${path(id)}`,
@@ -59,6 +64,8 @@ function actorSubjects(prefix: string) {
     sendAll: `${prefix}.send.*.*.*`,
     mailAll: `${prefix}.mail.*.*.*.*`,
     mailOfShard: (shard: number) => `${prefix}.mail.${shard}.*.*.*`,
+    tellAll: `${prefix}.tell.*.*.*.*`,
+    tellOfShard: (shard: number) => `${prefix}.tell.${shard}.*.*.*`,
     stateAll: `${prefix}.state.*.*.*.*`,
     stateOfShard: (shard: number) => `${prefix}.state.${shard}.*.*.*`,
     fenceAll: `${prefix}.fence.*`,
@@ -79,6 +86,7 @@ function actorSubjects(prefix: string) {
 
     parseSend: (subject: string) => readActor(tokensAfter(`${prefix}.send.`, subject)),
     parseMail: (subject: string) => readSharded(tokensAfter(`${prefix}.mail.`, subject)),
+    parseTell: (subject: string) => readSharded(tokensAfter(`${prefix}.tell.`, subject)),
     parseState: (subject: string) => readSharded(tokensAfter(`${prefix}.state.`, subject)),
     parseEvent: (subject: string) => readActor(tokensAfter(`${prefix}.event.`, subject)),
     parseFence: (subject: string) => readShard(tokensAfter(`${prefix}.fence.`, subject)),
@@ -134,8 +142,15 @@ function requestSubjects(prefix: string) {
     rpcSend: (id: ActorId) => `${prefix}.rpc.send.${actorTokens(id).join('.')}`,
     rpcList: `${prefix}.rpc.list`,
     rpcShards: `${prefix}.rpc.shards`,
+    /** What the feed and the dead letters hold, page by page. */
+    rpcHistory: `${prefix}.rpc.history`,
+    rpcDead: `${prefix}.rpc.dead`,
     rpcElection: (namespace: string, name: string, action: ElectionAction) =>
       `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
+    /** What is known of a Node, for its agent. */
+    rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
+    rpcNodeAll: `${prefix}.rpc.node.*`,
+    parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
     rpcGetAll: `${prefix}.rpc.get.*.*.*`,
     rpcSendAll: `${prefix}.rpc.send.*.*.*`,
     rpcElectionAll: `${prefix}.rpc.election.*.*.*`,

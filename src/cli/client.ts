@@ -10,7 +10,7 @@ import { hasCode, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import type { ControlPort } from '../base/views.ts';
+import type { ControlPort, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import {
@@ -24,7 +24,7 @@ import { devFile, readDevFile } from './dev-file.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Client {
-  readonly control: ControlPort;
+  readonly control: ControlPort & StoredPort;
   readonly bus: Bus;
   readonly subjects: Subjects;
 }

@@ -3,11 +3,12 @@
 import { systemClock } from '../base/clock.ts';
 import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../base/words.ts';
-import type { StoredMessage } from '../bus/bus.ts';
 import { readActorId } from './actor-argument.ts';
-import { bounded, type Client, withClient } from './client.ts';
+import { type Client, withClient } from './client.ts';
+import { followEvents } from './events-log.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -41,10 +42,9 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
   command.action(async (text: string | undefined, options: EventsOptions) => {
     const id = text === undefined ? undefined : readActorId(text);
     const sinceMs = readSince(options);
-    await withClient(flagTexts({ ...options }), terminal, (client) => {
-      const subject = id === undefined ? client.subjects.eventAll : client.subjects.eventsOf(id);
-      return follow(client, subject, sinceMs, options, terminal);
-    });
+    await withClient(flagTexts({ ...options }), terminal, (client) =>
+      follow(client, id, sinceMs, options, terminal),
+    );
   });
 }
 
@@ -59,29 +59,26 @@ function readSince({ since, follow }: EventsOptions): number {
 }
 
 async function follow(
-  { bus }: Client,
-  subject: string,
+  { bus, subjects, control }: Client,
+  id: ActorId | undefined,
   sinceMs: number,
   options: EventsOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const { decode, contentType } = await import('../bus/codec.ts');
-  let printed = 0;
-  const onMessage = ({ data, headers }: StoredMessage) => {
-    printed++;
-    const transition = decode(data, headers[contentType.header]) as Transition;
-    terminal.out(`${options.output === 'json' ? JSON.stringify(transition) : line(transition, terminal)}\n`);
-  };
-  const from =
-    sinceMs === 0 ? { kind: 'new' as const } : { kind: 'time' as const, at: systemClock.now() - sinceMs };
-  const beginning = bus.follow('event', { subjects: [subject], from, onMessage });
-  const following = await bounded(
-    beginning,
-    () => new OrreryError('BUS_UNREACHABLE', 'the event stream does not answer'),
-  );
-  const stop = options.follow ? interruption(terminal) : following.caughtUp;
-  await stop.finally(() => following.stop());
-  if (printed === 0 && !options.follow) terminal.err('no transitions found\n');
+  const print = (step: Transition) =>
+    terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, terminal)}\n`);
+  const log = await followEvents({
+    bus,
+    subject: id === undefined ? subjects.eventAll : subjects.eventsOf(id),
+    history: (request) => control.history(id === undefined ? request : { ...request, id }),
+    since: sinceMs === 0 ? null : systemClock.now() - sinceMs,
+    isLive: options.follow === true,
+    clock: systemClock,
+    onStep: print,
+  });
+  if (options.follow) await interruption(terminal);
+  log.stop();
+  if (log.told() === 0 && !options.follow) terminal.err('no transitions found\n');
 }
 
 function interruption({ interrupted }: Terminal): Promise<void> {

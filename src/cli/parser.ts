@@ -70,7 +70,8 @@ function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>
       ...(standard === undefined ? [] : [`default: ${standard}`]),
     ];
     const more = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-    command.option(`--${name} <${flag.placeholder}>`, `${flag.description}${more}`);
+    const form = flag.isSwitch ? `--${name} [${flag.placeholder}]` : `--${name} <${flag.placeholder}>`;
+    command.option(form, `${flag.description}${more}`);
   }
   return command;
 }
@@ -79,7 +80,7 @@ function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>
 export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {
   const texts = Object.keys(runFlags).map((name) => {
     const value = options[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
-    return [name, typeof value === 'string' ? value : undefined] as const;
+    return [name, value === true ? 'true' : typeof value === 'string' ? value : undefined] as const;
   });
   return Object.fromEntries(texts);
 }

@@ -98,12 +98,15 @@ export async function requestToken(
   name: string,
   expirationSeconds: number,
 ): Promise<{ readonly token: string; readonly expires: string }> {
-  const { coreResource } = await import('../kube/api/resources.ts');
+  const [{ coreResource }, { audience }] = await Promise.all([
+    import('../kube/api/resources.ts'),
+    import('../kube/api/token-review.ts'),
+  ]);
   const request = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
     metadata: { name, namespace },
-    spec: { expirationSeconds },
+    spec: { audiences: [audience], expirationSeconds },
   };
   try {
     const signal = AbortSignal.timeout(limits.kubeRequestMs);

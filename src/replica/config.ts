@@ -11,6 +11,7 @@ import {
   anyText,
   type HostPort,
   hostPort,
+  inboxPrefix,
   isLoopback,
   nameServer,
   namespaceList,
@@ -24,6 +25,7 @@ import {
 import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
+import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
 
 export interface NatsConfig {
   readonly servers: readonly string[];
@@ -31,6 +33,8 @@ export interface NatsConfig {
   readonly caFile: string | null;
   readonly certFile: string | null;
   readonly keyFile: string | null;
+  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
+  readonly inbox: string | null;
 }
 
 /** What a client of a running Orrery needs to know: the part of the flags that the reading commands share with `run`. */
@@ -46,6 +50,10 @@ export interface RunConfig extends ClientConfig {
   /** The Kubernetes Node that it runs on (NODE_NAME); null: unknown. */
   readonly node: string | null;
   readonly http: HostPort;
+  /** Certificate and key of `http`; null: no TLS. */
+  readonly httpTls: HttpTls | null;
+  /** Health and readiness alone; null: nowhere but on `http`. */
+  readonly healthHttp: HostPort | null;
   /** Where challenge answers are served. */
   readonly acmeHttp: HostPort;
   readonly streamReplicas: 1 | 3;
@@ -60,6 +68,7 @@ export interface RunConfig extends ClientConfig {
   /** null: all. */
   readonly namespaces: readonly string[] | null;
   readonly inspectorAuth: 'kubernetes' | 'none';
+  readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
   /** Version of this program, from package.json. */
   readonly release: string;
@@ -77,6 +86,8 @@ export interface Flag<T> {
   readonly otherEnv?: string;
   readonly allowed: string;
   readonly read: (text: string) => T | undefined;
+  /** Without a value on the command line it is `true`. */
+  readonly isSwitch?: true;
 }
 
 const flag = <T>(reader: Reader<T>, rest: Omit<Flag<T>, 'read' | 'allowed'>): Flag<T> => ({
@@ -110,6 +121,11 @@ export const clientFlags = {
     placeholder: 'FILE',
     description: 'private key of the client certificate (with --nats-cert)',
   }),
+  'nats-inbox': flag(inboxPrefix, {
+    placeholder: 'PREFIX',
+    description: 'what the subjects begin with on which answers come, as the rights of the NATS user have it',
+    defaultText: '_INBOX',
+  }),
 } as const;
 
 /** Every flag of `orrery run`. */
@@ -130,6 +146,16 @@ export const runFlags = {
     placeholder: 'HOST:PORT',
     description: 'health, metrics, API and inspector',
     default: '0.0.0.0:8080',
+  }),
+  'http-cert': flag(anyText, {
+    placeholder: 'FILE',
+    description: 'certificate for --http, PEM (with --http-key); renewed files are taken within a minute',
+  }),
+  'http-key': flag(anyText, { placeholder: 'FILE', description: 'private key of --http-cert' }),
+  'health-http': flag(hostPort, {
+    placeholder: 'HOST:PORT',
+    description: 'health and readiness alone on a port of their own, without TLS',
+    defaultText: 'on --http only',
   }),
   'acme-http': flag(hostPort, {
     placeholder: 'HOST:PORT',
@@ -177,6 +203,17 @@ export const runFlags = {
       'who may use the API and the inspector; none (everybody) only with a loopback address for --http',
     default: 'kubernetes',
   }),
+  'metrics-auth': flag(oneOf('none', 'kubernetes'), {
+    placeholder: 'none|kubernetes',
+    description: 'who may read /metrics; kubernetes: by the rule of --inspector-auth',
+    default: 'none',
+  }),
+  'nats-insecure': flag(oneOf('true', 'false'), {
+    placeholder: 'true|false',
+    description: 'allow NATS that is not on loopback without credentials and without TLS',
+    default: 'false',
+    isSwitch: true,
+  }),
   'log-level': flag(oneOf(...logLevels), {
     placeholder: 'LEVEL',
     description: `least level logged: ${logLevels.join(', ')}`,
@@ -210,8 +247,13 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     const allowed = 'none only with a loopback address for --http, such as 127.0.0.1:8080';
     throw notAllowed('inspector-auth', `none (with --http ${http.host}:${http.port})`, allowed);
   }
+  const client = readClientConfig(given, env);
+  if (value('nats-insecure') !== 'true') refuseOpenNats(client.nats);
   return {
-    ...readClientConfig(given, env),
+    ...client,
+    httpTls: readHttpTls(value('http-cert'), value('http-key')),
+    healthHttp: value('health-http') ?? null,
+    metricsAuth: inspectorAuth === 'none' ? 'none' : (value('metrics-auth') ?? unset('metrics-auth')),
     kubeconfig: value('kubeconfig') ?? null,
     replica: value('replica') ?? defaultReplica(env),
     node: env.NODE_NAME || null,
@@ -254,12 +296,13 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
       caFile: value('nats-ca') ?? null,
       certFile,
       keyFile,
+      inbox: value('nats-inbox') ?? null,
     },
   };
 }
 
 /** How to reach NATS, as the connection takes it: what is not set is absent. */
-export function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: NatsConfig) {
+export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
   const tls = {
     ...(caFile === null ? {} : { caFile }),
     ...(certFile === null ? {} : { certFile }),
@@ -268,6 +311,7 @@ export function natsAccess({ servers, credsFile, caFile, certFile, keyFile }: Na
   return {
     servers,
     ...(credsFile === null ? {} : { credsFile }),
+    ...(inbox === null ? {} : { inboxPrefix: inbox }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }
@@ -320,19 +364,6 @@ function defaultReplica(env: Environment): string {
   const value = replicaName.read(name);
   if (value === undefined) throw notAllowed('replica', name, replicaName.allowed);
   return value;
-}
-
-function notAllowed(name: string, text: string, allowed: string, variable?: string): OrreryError {
-  const from = variable === undefined ? '' : ` (from ${variable})`;
-  return new OrreryError(
-    'USAGE',
-    `--${name}${from}: ${JSON.stringify(withoutPassword(text))} is not allowed; allowed: ${allowed}`,
-  );
-}
-
-/** NATS URLs may carry a user and a password; an error line must not (I9). */
-function withoutPassword(text: string): string {
-  return text.replaceAll(/\/\/[^/,]*@/g, '//…@');
 }
 
 function unset(name: string): never {

@@ -43,6 +43,11 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: ['reason'],
     help: 'Messages put aside, by error code (docs/reference/errors.md).',
   },
+  orrery_unreadable_total: {
+    type: 'counter',
+    labels: ['what'],
+    help: 'Stored messages that have not the form they must have: record, checkpoint, fence, world.',
+  },
   orrery_watch_restarts_total: {
     type: 'counter',
     labels: ['resource'],
@@ -95,6 +100,7 @@ export interface Metrics extends FeatureMetrics {
   effect(effect: string, outcome: EffectOutcome): void;
   /** @param reason an error code */
   deadLetter(reason: string): void;
+  unreadable(what: string): void;
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
   shardMove(): void;
@@ -127,6 +133,7 @@ export function createMetrics(
     stepSeconds: (seconds) => observe('orrery_step_duration_seconds', seconds),
     effect: (effect, outcome) => count('orrery_effects_total', { effect, outcome }),
     deadLetter: (reason) => count('orrery_dead_letters_total', { reason }),
+    unreadable: (what) => count('orrery_unreadable_total', { what }),
     watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
     worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
     shardMove: () => count('orrery_shard_moves_total'),

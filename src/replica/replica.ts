@@ -19,6 +19,7 @@ import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
 import { type HttpOptions, type HttpServer, startHttp } from '../inspector/http/server.ts';
+import { readTls } from '../inspector/http/tls-files.ts';
 import { everybodyMay } from '../kube/api/access.ts';
 import { connectKube, type KubeConnection } from '../kube/api/client.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
@@ -36,6 +37,7 @@ import { charts } from './charts.ts';
 import { natsAccess, type RunConfig } from './config.ts';
 import { settingsOf } from './feature-settings.ts';
 import { featuresOf } from './features.ts';
+import { startHealthHttp } from './health/health-http.ts';
 import { startOwnHealth } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
@@ -161,11 +163,14 @@ async function startTracing({ replica, cluster, release }: RunConfig): Promise<T
 
 /** NATS may let itself be waited for; whoever watches the start can read it in /readyz. */
 async function meetNats(config: RunConfig, log: Log, stop: AbortSignal): Promise<Bus> {
-  const waiting = await answerWhileWaiting(config.http, systemClock);
+  const { http, healthHttp, httpTls } = config;
+  const tls = httpTls === null ? undefined : readTls(httpTls);
+  const waiting = [await answerWhileWaiting(http, systemClock, tls)];
+  if (healthHttp !== null) waiting.push(await answerWhileWaiting(healthHttp, systemClock));
   try {
     return await connectNats({ ...natsOptions(config), log, signal: stop });
   } finally {
-    await waiting.close();
+    await Promise.all(waiting.map((one) => one.close()));
   }
 }
 
@@ -188,17 +193,21 @@ async function createEngine(
   const { replica, release } = config;
   const common = { ...basics, bus, subjects, log, metrics, replica, incarnation, release };
   const starters = await Promise.all(features.map((feature) => feature.load()));
-  return new Engine({
+  const engine: Engine = new Engine({
     ...common,
     features,
     start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
     effects: [
-      runs(messageSend, sendMessage(bus, subjects)),
+      runs(
+        messageSend,
+        sendMessage(bus, subjects, () => engine.hearsEarlier()),
+      ),
       runs(kubeEventWrite, writeKubeEvent(kube, { replica })),
     ],
     isFit: () => health.isFit(),
     tracing,
   });
+  return engine;
 }
 
 /** The paths that features declare, each with who answers it here. */
@@ -215,7 +224,12 @@ function pathsOf(features: readonly Feature[], runs: readonly FeatureRun[]): Htt
     });
 }
 
-function startHttpOf(
+interface HttpOfReplica {
+  readonly address: HttpServer['address'];
+  close(): Promise<unknown>;
+}
+
+async function startHttpOf(
   config: RunConfig,
   features: readonly Feature[],
   {
@@ -226,26 +240,34 @@ function startHttpOf(
     health,
     inspector,
   }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly inspector: Inspector },
-): Promise<HttpServer> {
+): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
-  return startHttp({
-    host: config.http.host,
-    port: config.http.port,
-    ...inspector.http,
+  const told = {
     readiness: () => readinessOf(bus, engine, health, needed),
-    health(endpoint) {
+    health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), systemClock.now());
       const code = String(answer.status);
       metrics.count('orrery_health_answers_total', { subject: 'replica', endpoint, code });
       return replyOf(answer);
     },
+  };
+  const { healthHttp: listen, httpTls: tls } = config;
+  const own = listen === null ? null : await startHealthHttp({ ...told, listen, clock: systemClock });
+  const server = await startHttp({
+    host: config.http.host,
+    port: config.http.port,
+    ...(tls === null ? {} : { tls }),
+    ...inspector.http,
+    ...told,
+    metricsAuth: config.metricsAuth,
     featurePaths: pathsOf(features, engine.runs),
     charts,
     metrics,
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),
   });
+  return { address: server.address, close: () => Promise.all([server.close(), own?.close()]) };
 }
 
 function abortOf(signal: AbortSignal): Promise<void> {
@@ -260,7 +282,7 @@ async function end(
     readonly control: { stop(): void };
     readonly inspection: { stop(): void };
     readonly inspector: Inspector;
-    readonly http: HttpServer;
+    readonly http: HttpOfReplica;
     readonly bus: Bus;
     readonly kube: KubeConnection;
     readonly log: Log;

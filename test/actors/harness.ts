@@ -44,6 +44,8 @@ export interface TestReplica {
   readonly endpoints: EndpointsJoin;
   /** The request subjects of its features. */
   readonly requests: readonly Endpoint[];
+  /** What it found stored that has not the form it must have. */
+  readonly unreadable: readonly string[];
 }
 
 export class TestCluster {
@@ -70,12 +72,13 @@ export class TestCluster {
     options: { readonly bend?: (bus: Bus) => Bus; readonly isFit?: () => boolean } = {},
   ): Promise<TestReplica> {
     const bus = this.hub.connect(name);
-    const send = sendMessage(bus, this.subjects);
+    const send = sendMessage(bus, this.subjects, () => engine.hearsEarlier());
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
+    const unreadable: string[] = [];
     let joins: TestFeatures | undefined;
     let own: readonly RunnableEffect[] = [];
     const starters = await Promise.all(this.#more.map((feature) => feature.load()));
-    const engine = new Engine({
+    const engine: Engine = new Engine({
       bus: options.bend?.(bus) ?? bus,
       ...(options.isFit ? { isFit: options.isFit } : {}),
       subjects: this.subjects,
@@ -87,6 +90,7 @@ export class TestCluster {
         stepSeconds() {},
         effect() {},
         shardMove() {},
+        unreadable: (what) => void unreadable.push(what),
         deadLetter: (reason) => void this.dead.push(reason),
       },
       replica: name,
@@ -114,7 +118,7 @@ export class TestCluster {
     if (joins === undefined) throw new Error('an engine starts its features when it is made');
     const { routes, endpoints, runs } = joins;
     const requests = runs.flatMap((run) => run.requests ?? []);
-    return { name, engine, bus, routes, endpoints, requests };
+    return { name, engine, bus, routes, endpoints, requests, unreadable };
   }
 
   #portsOf(replica: string, bus: Bus): Omit<FeaturePorts, 'engine'> {

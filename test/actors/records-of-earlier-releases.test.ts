@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
 import { createStepper, type Snapshot, stateText } from '../../src/actors/host/step.ts';
+import { originOf } from '../../src/actors/shards/mail-origin.ts';
 import { homesOf, ledHolding } from '../../src/actors/shards/shard-run.ts';
 import { createWorld } from '../../src/actors/world/world.ts';
 import { parseActorId } from '../../src/base/ids.ts';
@@ -28,6 +29,7 @@ import {
 
 const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
 const homeOf = homesOf(charts);
+const ended = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
 const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
@@ -92,7 +94,7 @@ describe.each(releases)('records of %s', (release) => {
     for (const letter of letters) {
       const id = recordedSubjects.parseMail(letter.subject)?.id ?? 'pod/_/_';
       const { event } = readMessage(letter);
-      const origin = { receivedAt: letter.storedAt, isTrusted: false };
+      const origin = originOf(ended, { sendIsOpenUntil: letter.storedAt }, letter, id);
       expect(admit(parseActorId(id).kind, event, origin)).toMatchObject({ type: event.type });
     }
   });

@@ -160,3 +160,19 @@ describe('an endpoint', () => {
     expect(found.map(({ data }) => JSON.parse(text(data)).id).sort()).toEqual(['r-1', 'r-2']);
   });
 });
+
+test.each(['PING', 'INFO.orrery', 'STATS.orrery.r-1'])(
+  '$SRV.%s answers an inbox, and no subject of ours or of the server',
+  async (verb) => {
+    const { bus, client, hub } = await served([]);
+    const heard: string[] = [];
+    const replies = [s.fence(3), s.worldFence('pods'), '$JS.API.STREAM.DELETE.X', 'inbox.of.mine'];
+    for (const reply of replies) bus.subscribe(reply, ({ subject }) => void heard.push(subject));
+    await flush(bus, s);
+    for (const reply of replies) client.publish(`$SRV.${verb}`, bytes(''), { reply });
+    await until(() => heard.length > 0, { what: 'the inbox to be answered' });
+    await flush(client, s);
+    expect(heard).toEqual(['inbox.of.mine']);
+    expect(hub.stored('state')).toEqual([]);
+  },
+);

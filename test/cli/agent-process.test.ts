@@ -12,6 +12,7 @@ const config = {
     caFile: null,
     certFile: null,
     keyFile: null,
+    inbox: null,
   },
   node: 'node-1',
   http: { host: '127.0.0.1', port: 0 },

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -80,6 +81,7 @@ function answer(bus: Bus, cluster: string, control: ControlPort) {
     id: 'r1',
     clock: systemClock,
     endpoints: [
+      ...pageEndpoints({ bus, subjects, clock: systemClock }),
       endpoint('list', subjects.rpcList, (_, body) => control.list(body)),
       endpoint('shards', subjects.rpcShards, () => control.shards()),
       endpoint('send', subjects.rpcSendAll, (subject, body) => control.send(idOf(subject), body)),

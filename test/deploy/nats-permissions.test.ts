@@ -3,15 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectRaw, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
-import { shardOf } from '../../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
@@ -25,12 +26,40 @@ let port: string;
 let replica: Bus;
 
 const url = (user: string, password: string) => `nats://${user}:${password}@127.0.0.1:${port}`;
-const person = () => ({ cwd: dir, env: { NATS_URL: url('person', 'change-me-2') } });
+const passwords = {
+  replica: 'change-me-1',
+  person: 'change-me-2',
+  producer: 'change-me-3',
+  candidate: 'change-me-4',
+  agent: 'change-me-5',
+} as const;
+type Role = keyof typeof passwords;
+const person = () => ({
+  cwd: dir,
+  env: { NATS_URL: url('person', passwords.person), ORRERY_NATS_INBOX: '_INBOX_person' },
+});
 
-function connect(user: string, password: string, more: { streamReplicas?: number } = {}): Promise<Bus> {
-  const basics = { clock: systemClock, random: systemRandom, name: user, cluster };
-  return connectNats({ ...basics, ...more, servers: [url(user, password)] });
+/** As Orrery's own programs connect. */
+function connect(role: Role, more: { streamReplicas?: number } = {}): Promise<Bus> {
+  const basics = { clock: systemClock, random: systemRandom, name: role, cluster };
+  const inbox = role === 'replica' ? {} : { inboxPrefix: `_INBOX_${role}` };
+  return connectNats({ ...basics, ...inbox, ...more, servers: [url(role, passwords[role])] });
 }
+
+/** As a thief of the credentials does, who may name any subject for the answer. */
+async function steal(role: Role): Promise<NatsConnection> {
+  const thief = await connectRaw({ servers: `127.0.0.1:${port}`, user: role, pass: passwords[role] });
+  thieves.push(thief);
+  return thief;
+}
+const thieves: NatsConnection[] = [];
+
+const stored = async (stream: 'STATE' | 'WORLD' | 'MAIL' | 'EVENT') => {
+  const asked = await replica.request(`$JS.API.STREAM.INFO.ORRERY_default_${stream}`, new Uint8Array(), {
+    timeoutMs: 2_000,
+  });
+  return (JSON.parse(new TextDecoder().decode(asked.data)) as { state: { last_seq: number } }).state.last_seq;
+};
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'orrery-permissions-'));
@@ -51,10 +80,11 @@ beforeAll(async () => {
   port = await until(() => /client connections on 127\.0\.0\.1:(\d+)/.exec(said)?.[1], {
     what: 'nats-server',
   });
-  replica = await connect('replica', 'change-me-1', { streamReplicas: 1 });
+  replica = await connect('replica', { streamReplicas: 1 });
 });
 
 afterAll(async () => {
+  await Promise.all(thieves.map((thief) => thief.close()));
   await replica?.close();
   server?.kill();
   if (dir) await rm(dir, { recursive: true, force: true });
@@ -83,7 +113,8 @@ test('a replica makes its streams, stores under a guard, reads back, follows, an
 
 test('a person at the command line can ask and watch', async () => {
   const handler = async () => encodeJson({ replicas: [], shards: [] });
-  const endpoints = [{ name: 'shards', subject: subjects.rpcShards, handler }];
+  const ports = { bus: replica, subjects, clock: systemClock };
+  const endpoints = [{ name: 'shards', subject: subjects.rpcShards, handler }, ...pageEndpoints(ports)];
   const service = serve(replica, {
     name: 'orrery',
     version: '0.1.0',
@@ -92,17 +123,21 @@ test('a person at the command line can ask and watch', async () => {
     endpoints,
   });
   expect((await orrery(['shards', '-o', 'json'], person())).code).toBe(0);
-  await service.stop();
   const id = 'pod/shop/web-0';
   const step = { id, rev: 1, fence: 1, replica: 'r1', at: 0, event: { type: 'pod.observed' }, cause: null };
   await replica.append(subjects.event(id), encodeJson({ ...step, from: null, to: 'deciding', effects: [] }));
   const events = await orrery(['events', id], person());
   expect([events.code, events.err]).toEqual([0, '']);
   expect(events.out).toContain('began in deciding');
+  const asking = await connect('person');
+  const ping = await asking.request('$SRV.PING.orrery', new Uint8Array(), { timeoutMs: 2_000 });
+  expect(new TextDecoder().decode(ping.data)).toContain('io.nats.micro.v1.ping_response');
+  await asking.close();
+  await service.stop();
 });
 
 test('a producer can send to actors and cannot write a state', async () => {
-  const producer = await connect('producer', 'change-me-3');
+  const producer = await connect('producer');
   const send = producer.append(subjects.send('pod/shop/web-0'), encodeJson({ type: 'pod.recheck' }));
   expect((await send).sequence).toBeGreaterThan(0);
   const forged = producer.append(subjects.fence(1), encodeJson({ owner: 'me' }), { timeoutMs: 500 });
@@ -111,39 +146,48 @@ test('a producer can send to actors and cannot write a state', async () => {
   expect((await replica.last('state', subjects.fence(1)))?.data).toEqual(encodeJson({ owner: 'r1' }));
 });
 
-test('a node agent reads what is said to its proxier and of its Node, and sends nothing', async () => {
-  const agent = await connect('agent', 'change-me-5');
+test('a node agent hears what is said to its proxier and of its Node, asks for its record, and sends nothing', async () => {
+  const agent = await connect('agent');
+  const producer = await connect('producer');
+  const handler = async () => encodeJson({ node: null, isListed: true });
+  const endpoints = [
+    { name: 'node', subject: subjects.rpcNodeAll, handler },
+    { name: 'get', subject: subjects.rpcGetAll, handler },
+  ];
+  const service = serve(replica, {
+    name: 'orrery',
+    version: '0.1.0',
+    id: 'r1',
+    clock: systemClock,
+    endpoints,
+  });
   try {
     const id = 'proxier/_/node-1' as const;
     const said = encodeJson({ type: 'proxier.updated', family: 'IPv4' });
-    await replica.append(subjects.send(id), said);
-    await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
     const heard: string[] = [];
-    const onMessage = ({ subject }: { subject: string }) => void heard.push(subject);
-    const missed = await agent.follow('mail', {
-      subjects: [subjects.mail(shardOf(id), id)],
-      from: { kind: 'time', at: systemClock.now() - 60_000 },
-      onMessage,
-    });
-    await missed.caughtUp;
-    expect(heard).toHaveLength(1);
-    expect((await agent.lastOfMany('world', [subjects.world('nodes', '', 'node-1')])).size).toBe(1);
     const subscriptions = [subjects.send(id), subjects.world('nodes', '', 'node-1')].map((subject) =>
-      agent.subscribe(subject, onMessage),
+      agent.subscribe(subject, ({ subject: on }) => void heard.push(on)),
     );
     await until(
       async () => {
-        await replica.append(subjects.send(id), said);
+        await producer.append(subjects.send(id), said);
         await replica.append(subjects.world('nodes', '', 'node-1'), encodeJson({ kind: 'nodes' }));
-        return new Set(heard).size === 3;
+        return new Set(heard).size === 2;
       },
       { what: 'the agent to hear both as they are sent' },
     );
     for (const subscription of subscriptions) subscription.stop();
-    await missed.stop();
+    for (const subject of [subjects.rpcNode('node-1'), subjects.rpcGet(id)]) {
+      const answer = await agent.request(subject, new Uint8Array(), { timeoutMs: 2_000 });
+      expect(JSON.parse(new TextDecoder().decode(answer.data))).toEqual({ node: null, isListed: true });
+    }
     await expect(agent.append(subjects.send(id), said, { timeoutMs: 300 })).rejects.toThrow();
+    const others = agent.request(subjects.rpcGet('pod/shop/web-0'), new Uint8Array(), { timeoutMs: 300 });
+    await expect(others).rejects.toThrow();
   } finally {
+    await service.stop();
     await agent.close();
+    await producer.close();
   }
 });
 
@@ -153,7 +197,7 @@ test('a candidate can campaign and hear of changes, and cannot read or write any
   ];
   const basics = { name: 'orrery', version: '0.1.0', id: 'r1', clock: systemClock, endpoints };
   const service = serve(replica, basics);
-  const candidate = await connect('candidate', 'change-me-4');
+  const candidate = await connect('candidate');
   const heard: string[] = [];
   candidate.subscribe(subjects.event('election/shop/worker'), ({ subject }) => void heard.push(subject));
   const campaign = subjects.rpcElection('shop', 'worker', 'campaign');
@@ -165,4 +209,122 @@ test('a candidate can campaign and hear of changes, and cannot read or write any
   await expect(forged).rejects.toThrow();
   await candidate.close();
   await service.stop();
+});
+
+const everyRole: readonly Exclude<Role, 'replica'>[] = ['person', 'producer', 'candidate', 'agent'];
+
+/** What each role may publish: where a thief begins. */
+const asks: Readonly<Record<Exclude<Role, 'replica'>, readonly string[]>> = {
+  person: [subjects.rpcList, subjects.rpcGet('pod/shop/web-0'), '$SRV.PING', '$SRV.STATS.orrery'],
+  producer: [subjects.send('pod/shop/web-0')],
+  candidate: [subjects.rpcElection('shop', 'worker', 'get')],
+  agent: [subjects.rpcGet('proxier/_/node-1'), subjects.rpcNode('node-1')],
+};
+
+test.each(everyRole)(
+  'a stolen %s writes no state, world, fence, event or mail of actors by reflection',
+  async (role) => {
+    const endpoints = [
+      subjects.rpcList,
+      subjects.rpcGetAll,
+      subjects.rpcElectionAll,
+      subjects.rpcNodeAll,
+    ].map((subject, n) => ({
+      name: `e${n}`,
+      subject,
+      handler: async () => encodeJson({ replica: 'thief', incarnation: 'x', at: 1 }),
+    }));
+    const service = serve(replica, {
+      name: 'orrery',
+      version: '0.1.0',
+      id: 'r1',
+      clock: systemClock,
+      endpoints,
+    });
+    const thief = await steal(role);
+    const streams = ['STATE', 'WORLD', 'EVENT'] as const;
+    const before = await Promise.all(streams.map(stored));
+    const told: string[] = [];
+    const hearing = replica.subscribe('orrery.default.>', ({ subject }) => void told.push(subject));
+    await replica.request('$JS.API.INFO', new Uint8Array(), { timeoutMs: 2_000 });
+    const targets = [
+      subjects.fence(3),
+      subjects.worldFence('pods'),
+      subjects.world('pods', 'shop', 'web-0'),
+      subjects.state(3, 'pod/shop/web-0'),
+      subjects.checkpoint(3),
+      subjects.event('pod/shop/web-0'),
+      subjects.tell(3, 'pod/shop/web-0'),
+      subjects.member('ghost'),
+      subjects.peer('list'),
+      '$JS.API.STREAM.DELETE.ORRERY_default_STATE',
+    ];
+    for (const ask of asks[role]) for (const reply of targets) thief.publish(ask, '{}', { reply });
+    // And without a detour.
+    for (const target of [...targets, '$JS.API.STREAM.PURGE.ORRERY_default_STATE'])
+      thief.publish(target, '{}');
+    await thief.flush();
+    // What the thief may ask is answered to the thief itself by then, so the rest was handled before it.
+    await replica.request('$JS.API.INFO', new Uint8Array(), { timeoutMs: 2_000 });
+    await until(
+      () => role !== 'producer' || told.some((subject) => subject.startsWith('orrery.default.send.')),
+      {
+        what: 'what the thief sent to arrive',
+      },
+    );
+    expect(await Promise.all(streams.map(stored))).toEqual(before);
+    const allowed = asks[role];
+    expect(told.filter((subject) => !allowed.includes(subject))).toEqual([]);
+    hearing.stop();
+    await service.stop();
+  },
+);
+
+test.each(everyRole)(
+  'a stolen %s hears nobody else’s answers, no records and no heartbeats',
+  async (role) => {
+    const thief = await steal(role);
+    const refused: string[] = [];
+    const spied: string[] = [];
+    const spies = [
+      '>',
+      '_INBOX.>',
+      '_INBOX_replica.>',
+      'orrery.default.state.>',
+      'orrery.default.member.*',
+      '$JS.>',
+      '_R_.>',
+    ];
+    for (const subject of spies) {
+      thief.subscribe(subject, {
+        callback: (error, message) => void (error ? refused.push(subject) : spied.push(message.subject)),
+      });
+    }
+    await thief.flush();
+    await replica.append(subjects.state(2, 'pod/shop/web-0'), encodeJson({ rev: 1 }));
+    replica.publish(subjects.member('r1'), encodeJson({}));
+    await until(() => refused.length === spies.length, { what: 'every spying subscription to be refused' });
+    expect(spied).toEqual([]);
+  },
+);
+
+test.each(everyRole)('a stolen %s uses no JetStream of anybody', async (role) => {
+  const thief = await connect(role);
+  const asked = [
+    'STREAM.NAMES',
+    'STREAM.INFO.ORRERY_default_STATE',
+    'CONSUMER.CREATE.ORRERY_default_MAIL.x',
+    'STREAM.MSG.GET.ORRERY_default_STATE',
+  ];
+  for (const verb of asked)
+    await expect(thief.request(`$JS.API.${verb}`, new Uint8Array(), { timeoutMs: 300 })).rejects.toThrow();
+  await thief.close();
+});
+
+test('what is sent as the documentation has it arrives, from whoever may send', async () => {
+  const before = await stored('MAIL');
+  const producer = await steal('producer');
+  producer.publish(subjects.send('pod/shop/web-0'), '{"type":"pod.recheck"}');
+  await producer.flush();
+  await until(async () => (await stored('MAIL')) === before + 1, { what: 'the message to be stored' });
 });

@@ -32,11 +32,15 @@ test('with nothing given the defaults are those of the contract', () => {
       caFile: null,
       certFile: null,
       keyFile: null,
+      inbox: null,
     },
     kubeconfig: null,
     replica: hostname(),
     node: null,
     http: { host: '0.0.0.0', port: 8080 },
+    httpTls: null,
+    healthHttp: null,
+    metricsAuth: 'none',
     acmeHttp: { host: '0.0.0.0', port: 8089 },
     streamReplicas: 1,
     bundle: null,
@@ -52,10 +56,10 @@ test('with nothing given the defaults are those of the contract', () => {
 });
 
 test('the command line comes before ORRERY_<FLAG>, that before the general variable, that before the default', () => {
-  const env = { ORRERY_NATS: 'nats://b:2', NATS_URL: 'nats://c:3' };
-  expect(read({ nats: 'nats://a:1' }, env).nats.servers).toEqual(['nats://a:1']);
-  expect(read({}, env).nats.servers).toEqual(['nats://b:2']);
-  expect(read({}, { NATS_URL: 'nats://c:3' }).nats.servers).toEqual(['nats://c:3']);
+  const env = { ORRERY_NATS: 'tls://b:2', NATS_URL: 'tls://c:3' };
+  expect(read({ nats: 'tls://a:1' }, env).nats.servers).toEqual(['tls://a:1']);
+  expect(read({}, env).nats.servers).toEqual(['tls://b:2']);
+  expect(read({}, { NATS_URL: 'tls://c:3' }).nats.servers).toEqual(['tls://c:3']);
   expect(read({}, { KUBECONFIG: '/etc/kube.yaml' }).kubeconfig).toBe('/etc/kube.yaml');
   expect(read({}, { POD_NAME: 'orrery-0' }).replica).toBe('orrery-0');
 });
@@ -69,21 +73,24 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
   const good: Record<string, string> = {
     http: '127.0.0.1:1',
     'acme-http': '127.0.0.1:2',
-    nats: 'nats://z:9',
+    nats: 'tls://z:9',
+    'health-http': '127.0.0.1:3',
+    'nats-insecure': 'true',
     'probe-dns': '127.0.0.1:53',
     'take-over-slices': 'linkerd-external-workloads-controller',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
-  const pair: Record<string, string> =
-    name === 'nats-cert' ? { ORRERY_NATS_KEY: 'k' } : { ORRERY_NATS_CERT: 'c' };
-  const others = name === 'nats-cert' || name === 'nats-key' ? pair : {};
-  expect(read({}, { [environmentName(name)]: text, ...others })).toEqual(
-    read({
-      [name]: text,
-      ...Object.fromEntries(Object.entries(others).map(([k, v]) => [`nats-${k.slice(12).toLowerCase()}`, v])),
-    }),
-  );
+  const pairs: Record<string, string> = {
+    'nats-cert': 'nats-key',
+    'nats-key': 'nats-cert',
+    'http-cert': 'http-key',
+    'http-key': 'http-cert',
+  };
+  const other = pairs[name];
+  const others = other === undefined ? {} : { [other]: 'x' };
+  const otherEnv = other === undefined ? {} : { [environmentName(other)]: 'x' };
+  expect(read({}, { [environmentName(name)]: text, ...otherEnv })).toEqual(read({ [name]: text, ...others }));
 });
 
 describe('values that are taken', () => {
@@ -93,7 +100,7 @@ describe('values that are taken', () => {
     [{ http: 'localhost:80', 'inspector-auth': 'none' }, { inspectorAuth: 'none' }],
     [{ 'stream-replicas': '3' }, { streamReplicas: 3 }],
     [{ namespaces: 'a, b,a' }, { namespaces: ['a', 'b'] }],
-    [{ nats: 'a:1, tls://b:2' }, { nats: { servers: ['nats://a:1', 'tls://b:2'] } }],
+    [{ nats: 'a:1, tls://b:2', 'nats-insecure': 'true' }, { nats: { servers: ['nats://a:1', 'tls://b:2'] } }],
     [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
   ])('%j', (given, part) => {
@@ -159,7 +166,14 @@ describe('values that are refused, with flag, value and what is allowed in one l
 test('the reading commands take the part of the flags that says where', () => {
   expect(readClientConfig({ cluster: 'dev', nats: 'nats://a:1' }, {})).toEqual({
     cluster: 'dev',
-    nats: { servers: ['nats://a:1'], credsFile: null, caFile: null, certFile: null, keyFile: null },
+    nats: {
+      servers: ['nats://a:1'],
+      credsFile: null,
+      caFile: null,
+      certFile: null,
+      keyFile: null,
+      inbox: null,
+    },
   });
 });
 
@@ -187,4 +201,48 @@ test.each([
   ['', undefined],
 ])('the time %j is %s ms', (text, ms) => {
   expect(duration.read(text)).toBe(ms);
+});
+
+describe('NATS that everybody in reach may use', () => {
+  test.each([
+    'nats://nats.nats.svc:4222',
+    '10.0.0.1',
+    'nats://127.0.0.1:4222,nats://nats:4222',
+    '[fd00::1]:4222',
+  ])('%s is refused without credentials and without TLS', (nats) => {
+    expect(complaint({ nats })).toMatch(
+      /^--nats: ".*" is not allowed; allowed: credentials .* or TLS .*--nats-insecure$/,
+    );
+    expect(read({ nats, 'nats-insecure': 'true' }).nats.servers.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    { nats: 'nats://127.0.0.1:4222' },
+    { nats: 'nats://[::1]:4222' },
+    { nats: 'localhost' },
+    { nats: 'tls://nats:4222' },
+    { nats: 'nats://replica:secret@nats:4222,nats://nats-1:4222' },
+    { nats: 'nats://nats:4222', 'nats-creds': 'replica.creds' },
+    { nats: 'nats://nats:4222', 'nats-ca': 'ca.crt' },
+  ])('%j is taken', (given) => {
+    expect(complaint(given)).toBe('no complaint');
+  });
+
+  test('the environment says so too, and where the address is from', () => {
+    expect(complaint({}, { NATS_URL: 'nats://nats:4222' })).toContain('--nats: "nats://nats:4222"');
+    expect(complaint({}, { NATS_URL: 'nats://nats:4222', ORRERY_NATS_INSECURE: 'true' })).toBe(
+      'no complaint',
+    );
+  });
+});
+
+test('a certificate for HTTP comes with its key', () => {
+  expect(complaint({ 'http-cert': 'c.pem' })).toContain('--http-cert and --http-key together');
+  expect(read({ 'http-cert': 'c', 'http-key': 'k' }).httpTls).toEqual({ certFile: 'c', keyFile: 'k' });
+});
+
+test('metrics ask for what the API asks for, where both ask', () => {
+  expect(read({ 'metrics-auth': 'kubernetes' }).metricsAuth).toBe('kubernetes');
+  const open = { http: '127.0.0.1:80', 'inspector-auth': 'none', 'metrics-auth': 'kubernetes' };
+  expect(read(open).metricsAuth).toBe('none');
 });

@@ -1,5 +1,6 @@
 /**
- * The form of the world is a promise: replicas of two releases read each other's digests and statements while one replaces the other.
+ * The form of the world is a promise: replicas of two releases read each other's digests and statements while
+ * one replaces the other.
  *
  * The expected values were made by the release that had one function for all kinds.
  */
@@ -19,7 +20,9 @@ interface Case {
   /** The name of its mirror, and of its resource in the world. */
   readonly mirror: string;
   readonly world: string;
-  /** With the RouteGate and the workload of `asking` in mind; `unasked`: without, where that is another one. */
+  /**
+   * With the RouteGate and the workload of `asking` in mind; `unasked`: without, where that is another one.
+   */
   readonly digest: object;
   readonly unasked?: object;
   readonly wanted: boolean;

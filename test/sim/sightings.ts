@@ -136,7 +136,7 @@ function saved(
 }
 
 function mail(subjects: Subjects, { subject, data, sequence, headers }: StoredMessage): Sighting | undefined {
-  const parsed = subjects.parseMail(subject);
+  const parsed = subjects.parseTell(subject) ?? subjects.parseMail(subject);
   if (!parsed) return undefined;
   const messageId = headerOf(headers, 'Nats-Msg-Id') ?? wordOf(data, 'id');
   return { kind: 'mail', id: parsed.id, sequence, type: wordOf(data, 'type') ?? '', messageId };

@@ -131,7 +131,7 @@ export class SimReplica {
 
   #effects(bus: Bus) {
     const { world } = this.#options;
-    const send = sendMessage(bus, world.subjects);
+    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier());
     const sample = this.#sampling();
     return (data: EffectData, run: EffectContext): Promise<PlainEvent> => {
       const effect = data as unknown as Effect;

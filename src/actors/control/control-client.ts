@@ -8,7 +8,16 @@
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ActorView, ControlPort, ListAnswer, SendAnswer, ShardsView } from '../../base/views.ts';
+import type {
+  ActorView,
+  ControlPort,
+  DeadPage,
+  HistoryPage,
+  ListAnswer,
+  SendAnswer,
+  ShardsView,
+  StoredPort,
+} from '../../base/views.ts';
 import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
@@ -22,12 +31,14 @@ export interface ControlOptions {
   readonly signal?: AbortSignal;
 }
 
-export function createControl(options: ControlOptions): ControlPort {
+export function createControl(options: ControlOptions): ControlPort & StoredPort {
   const { subjects } = options;
   const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
   return {
     get: (id, wanted = {}) => ask<ActorView>(subjects.rpcGet(id), wanted).catch(unlessMissing(null)),
     list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
+    history: (wanted) => ask<HistoryPage>(subjects.rpcHistory, wanted),
+    dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
     shards: () => ask<ShardsView>(subjects.rpcShards, {}),
     send: (id, event) =>
       ask<SendAnswer>(subjects.rpcSend(id), event).catch(unlessMissing<SendAnswer>(noSuchActor(id))),

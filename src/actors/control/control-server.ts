@@ -29,6 +29,7 @@ import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
+import { pageEndpoints } from './stored-pages.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
@@ -73,6 +74,7 @@ export function serveControl(options: {
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
+      ...pageEndpoints(options),
       ...options.requests,
     ],
   });

@@ -22,6 +22,8 @@ export interface HostMetrics {
   stepSeconds(seconds: number): void;
   effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted'): void;
   deadLetter(reason: string): void;
+  /** Something that is stored has not the form that it must have. Absent: nobody counts. */
+  unreadable?(what: 'record' | 'checkpoint' | 'fence' | 'world'): void;
 }
 
 export interface HostPorts {
@@ -46,6 +48,8 @@ export interface HostPorts {
   readonly homeOf: (id: ActorId) => number;
   /** What may come to actors from outside. */
   readonly admission: Admission;
+  /** When a replica was heard last whose actors speak over `send`, ms since the epoch; 0: never. */
+  readonly earlierHeardAt: () => number;
 }
 
 /** What the host tells its owner. */

@@ -89,6 +89,8 @@ export interface Letter {
   readonly id: ActorId;
   readonly item: MailboxItem;
   readonly message: StoredMessage;
+  /** An actor sent it, as a replica vouches. */
+  readonly isFromActor: boolean;
   readonly retriesLeft: number;
 }
 
@@ -107,6 +109,13 @@ export interface ShardRun {
   /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
   world: number;
   readonly mail: Progress;
+  /**
+   * Mail over `send` that was stored until then may speak for actors (mail-origin.ts); ms since the
+   * epoch.
+   */
+  sendIsOpenUntil: number;
+  /** The same as the stored checkpoint tells it; null: it does not. */
+  savedOpenUntil: number | null;
   /** Sequences of saved records whose transition is not on the event stream yet. */
   readonly feed: Progress;
   /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */

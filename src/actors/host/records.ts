@@ -80,10 +80,34 @@ export function unpackRecord(bytes: Uint8Array, id: ActorId): ActorRecord {
 /** Whatever else may be wrong with it, what the host walks over is there. */
 function isRecord(record: Partial<ActorRecord> | null): record is ActorRecord {
   if (record === null || typeof record !== 'object' || record.format !== 1) return false;
-  const lists = [record.timers, record.outbox, record.feed, record.recentIds];
-  const numbers = [record.rev, record.fence, record.at, record.mail, record.version];
-  const hasSnapshot = typeof record.snapshot === 'object' && record.snapshot !== null;
-  return hasSnapshot && lists.every(Array.isArray) && numbers.every(Number.isFinite);
+  const { rev, fence, at, mail, version, world = 0, snapshot } = record;
+  const hasState = isObject(snapshot) && isState(snapshot.value);
+  const numbers = [rev, fence, at, mail, version, world];
+  return hasState && typeof record.machine === 'string' && numbers.every(Number.isFinite) && hasLists(record);
+}
+
+function hasLists({ timers, outbox, feed, recentIds }: Partial<ActorRecord>): boolean {
+  return (
+    isListOf(timers, ({ id, event, at }) => isText(id) && isObject(event) && Number.isFinite(at)) &&
+    isListOf(outbox, ({ key, effect }) => isText(key) && isObject(effect) && isText(effect.type)) &&
+    isListOf(feed, ({ fence, rev }) => Number.isFinite(fence) && Number.isFinite(rev)) &&
+    Array.isArray(recentIds) &&
+    recentIds.every(isText)
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isListOf(value: unknown, isItem: (item: Readonly<Record<string, unknown>>) => boolean): boolean {
+  return Array.isArray(value) && value.every((item) => isObject(item) && isItem(item));
+}
+
+/** A state as xstate writes it: a name, or names with states in them. */
+function isState(value: unknown): boolean {
+  return isText(value) || (isObject(value) && Object.values(value).every(isState));
 }
 
 /** How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds. */

@@ -21,6 +21,11 @@ export interface Beat {
   readonly leaving: boolean;
   /** false: what is written in the cluster does not suit it, and it takes no shards. */
   readonly serving: boolean;
+  /**
+   * It reads what actors say to one another over `tell`; replicas of releases before that say
+   * nothing of it.
+   */
+  readonly tells: boolean;
   readonly shards: readonly number[];
   readonly actors: number;
   readonly stepsPerSecond: number;
@@ -48,6 +53,11 @@ export interface Directory {
   isPresent(replica: string, incarnation: string): boolean;
   /** Everybody who was heard of in the last minute. */
   all(): readonly Member[];
+  /**
+   * When a replica was heard last that reads what actors say over `send` alone, wall time in ms; 0:
+   * never.
+   */
+  earlierHeardAt(): number;
   /** Tells the others now, not at the next beat. */
   beat(): void;
   stop(): void;
@@ -91,7 +101,6 @@ export function startDirectory(options: {
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
-
   return {
     incarnation,
     live() {
@@ -112,6 +121,7 @@ export function startDirectory(options: {
       for (const [name, { lastHeard }] of members) if (now - lastHeard > 60_000) members.delete(name);
       return [...members.values()];
     },
+    earlierHeardAt: () => latestWithoutTell(members.values()),
     beat,
     stop() {
       stopped = true;
@@ -119,6 +129,12 @@ export function startDirectory(options: {
       subscription.stop();
     },
   };
+}
+
+function latestWithoutTell(members: Iterable<Member>): number {
+  let latest = 0;
+  for (const { tells, lastSeen } of members) if (!tells) latest = Math.max(latest, lastSeen);
+  return latest;
 }
 
 function readBeat(message: BusMessage): Beat | null {
@@ -132,6 +148,7 @@ function readBeat(message: BusMessage): Beat | null {
       leaving: beat.leaving === true,
       // Replicas of earlier releases say nothing of it.
       serving: beat.serving !== false,
+      tells: beat.tells === true,
       shards: Array.isArray(beat.shards) ? beat.shards : [],
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),

@@ -15,16 +15,16 @@ import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
 import type { HostPorts } from '../host/host-parts.ts';
+
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
+import { originOf } from './mail-origin.ts';
 import { begin, position } from './shard-run.ts';
 
 type MailPorts = Pick<
   HostPorts,
-  'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing'
+  'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing' | 'earlierHeardAt'
 >;
 
-/** Header of messages between actors: the sender's id. */
-export const fromHeader = 'Orrery-From';
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
@@ -33,7 +33,7 @@ const missingRetriesMax = 10;
 export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
   const following = await ports.bus.follow('mail', {
-    subjects: [ports.subjects.mailOfShard(run.shard)],
+    subjects: [ports.subjects.mailOfShard(run.shard), ports.subjects.tellOfShard(run.shard)],
     from: { kind: 'sequence', sequence: position(run.mail) + 1 },
     onMessage: (message) => {
       if (reading === run.reading) take(ports, host, run, message);
@@ -56,7 +56,7 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
   // Read again because another mailbox was full: this one waits in its mailbox already.
   if (run.queuedMail.has(sequence)) return;
   begin(run.mail, sequence);
-  const parsed = ports.subjects.parseMail(message.subject);
+  const parsed = ports.subjects.parseTell(message.subject) ?? ports.subjects.parseMail(message.subject);
   try {
     if (!parsed) {
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
@@ -66,18 +66,17 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
       throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; it is asked over rpc.send`);
     }
     const { event, id: messageId, cause } = readMessage(message);
-    const admitted = ports.admission.admit(kind, event, {
-      receivedAt: message.storedAt,
-      isTrusted: false,
-    });
+    const origin = originOf(ports, run, message, parsed.id);
+    const admitted = ports.admission.admit(kind, event, origin);
     run.queuedMail.add(sequence);
     const trace = ports.tracing && headerOf(message.headers, traceHeader);
     const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
-    const isFromActor = headerOf(message.headers, fromHeader) !== undefined;
+    const isFromActor = origin.between !== undefined;
     deliver(ports, host, run, {
       id: parsed.id,
       item: messageId === undefined ? item : { ...item, messageId },
       message,
+      isFromActor,
       retriesLeft: isFromActor ? missingRetriesMax : 0,
     });
   } catch (error) {
@@ -132,9 +131,7 @@ function settle(
     return undefined;
   // What one actor says to another that has ended meanwhile is no mistake of anybody.
   const isNobodysMistake =
-    outcome.kind === 'refused' &&
-    outcome.code === 'ACTOR_MISSING' &&
-    headerOf(message.headers, fromHeader) !== undefined;
+    outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING' && letter.isFromActor;
   if (outcome.kind !== 'refused' || isNobodysMistake) {
     run.mail.outstanding.delete(message.sequence);
     return undefined;

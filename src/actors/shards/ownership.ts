@@ -79,6 +79,8 @@ export interface OwnershipOptions {
   /** Streams and subjects on which fences stand. */
   readonly fences: ReadonlyArray<{ readonly stream: StreamName; readonly subject: string }>;
   readonly onMove?: (name: string) => void;
+  /** A fence has not the form of one. */
+  readonly onUnreadable?: (subject: string) => void;
 }
 
 interface Held {
@@ -290,7 +292,7 @@ export class Ownership {
   }
 
   #onFence(message: StoredMessage): void {
-    const value = fenceValue(message);
+    const value = this.#readValue(message);
     this.#fences.set(message.subject, { value, sequence: message.sequence });
     for (const { spec, chart } of this.#held.values()) {
       if (spec.fenceSubject !== message.subject) continue;
@@ -299,6 +301,14 @@ export class Ownership {
       if (fence !== 0 && message.sequence > fence && isForeign) chart.send({ type: 'holding.fenced' });
     }
     if (value.replica === null) this.plan();
+  }
+
+  /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+  #readValue(message: StoredMessage): FenceValue {
+    const value = fenceIn(message);
+    if (value !== null) return value;
+    this.#options.onUnreadable?.(message.subject);
+    return nobody;
   }
 
   async #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
@@ -342,7 +352,7 @@ export class Ownership {
   /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
     const last = await this.#options.bus.last(stream, fenceSubject);
-    if (last) this.#fences.set(fenceSubject, { value: fenceValue(last), sequence: last.sequence });
+    if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });
     else this.#fences.delete(fenceSubject);
   }
 
@@ -358,12 +368,18 @@ export class Ownership {
   }
 }
 
-/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
-function fenceValue({ data }: StoredMessage): FenceValue {
+const nobody: FenceValue = { replica: null, incarnation: '', at: 0, releasedAt: null };
+
+/** null: it cannot be read, or has not the form of a fence. */
+function fenceIn({ data }: StoredMessage): FenceValue | null {
   try {
-    return decode(data) as FenceValue;
+    const { replica, incarnation, at, releasedAt = null } = (decode(data) ?? {}) as Partial<FenceValue>;
+    const isOwner = replica === null || (typeof replica === 'string' && replica !== '');
+    const isDated = Number.isFinite(at) && (releasedAt === null || Number.isFinite(releasedAt));
+    if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
+    return { replica, incarnation, at: Number(at), releasedAt };
   } catch {
-    return { replica: null, incarnation: '', at: 0, releasedAt: null };
+    return null;
   }
 }
 

@@ -9,7 +9,6 @@
 import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
-import { decode, encode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { createCell } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
@@ -18,17 +17,16 @@ import type { ShardRun } from '../host/owned.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
 import type { Saver } from '../host/saver.ts';
 import { stateText } from '../host/step.ts';
+
+import { type Checkpoint, packCheckpoint, readCheckpoint } from './checkpoint.ts';
+import { openUntil } from './mail-origin.ts';
 import { begin, feedPosition, position } from './shard-run.ts';
 
-/** How far the shard has come, saved about once a second and at each hand-over. */
-export interface Checkpoint {
-  /** Every mail message up to this sequence was taken. */
-  readonly mail: number;
-  /** Every transition of a record up to this sequence is on the event stream. */
-  readonly feed: number;
-}
-
-interface StorePorts extends Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'steppers'> {}
+interface StorePorts
+  extends Pick<
+    HostPorts,
+    'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'steppers' | 'metrics' | 'earlierHeardAt'
+  > {}
 
 interface Loaded {
   readonly id: ActorId;
@@ -37,9 +35,13 @@ interface Loaded {
 }
 
 export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortSignal): Promise<void> {
-  const { found, checkpoint } = await readAll(ports.bus, ports.subjects, run, signal);
+  const { found, stored } = await readAll(ports.bus, ports.subjects, run, signal);
+  const checkpoint = placesOf(ports, run, stored);
   run.mail.begun = run.mail.saved = checkpoint.mail;
   run.feed.begun = run.feed.saved = checkpoint.feed;
+  run.savedOpenUntil = checkpoint.sendIsOpenUntil;
+  // Until now the shard may have been of a release whose actors spoke over `send`.
+  run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? ports.clock.now();
   const loaded = found.flatMap((message) => readRecord(ports, run, message));
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
@@ -49,30 +51,41 @@ export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortS
     doubtful.map(({ id }) => id),
   );
   for (const one of loaded) {
+    const isDoubtful = one.sequence > checkpoint.feed;
+    try {
+      place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
+    } catch (error) {
+      park(ports, run, one.id, packRecord(one.record), error);
+      continue;
+    }
     run.world = Math.max(run.world, one.record.world ?? 0);
     run.owesEffects ||= one.record.outbox.length > 0;
-    const isDoubtful = one.sequence > checkpoint.feed;
-    place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
   }
 }
 
 /** Saves how far the shard has come, if it has come further. */
 export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
-  const mail = position(run.mail);
-  const feed = feedPosition(run);
-  if (mail === run.mail.saved && feed === run.feed.saved) return;
-  await writeCheckpoint(ports, saver, run, { mail, feed });
+  const next = checkpointOf(ports, run);
+  const isKnown = next.mail === run.mail.saved && next.feed === run.feed.saved;
+  if (isKnown && next.sendIsOpenUntil === run.savedOpenUntil) return;
+  await writeCheckpoint(ports, saver, run, next);
 }
 
 /** Proves by a write that the fence still holds. @throws OrreryError NOT_OWNER | BUS_UNKNOWN_OUTCOME */
 export function proveOwner(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
-  return writeCheckpoint(ports, saver, run, { mail: position(run.mail), feed: feedPosition(run) });
+  return writeCheckpoint(ports, saver, run, checkpointOf(ports, run));
+}
+
+function checkpointOf(ports: StorePorts, run: ShardRun): Checkpoint {
+  const mail = position(run.mail);
+  return { mail, feed: feedPosition(run), sendIsOpenUntil: openUntil(ports, run) };
 }
 
 async function writeCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
-  await saver.save(run, ports.subjects.checkpoint(run.shard), encode(checkpoint));
+  await saver.save(run, ports.subjects.checkpoint(run.shard), packCheckpoint(checkpoint));
   run.mail.saved = checkpoint.mail;
   run.feed.saved = checkpoint.feed;
+  run.savedOpenUntil = checkpoint.sendIsOpenUntil;
 }
 
 const nothingYet: Published = { fence: 0, rev: 0 };
@@ -86,7 +99,7 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
   const fenceSubject = subjects.fence(run.shard);
   const checkpointSubject = subjects.checkpoint(run.shard);
   const found: StoredMessage[] = [];
-  let checkpoint: Checkpoint = { mail: 0, feed: 0 };
+  let stored: StoredMessage | null = null;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // It may be aborted before anybody waits for it.
   promise.catch(() => {});
@@ -98,7 +111,7 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
     onMessage: (message) => {
       if (message.subject === fenceSubject) {
         if (message.sequence >= run.fence) resolve();
-      } else if (message.subject === checkpointSubject) checkpoint = decode(message.data) as Checkpoint;
+      } else if (message.subject === checkpointSubject) stored = message;
       else found.push(message);
     },
   });
@@ -108,7 +121,24 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
     signal.removeEventListener('abort', onAbort);
     void following.stop();
   }
-  return { found, checkpoint };
+  return { found, stored: stored as StoredMessage | null };
+}
+
+/**
+ * A checkpoint that cannot be read must not make the shard deaf: it begins at the oldest message,
+ * and its records know what they took.
+ */
+function placesOf(ports: StorePorts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
+  const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: null };
+  if (stored === null) return nowhere;
+  const checkpoint = readCheckpoint(stored.data);
+  if (checkpoint !== null) return checkpoint;
+  ports.metrics.unreadable?.('checkpoint');
+  ports.log.error(
+    { shard: run.shard },
+    'the checkpoint of a shard cannot be read; it begins at the oldest message',
+  );
+  return { ...nowhere, sendIsOpenUntil: 0 };
 }
 
 function readRecord(ports: StorePorts, run: ShardRun, message: StoredMessage): Loaded[] {
@@ -118,12 +148,18 @@ function readRecord(ports: StorePorts, run: ShardRun, message: StoredMessage): L
   try {
     return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
   } catch (error) {
-    const cell = createCell(id, run, message.data);
-    cell.unreadable = asError(error).message;
-    run.cells.set(id, cell);
-    ports.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
+    park(ports, run, id, message.data, error);
     return [];
   }
+}
+
+/** What is wrong with one record hurts its actor alone (I8). */
+function park(ports: StorePorts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
+  const cell = createCell(id, run, bytes);
+  cell.unreadable = asError(error).message;
+  run.cells.set(id, cell);
+  ports.metrics.unreadable?.('record');
+  ports.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
 }
 
 function place(

@@ -196,7 +196,9 @@ async function checkpointOne(ports: HostPorts, saver: Saver, run: ShardRun): Pro
     await saveCheckpoint(ports, saver, run);
     const upTo = mailToPurge(run);
     if (upTo === null) return;
-    await ports.bus.purge('mail', { subject: ports.subjects.mailOfShard(run.shard), belowSequence: upTo });
+    const { mailOfShard, tellOfShard } = ports.subjects;
+    for (const subject of [mailOfShard(run.shard), tellOfShard(run.shard)])
+      await ports.bus.purge('mail', { subject, belowSequence: upTo });
     run.purged = upTo;
   } catch (error) {
     if (!run.abort.signal.aborted) complain(ports, run, error);

@@ -1,20 +1,24 @@
 /**
- * What a feature declares of a Kubernetes resource that it watches. Where several features watch one resource, it is mirrored once: the
- * world holds every object that one of them wants, and a digest is the merge of their parts.
+ * What a feature declares of a Kubernetes resource that it watches. Where several features watch one
+ * resource, it is mirrored once: the world holds every object that one of them wants, and a digest is the
+ * merge of their parts.
  */
 import type { DigestBase, ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
 
-/** @typeParam Asked what a digest must tell beside what it always tells; `interest` says it, `digest` is handed it */
+/**
+ * @typeParam Asked what a digest must tell beside what it always tells; `interest` says it, `digest` is
+ * handed it
+ */
 export interface WatchDeclaration<Asked = unknown> {
   /**
-   * The resource, where every cluster has it or Orrery brings it; a kind alone is looked up, again and again while the cluster does not
-   * have it: until then it has no objects.
+   * The resource, where every cluster has it or Orrery brings it; a kind alone is looked up, again and again
+   * while the cluster does not have it: until then it has no objects.
    */
   readonly resource: KubeResource | NamedKind;
   /**
-   * Its name in the world, and that of its mirror; absent: what others that watch it call it, else `<plural>.<group>` and
-   * `<apiVersion>/<kind>`.
+   * Its name in the world, and that of its mirror; absent: what others that watch it call it, else
+   * `<plural>.<group>` and `<apiVersion>/<kind>`.
    */
   readonly name?: string;
   /** No replica is ready before the resource was listed once. */
@@ -26,9 +30,9 @@ export interface WatchDeclaration<Asked = unknown> {
   /** The feature asks for no labels; the world holds none where no feature does. */
   readonly withoutLabels?: true;
   /**
-   * The fields that the feature keeps, added to `{kind, uid, resourceVersion, createdAt, deleting, labels}`; plain data, nothing secret
-   * (I9). Fields of a wrong type count as absent: one broken object hurts nobody else (I8). What two features call by one name must say
-   * the same.
+   * The fields that the feature keeps, added to `{kind, uid, resourceVersion, createdAt, deleting, labels}`;
+   * plain data, nothing secret (I9). Fields of a wrong type count as absent: one broken object hurts nobody
+   * else (I8). What two features call by one name must say the same.
    */
   digest(object: KubeObject, asked: Asked): KeptFields;
   /** What takes the place of `after`, where that says something only together with what was known before. */
@@ -47,8 +51,8 @@ export interface NamedKind {
 }
 
 /**
- * What news of the world changes. `digests`: what digests of the entry's namespace must tell; `wanted`: perhaps what is wanted of it;
- * names: the same, of those objects alone.
+ * What news of the world changes. `digests`: what digests of the entry's namespace must tell; `wanted`:
+ * perhaps what is wanted of it; names: the same, of those objects alone.
  */
 export type InterestChange = 'digests' | 'wanted' | 'nothing' | readonly string[];
 
@@ -60,7 +64,10 @@ export interface Interest<Asked = unknown> {
   wants(namespace: string, name: string, digest: ObjectDigest): boolean;
   /** What a digest of an object of the namespace must tell. */
   asked?(namespace: string): Asked;
-  /** Versions of those who ask; the statement of the mirror names those with which in mind everything stands in the world. */
+  /**
+   * Versions of those who ask; the statement of the mirror names those with which in mind everything stands
+   * in the world.
+   */
   versions?(): readonly string[];
 }
 

@@ -45,6 +45,8 @@ interface WorldOptions {
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly log: Log;
+  /** Counts what has not the form of a digest. */
+  readonly onUnreadable?: () => void;
 }
 
 export function createWorld(options: WorldOptions): World {
@@ -65,10 +67,9 @@ export function createWorld(options: WorldOptions): World {
       try {
         apply({ ...parsed, digest: digestOf(message) });
       } catch (error) {
-        log.error(
-          { subject: message.subject, error: asError(error).message },
-          'a part of the world cannot be read',
-        );
+        options.onUnreadable?.();
+        const facts = { subject: message.subject, error: asError(error).message };
+        log.error(facts, 'a part of the world cannot be read');
       }
     }
     sequence = Math.max(sequence, message.sequence);
@@ -154,8 +155,15 @@ export function createWorld(options: WorldOptions): World {
   };
 }
 
+/** @throws Error for what is no digest: joins and charts rely on these fields */
 function digestOf(message: StoredMessage): AnyDigest | null {
   if (message.data.byteLength === 0) return null;
-  const value = decode(message.data) as { readonly kind?: string; readonly deleted?: boolean } | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as AnyDigest);
+  const value = decode(message.data) as (Partial<AnyDigest> & { readonly deleted?: boolean }) | null;
+  if (value === null || value.deleted === true) return null;
+  const { kind, uid = '', labels = {} } = value as { kind: unknown; uid?: unknown; labels?: unknown };
+  const isDigest = typeof kind === 'string' && typeof uid === 'string' && isPlain(labels);
+  if (!isDigest || !isPlain(value)) throw new Error('it has not the form of a digest');
+  return value as AnyDigest;
 }
+
+const isPlain = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,12 +2,14 @@
  * Makes the streams of a cluster on a NATS server, or brings them up to date.
  *
  * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the same form is
- * no error to the server. What cannot be changed any more – the number of shards – is compared and refused.
+ * no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more – the
+ * number of shards – is compared and refused.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { StreamName } from '../bus.ts';
 import type { StreamDefinition, StreamDefinitions } from '../streams.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
+import { formatKey, grown, streamsFormat } from './stream-growth.ts';
 
 const nanosPerMs = 1e6;
 /** Remembers for how many shards a cluster was made. */
@@ -34,7 +36,7 @@ async function ensureStream(
   const wanted = streamConfig(definition, replicas);
   const found = (await configOf(api, definition.name)) ?? (await create(api, definition.name, wanted));
   checkShards(definition, found);
-  const current = { ...found, ...wanted, metadata: { ...(found.metadata as object), ...wanted.metadata } };
+  const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
 }
 
@@ -98,7 +100,7 @@ function streamConfig(definition: StreamDefinition, replicas: number) {
     allow_direct: true,
     allow_msg_ttl: definition.messageTtl,
     ...(definition.batches ? { allow_atomic: true } : {}),
-    metadata: { [shardsKey]: String(definition.shards) },
+    metadata: { [shardsKey]: String(definition.shards), [formatKey]: String(streamsFormat) },
   };
 }
 

@@ -1,12 +1,16 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk.
+ * After each reconnect they are looked at again: the server may be another one, with an empty disk. And
+ * every few seconds: somebody may
+ * have deleted one, and a replica of an older release takes away what it does not know at each of its
+ * reconnects.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
@@ -25,9 +29,15 @@ export interface KeepStreams {
   readonly signal?: AbortSignal | undefined;
 }
 
+/**
+ * Five questions to the server; short, since what is sent meanwhile to a stream that is gone is not
+ * stored.
+ */
+const lookMs = 5_000;
+
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
 export async function keepStreams(options: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, log } = options;
+  const { wire, api, streams, replicas, clock, random, log } = options;
   const attempt = {
     ...options,
     facts: {},
@@ -37,16 +47,22 @@ export async function keepStreams(options: KeepStreams): Promise<void> {
   await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
   /** One at a time; ends with the connection, the next one begins again. */
   let looking: AbortController | undefined;
-  wire.onStatus((status) => {
-    looking?.abort();
-    if (status !== 'connected') return;
+  const look = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
+      await sleep(clock, jittered(lookMs, 0.3, random), signal);
+    }
+  };
+  const lookAgain = (): void => {
     const mine = new AbortController();
     looking = mine;
-    keepTrying({ ...attempt, signal: mine.signal }, () => ensureStreams(api, streams, replicas)).catch(
-      (error) => {
-        if (!mine.signal.aborted)
-          log.error({ error: asError(error) }, 'the streams could not be looked after');
-      },
-    );
+    look(mine.signal).catch((error) => {
+      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
+    });
+  };
+  wire.onStatus((status) => {
+    looking?.abort(unreachable(status));
+    if (status === 'connected') lookAgain();
   });
+  if (wire.status === 'connected') lookAgain();
 }

@@ -43,6 +43,11 @@ export interface NatsOptions {
   readonly servers: readonly string[];
   readonly credsFile?: string;
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  /**
+   * What the subjects begin with on which answers come, where this connection's rights name one;
+   * absent: `_INBOX`.
+   */
+  readonly inboxPrefix?: string;
   /** The connection's name in the server's reports. */
   readonly name: string;
   readonly cluster: string;
@@ -76,9 +81,9 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
   const log = options.log ?? silentLog;
   const connection = await firstConnection(options, log);
   try {
-    const wire = natsWire(connection, options.clock, log);
+    const wire = natsWire(connection, options, log);
     checkVersion(wire, options);
-    const requests = wireRequests(wire, options.clock);
+    const requests = wireRequests(wire, options.clock, options.random);
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(options.cluster);
     const { streamReplicas: replicas } = options;
@@ -105,7 +110,7 @@ async function firstConnection(options: NatsOptions, log: Log): Promise<NatsConn
 }
 
 function connectionOptions(options: NatsOptions): ConnectionOptions {
-  const { credsFile, tls, random, name } = options;
+  const { credsFile, tls, random, name, inboxPrefix } = options;
   const urls = options.servers.map(parseServer);
   const login = urls.find((url) => url.user !== undefined);
   return {
@@ -114,6 +119,7 @@ function connectionOptions(options: NatsOptions): ConnectionOptions {
     ...(login?.user === undefined ? {} : loginOf(login.user, login.pass)),
     ...(credsFile === undefined ? {} : { authenticator: credentials(credsFile) }),
     ...(tls === undefined && !urls.some((url) => url.isTls) ? {} : { tls: tlsOptions(tls ?? {}) }),
+    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
     maxReconnectAttempts: -1,
     reconnectDelayHandler: () => reconnectFirstMs + Math.floor(reconnectSpreadMs * random.next()),
     pingInterval: pingIntervalMs,
@@ -179,7 +185,11 @@ function onReconnect(status: BusStatus, wire: Wire, options: NatsOptions, log: L
   }
 }
 
-function natsWire(connection: NatsConnection, clock: Clock, log: Log): Wire {
+function natsWire(
+  connection: NatsConnection,
+  { clock, inboxPrefix }: Pick<NatsOptions, 'clock' | 'inboxPrefix'>,
+  log: Log,
+): Wire {
   const callbacks = new Set<(status: BusStatus) => void>();
   let status: BusStatus = 'connected';
   const change = (next: BusStatus): void => {
@@ -193,7 +203,7 @@ function natsWire(connection: NatsConnection, clock: Clock, log: Log): Wire {
     change('closed');
   });
   return {
-    inbox: createInbox(),
+    inbox: createInbox(inboxPrefix),
     get status() {
       return status;
     },

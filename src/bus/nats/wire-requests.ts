@@ -1,10 +1,12 @@
 /**
- * Requests over one shared inbox: a token for each, one subscription for all, one timer for all deadlines.
+ * Requests over one shared inbox: a token for each that nobody can guess, one subscription for all, one
+ * timer for all deadlines.
  *
  * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to `sweepMs` late), by
  * abort, or at once when the connection is lost. Absent: any meaning of the answer.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
 import type { Headers } from '../bus.ts';
 import type { Wire, WireMessage } from './wire.ts';
 
@@ -40,10 +42,9 @@ interface Entry extends RequestHandlers {
 /** Deadlines are looked at this often; far below every timeout in limits.ts, and cheap with thousands waiting. */
 const sweepMs = 25;
 
-export function wireRequests(wire: Wire, clock: Clock): WireRequests {
+export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'>): WireRequests {
   const entries = new Map<string, Entry>();
   const inbox = `${wire.inbox}.r.`;
-  let tokens = 0;
   let isSweeping = false;
 
   const end = (token: string, entry: Entry): void => {
@@ -85,7 +86,7 @@ export function wireRequests(wire: Wire, clock: Clock): WireRequests {
     send(subject, data, { headers, timeoutMs, signal }, handlers) {
       if (wire.status !== 'connected') return handlers.onFailure('disconnected');
       if (signal?.aborted) return handlers.onFailure('aborted');
-      const token = (++tokens).toString(36);
+      const token = random.id();
       wire.publish(subject, data, headers, inbox + token);
       const entry: Entry = { ...handlers, deadline: clock.monotonic() + timeoutMs, forget: undefined };
       entries.set(token, entry);

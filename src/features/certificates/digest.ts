@@ -1,8 +1,8 @@
 /**
  * What certificates are asked for by, and what stands in their Secrets, as digests.
  *
- * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are canonical; a list of hosts that
- * cannot be read changes nothing: the last one that could be read stands on.
+ * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are
+ * canonical; a list of hosts that cannot be read changes nothing: the last one that could be read stands on.
  */
 
 import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
@@ -77,7 +77,9 @@ export function secretPart(object: KubeObject): DigestPart<SecretDigest> {
   };
 }
 
-/** `app.example.com:443,app.example.com:80`: the distinct hosts with port 443; nothing without the annotation. */
+/**
+ * `app.example.com:443,app.example.com:80`: the distinct hosts with port 443; nothing without the annotation.
+ */
 export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
   const text = object.metadata.annotations?.[serveAnnotation];
   if (typeof text !== 'string') return {};

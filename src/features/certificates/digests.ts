@@ -85,7 +85,10 @@ export interface SecretDigest extends DigestBase {
   readonly notAfter: number;
 }
 
-/** The answer to an HTTP-01 challenge, public by its nature (RFC 8555 8.3). It stands at `world._acme._.<token>`. */
+/**
+ * The answer to an HTTP-01 challenge, public by its nature (RFC 8555 8.3). It stands at
+ * `world._acme._.<token>`.
+ */
 export interface ChallengeDigest {
   readonly kind: 'challenge';
   readonly keyAuthorization: string;

@@ -23,6 +23,7 @@ export const domainMessages: KindMessages = {
       until: v.nullable(v.number()),
     }),
   },
+  holds: ({ issuer }, { from }) => from.kind === 'issuer' && from.name === issuer,
 };
 
 export const issuerMessages: KindMessages = {
@@ -37,4 +38,5 @@ export const issuerMessages: KindMessages = {
       again: v.boolean(),
     }),
   },
+  holds: ({ domain: asker }, { from }) => from.id === asker,
 };

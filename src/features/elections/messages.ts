@@ -1,6 +1,8 @@
 /** What may come to an election from outside: what its candidates say. */
 import * as v from 'valibot';
-import type { KindMessages } from '../../actors/admission.ts';
+import type { KindMessages, Origin } from '../../actors/admission.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 
 /** As long as the name of an object; no control characters, for it is shown to people. */
 const candidate = v.pipe(
@@ -25,4 +27,15 @@ export const electionMessages: KindMessages = {
     'election.renew': v.object({ type: v.literal('election.renew'), candidate, term }),
     'election.resign': v.object({ type: v.literal('election.resign'), candidate, term: v.optional(term, 0) }),
   },
+  refine: knowingItsTerm,
 };
+
+/**
+ * Without a term a resignation holds for whatever the candidate leads: only whoever asks by its request
+ * subject may say so. Any program may
+ * write any candidate's name into a message. @throws OrreryError MESSAGE_NOT_ALLOWED
+ */
+function knowingItsTerm(event: PlainEvent, { isTrusted }: Origin): PlainEvent {
+  if (isTrusted || event.type !== 'election.resign' || event.term !== 0) return event;
+  throw new OrreryError('MESSAGE_NOT_ALLOWED', 'a resignation that is sent names the term that it ends');
+}

@@ -1,6 +1,6 @@
 /**
- * What this feature keeps of Kubernetes objects: of ExternalWorkloads, of the Services that select them,
- * and of the slices that are ours. Pure.
+ * What this feature keeps of Kubernetes objects: of ExternalWorkloads, of the Services that select them, and
+ * of the slices that are ours. Pure.
  *
  * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
  */
@@ -82,8 +82,8 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
 }
 
 /**
- * What the Service says, else the family of its address, else both: a headless Service of an API server
- * that fills in nothing.
+ * What the Service says, else the family of its address, else both: a headless Service of an API server that
+ * fills in nothing.
  */
 function familiesOf({ ipFamilies, clusterIP }: Fields): IpFamily[] {
   const said = texts(list(ipFamilies)).filter((one): one is IpFamily => one === 'IPv4' || one === 'IPv6');
@@ -107,8 +107,8 @@ function servicePort({ name, port, protocol, appProtocol, targetPort }: Fields) 
 }
 
 /**
- * Of any slice, for what the API server answers to a write. @throws OrreryError INVARIANT if it has no uid
- * or no resourceVersion
+ * Of any slice, for what the API server answers to a write. @throws OrreryError INVARIANT if it has no uid or
+ * no resourceVersion
  */
 export function sliceDigest(object: KubeObject): EndpointSliceDigest {
   return { kind: 'endpointslices', ...digestBase(object), ...slicePart(object) };

@@ -2,7 +2,9 @@
  * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the digest of its Node.
  *
  * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each connection, what was missed
- * is made up: first from the stream that keeps messages for a while, then from the record of the proxier's owner, which knows all.
+ * is made up: from the record of the proxier's owner, which knows all, and from what any replica knows of
+ * the Node. While no replica
+ * answers, from the streams, where the agent's rights reach that far; most do not.
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
@@ -17,10 +19,12 @@ import type { ControlPort } from '../../base/views.ts';
 import type { Bus, BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
 import { contentType, decode } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { errorInAnswer } from '../../bus/rpc.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import { nodeEligibility } from './node-digest.ts';
+import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
 export interface AgentFeedOptions {
@@ -52,11 +56,14 @@ export async function followProxier(options: AgentFeedOptions): Promise<void> {
   const catchUp = async () => {
     const from = heardUntil;
     heardUntil = clock.now();
-    await Promise.all([readMissed(options, from), nodeFeed.read()]);
+    const [isAnswered] = await Promise.all([askOnce(options), nodeFeed.read()]);
+    if (!isAnswered) await readMissed(options, from);
+    // What was on its way to the owner at the first question is in the record by the second.
+    await sleep(clock, limits.agentRetryMs, signal);
     await askOwner(options);
   };
   const status = bus.onStatus((now) => {
-    if (now === 'connected') void catchUp();
+    if (now === 'connected') void catchUp().catch(() => {});
     else heardUntil = clock.now();
   });
   const subscriptions: Subscription[] = [
@@ -123,22 +130,27 @@ function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void
 }
 
 /** Takes over what the proxier's owner knows; tries again for as long as nobody answers. */
-async function askOwner({ bus, control, node, health, clock, log, signal }: AgentFeedOptions): Promise<void> {
-  while (!signal.aborted && bus.status === 'connected') {
-    try {
-      const view = await control.get(actorId('proxier', '_', node), { history: false });
-      if (!view?.context) return;
-      const record = (view.context as ProxierContext).families;
-      for (const family of families) {
-        const { lastUpdated, pendingSince } = record[family];
-        if (lastUpdated !== null) learnUpdated(health, family, lastUpdated);
-        if (pendingSince !== null) learnQueued(health, family, pendingSince);
-      }
-      return;
-    } catch (error) {
-      log.warn({ node, error: asError(error).message }, 'no replica answers; asked again');
-      await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
+async function askOwner(options: AgentFeedOptions): Promise<void> {
+  const { bus, clock, signal } = options;
+  while (!signal.aborted && bus.status === 'connected' && !(await askOnce(options)))
+    await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
+}
+
+/** @returns whether somebody answered */
+async function askOnce({ control, node, health, log }: AgentFeedOptions): Promise<boolean> {
+  try {
+    const view = await control.get(actorId('proxier', '_', node), { history: false });
+    if (!view?.context) return true;
+    const record = (view.context as ProxierContext).families;
+    for (const family of families) {
+      const { lastUpdated, pendingSince } = record[family];
+      if (lastUpdated !== null) learnUpdated(health, family, lastUpdated);
+      if (pendingSince !== null) learnQueued(health, family, pendingSince);
     }
+    return true;
+  } catch (error) {
+    log.warn({ node, error: asError(error).message }, 'no replica answers; asked again');
+    return false;
   }
 }
 
@@ -151,7 +163,8 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
   const take = (message: BusMessage | StoredMessage) => {
     try {
       if (message.subject === own) digest = digestOf(message);
-      else isListed = true;
+      else if (isStatement(message)) isListed = true;
+      else return;
       // A Node that is not listed yet is no Node that was deleted.
       if (digest !== null || isListed) health.nodeIs(nodeEligibility(digest));
     } catch (error) {
@@ -160,8 +173,21 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
   };
   return {
     begin: () => [bus.subscribe(own, take), bus.subscribe(synced, take)],
-    /** What is known now, from the stream's leader. */
+    /** What is known now: by a replica, or else, where the rights allow it, in the stream. */
     async read(): Promise<void> {
+      try {
+        const asked = await bus.request(subjects.rpcNode(node), noData, {
+          timeoutMs: limits.requestTimeoutMs,
+        });
+        const answer = errorInAnswer(asked) ? null : (decode(asked.data) as Partial<NodeAnswer> | null);
+        if (typeof answer?.isListed === 'boolean') {
+          digest = answer.node ?? null;
+          isListed ||= answer.isListed;
+          return health.nodeIs(nodeEligibility(digest));
+        }
+      } catch (error) {
+        log.warn({ node, error: asError(error).message }, 'no replica tells of the Node');
+      }
       try {
         const known = await bus.lastOfMany('world', [own, synced]);
         // Of a Node that was deleted long ago not even the tombstone is left.
@@ -174,10 +200,22 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
   };
 }
 
-function digestOf({ data, headers }: BusMessage | StoredMessage): AnyDigest | null {
+const noData = new Uint8Array();
+
+/** @throws Error for what is no digest of a Node: it must not look as if the Node were gone */
+function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
+  const value = messageValue(message);
+  if (value === null || value.deleted === true) return null;
+  if (value.kind !== 'nodes') throw new Error('it is no digest of a Node');
+  return value as unknown as AnyDigest;
+}
+
+const isStatement = (message: BusMessage | StoredMessage) => messageValue(message)?.kind === 'synced';
+
+function messageValue({
+  data,
+  headers,
+}: BusMessage | StoredMessage): Readonly<Record<string, unknown>> | null {
   if (data.byteLength === 0) return null;
-  const value = decode(data, headerOf(headers, contentType.header)) as
-    | (Partial<AnyDigest> & { readonly deleted?: boolean })
-    | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as AnyDigest);
+  return decode(data, headerOf(headers, contentType.header)) as Readonly<Record<string, unknown>> | null;
 }

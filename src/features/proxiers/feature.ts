@@ -22,13 +22,15 @@ export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultT
     http: proxierPaths,
     metrics: {},
     load: async () => {
-      const [{ createProxierJoin }, { answerForProxiers }] = await Promise.all([
+      const [{ createProxierJoin }, { answerForProxiers }, { nodeEndpoint }] = await Promise.all([
         import('./proxier-join.ts'),
         import('./http.ts'),
+        import('./node-request.ts'),
       ]);
       return (ports) => ({
         join: createProxierJoin({ world: ports.engine.world, timeoutMs }),
         http: answerForProxiers(ports, timeoutMs),
+        requests: [nodeEndpoint(ports)],
       });
     },
   };

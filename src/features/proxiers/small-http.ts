@@ -2,10 +2,12 @@
  * Just enough of HTTP/1.1 to answer health checks: one request without a body for each connection.
  *
  * For the node agent, which runs on every node: Node's own HTTP server costs 5 MB of memory there. Promises: a connection is bounded in
- * time and bytes, and their number is bounded; whatever is no request gets 400. Absent: bodies, keep-alive (every answer says
- * `Connection: close`), pipelining, TLS.
+ * time and bytes, and their number is bounded: at the bound the oldest ends, so that idle ones keep nobody
+ * out; whatever is no request
+ * gets 400. Absent: bodies, keep-alive (every answer says `Connection: close`), pipelining.
  */
 import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { limits } from '../../base/limits.ts';
@@ -30,10 +32,14 @@ export async function startSmallHttp(options: {
   readonly listen: HostPort;
   readonly clock: Clock;
   readonly answer: (method: string, path: string) => SmallAnswer;
+  /** PEM; absent: no TLS. */
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 }): Promise<SmallServer> {
-  const { listen, clock } = options;
+  const { listen, clock, tls } = options;
   const open = new Set<Socket>();
-  const server = createServer((socket) => {
+  const take = (socket: Socket): void => {
+    const [oldest] = open;
+    if (open.size >= limits.httpConnections) oldest?.destroy();
     open.add(socket);
     const patience = clock.after(limits.httpRequestMs, () => socket.destroy());
     socket.on('close', () => {
@@ -43,8 +49,10 @@ export async function startSmallHttp(options: {
     // A caller that breaks off is no news.
     socket.on('error', () => socket.destroy());
     read(socket, options);
-  });
-  server.maxConnections = limits.httpConnections;
+  };
+  const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
+  // Handshakes that never end are bounded apart.
+  server.maxConnections = 2 * limits.httpConnections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(listen.port, listen.host, resolve);

@@ -1,9 +1,10 @@
 /**
- * What this feature keeps of Kubernetes objects: pure functions that cut them to the few fields that its charts and RouteGates need (I10).
+ * What this feature keeps of Kubernetes objects: pure functions that cut them to the few fields that its
+ * charts and RouteGates need (I10).
  *
- * Promises: what is kept depends on the object and on what RouteGates name, on nothing else; addresses are canonical; of the environment
- * of a Pod nothing is told but which of the NAME=VALUE pairs that RouteGates name it has (I9); fields of a wrong type count as absent, so
- * that one broken object hurts nobody else (I8).
+ * Promises: what is kept depends on the object and on what RouteGates name, on nothing else; addresses are
+ * canonical; of the environment of a Pod nothing is told but which of the NAME=VALUE pairs that RouteGates
+ * name it has (I9); fields of a wrong type count as absent, so that one broken object hurts nobody else (I8).
  * Absent: which objects are wanted (interest.ts), and any opinion on what an invalid value means for a chart.
  */
 import { type Address, parseAddress } from '../../base/address.ts';
@@ -116,7 +117,10 @@ function conditionStatus(value: unknown): ConditionStatus {
   return value === 'True' || value === 'False' ? value : 'Unknown';
 }
 
-/** Containers that serve while the Pod is ready: the ordinary ones and sidecars (init containers that are restarted always). */
+/**
+ * Containers that serve while the Pod is ready: the ordinary ones and sidecars (init containers that are
+ * restarted always).
+ */
 function containersThatRun(spec: Fields): readonly Fields[] {
   const sidecars = list(spec.initContainers)
     .map(record)

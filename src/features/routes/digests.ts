@@ -1,4 +1,6 @@
-/** What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps. */
+/**
+ * What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps.
+ */
 import type { Address } from '../../base/address.ts';
 import type { ConditionStatus, DigestBase, LabelSelector } from '../../base/digests.ts';
 
@@ -10,7 +12,9 @@ export interface PodDigest extends DigestBase {
   readonly readinessGates: readonly string[];
   /** Status of those conditions that are readiness gates. */
   readonly conditions: Readonly<Record<string, ConditionStatus>>;
-  /** Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly. */
+  /**
+   * Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly.
+   */
   readonly matchedEnv: readonly string[];
 }
 

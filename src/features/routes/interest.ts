@@ -1,9 +1,10 @@
 /**
  * Which objects the world holds, as RouteGates ask for them (I10), and what their digests must tell.
  *
- * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a serviceSelector in their
- * namespace selects. EndpointSlices: those of a Service, in namespaces with a gate. Group resources: all objects of the kind in namespaces
- * with a gate that names it, or in the whole cluster if they have none.
+ * Pods: those that the podSelector of a gate in their namespace selects, gated or not. Services: those that a
+ * serviceSelector in their namespace selects. EndpointSlices: those of a Service, in namespaces with a gate.
+ * Group resources: all objects of the kind in namespaces with a gate that names it, or in the whole cluster
+ * if they have none.
  */
 import type { Interest, NamedKind } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type ObjectDigest, selects, type WorldEntry } from '../../base/digests.ts';

@@ -1,6 +1,7 @@
 /** What may be said to Pods and Services, by people and by one another. */
 import * as v from 'valibot';
-import type { KindMessages } from '../../actors/admission.ts';
+import type { KindMessages, Parties } from '../../actors/admission.ts';
+import type { PlainEvent } from '../../base/plain-event.ts';
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(253));
 const uid = v.pipe(v.string(), v.minLength(1), v.maxLength(64));
@@ -22,6 +23,7 @@ export const podMessages: KindMessages = {
       uids: v.pipe(v.array(uid), v.maxLength(1_000)),
     }),
   },
+  holds: speaksForItself,
 };
 
 export const serviceMessages: KindMessages = {
@@ -33,4 +35,13 @@ export const serviceMessages: KindMessages = {
     'header.seen': v.object({ type: v.literal('header.seen') }),
     'route.unwanted': v.object({ type: v.literal('route.unwanted'), pod: actor('pod'), uid }),
   },
+  holds: speaksForItself,
 };
+
+/** A Service proves, and a Pod asks, for itself alone; and nobody speaks across namespaces. */
+function speaksForItself({ type, service, pod }: PlainEvent, { from, to }: Parties): boolean {
+  if (from.namespace !== to.namespace) return false;
+  if (to.kind === 'pod') return from.kind === 'service' && from.name === service;
+  if (type === 'header.seen') return from.kind === 'service';
+  return from.id === (type === 'header.asked' ? service : pod);
+}

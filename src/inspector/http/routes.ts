@@ -24,6 +24,8 @@ export interface HttpParts extends PageParts {
   /** Every chart, also those of a replica's own life. */
   readonly charts: readonly Chart[];
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
+  /** Whether metrics need a token, as the API does; absent: they do not. */
+  readonly metricsAuth?: 'kubernetes' | 'none';
   readonly clock: Clock;
 }
 
@@ -47,10 +49,15 @@ function openRoutes(parts: HttpParts): Route[] {
       const state = readiness();
       return jsonAnswer(state.ready ? 200 : 503, state);
     }),
-    open('/metrics', 'Prometheus', async () => {
-      const { contentType, body } = await metrics.text();
-      return { status: 200, contentType, headers: {}, body };
-    }),
+    {
+      path: '/metrics',
+      about: 'Prometheus; with `--metrics-auth kubernetes` by the rule of the API',
+      open: parts.metricsAuth !== 'kubernetes',
+      answer: async () => {
+        const { contentType, body } = await metrics.text();
+        return { status: 200, contentType, headers: {}, body };
+      },
+    },
   ];
 }
 

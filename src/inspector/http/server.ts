@@ -3,9 +3,11 @@
  *
  * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`. Promises: every
  * answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api` and `/` are asked about at
- * `authorize`, health and metrics are open; what changes something is refused to pages of other sites; requests are bounded in time and
- * size. Absent: TLS (the platform's), the memory of sessions.
+ * `authorize`, health is open, and metrics where that is wanted; what changes something is refused to pages
+ * of other sites; requests are bounded in time and
+ * size. Absent: the memory of sessions.
  */
+import type { Server as TlsServer } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { HostPort } from '../../base/config-values.ts';
 import { limits } from '../../base/limits.ts';
@@ -16,12 +18,15 @@ import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
 import type { HttpRequest, Route } from './route.ts';
 import { type HttpParts, routes } from './routes.ts';
+import { keepTlsFresh, readTls, type TlsFiles } from './tls-files.ts';
 
 export interface HttpOptions extends HttpParts {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly authorize: Authorize;
+  /** Absent: the platform ends TLS, or nobody does. */
+  readonly tls?: TlsFiles | undefined;
   /** `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever may do all asks from here. */
   readonly hosts: 'any' | 'loopback';
   /** Starts a live feed. */
@@ -45,6 +50,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     start: live,
     isMeant: meantHosts(options),
   });
+  if (options.tls) keepTlsFresh(server.server as unknown as TlsServer, options.tls, clock);
   await server.listen({ host: options.host, port: options.port });
   const listening = server.server.address();
   const port = typeof listening === 'object' && listening !== null ? listening.port : options.port;
@@ -59,7 +65,10 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
 /** The server without a socket: tests inject requests. */
 export function createHttp(options: HttpOptions): FastifyInstance {
-  const server = fastify({
+  // The library's type depends on whether there is TLS; nothing here does.
+  const secure = options.tls ? { https: readTls(options.tls) } : {};
+  const server: FastifyInstance = fastify({
+    ...(secure as object),
     logger: false,
     bodyLimit: limits.httpBodyBytes,
     requestTimeout: limits.httpRequestMs,
@@ -118,7 +127,8 @@ function addRoute(server: FastifyInstance, route: Route, guard: Guard): void {
     const { params, query, headers, body } = request;
     const call = {
       ...asked,
-      headers,
+      // As a platform that ends TLS says it.
+      headers: 'encrypted' in request.socket ? { ...headers, 'x-forwarded-proto': 'https' } : headers,
       body,
       token: tokenOf(headers),
       params: texts(params),

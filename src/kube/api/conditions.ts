@@ -1,8 +1,9 @@
 /**
  * Conditions in the status of an object (metav1.Condition): how one is written over what stands there.
  *
- * Promises: the time of the last transition is another one only if the status is (Kubernetes' API conventions); conditions of other
- * types stay as they are. What is of a wrong type in the object counts as absent.
+ * Promises: the time of the last transition is another one only if the status is (Kubernetes' API
+ * conventions); conditions of other types stay as they are. What is of a wrong type in the object counts as
+ * absent.
  */
 
 import type { KubeObject } from '../../base/kube-port.ts';

@@ -17,6 +17,12 @@ interface Remembered {
   readonly until: number;
 }
 
+/**
+ * What tokens must be made for: one for another service, or for the API server itself, opens
+ * nothing here.
+ */
+export const audience = 'orrery';
+
 /** What Kubernetes says of a token's owner. */
 interface Owner {
   readonly username: string;
@@ -48,10 +54,18 @@ async function review(
   signal: AbortSignal,
 ): Promise<Access> {
   const owner = ownerOf(
-    await kube.create(tokenReviews, reviewOf('authentication', 'TokenReview', { token }), signal),
+    await kube.create(
+      tokenReviews,
+      reviewOf('authentication', 'TokenReview', { token, audiences: [audience] }),
+      signal,
+    ),
   );
   if (owner === undefined)
-    return { granted: false, status: 401, reason: 'Kubernetes does not accept the token' };
+    return {
+      granted: false,
+      status: 401,
+      reason: `Kubernetes does not accept the token for the audience "${audience}" (orrery token prints one)`,
+    };
   const spec = {
     user: owner.username,
     uid: owner.uid,
@@ -74,9 +88,11 @@ function reviewOf(group: string, kind: string, spec: unknown): KubeObject {
 }
 
 function ownerOf(answer: KubeObject): Owner | undefined {
-  const { authenticated, user } = fields(answer.status);
+  const { authenticated, user, audiences } = fields(answer.status);
   const { username, uid, groups, extra } = fields(user);
   if (authenticated !== true || typeof username !== 'string') return undefined;
+  // One who knows nothing of audiences has not looked at them.
+  if (!Array.isArray(audiences) || !audiences.includes(audience)) return undefined;
   return {
     username,
     uid: typeof uid === 'string' ? uid : '',

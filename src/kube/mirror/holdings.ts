@@ -1,8 +1,9 @@
 /**
  * Mirrors as holdings: for each resource one replica lists and watches it and keeps the world up to date.
  *
- * Owns which mirrors there are: one for each resource that features declare, and one for each kind that they come to name while the
- * program runs, for as long as they name it. Promises: one mirror for one resource, however many watch it.
+ * Owns which mirrors there are: one for each resource that features declare, and one for each kind that they
+ * come to name while the program runs, for as long as they name it. Promises: one mirror for one resource,
+ * however many watch it.
  */
 import type { Keeper } from '../../actors/feature.ts';
 import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
@@ -86,7 +87,8 @@ function holding(parts: HoldingParts, ownership: () => Ownership, watch: MergedW
     stream: 'world',
     fenceSubject: parts.subjects.worldFence(mirror.name),
     work: {
-      // The first list may take as long as the API server is away; the watch chart retries it, so nobody waits for it here.
+      // The first list may take as long as the API server is away; the watch chart retries it, so nobody
+      // waits for it here.
       load: async (fence) => {
         end(current);
         current = fence;

@@ -1,5 +1,6 @@
 /**
- * What several features declare of one resource, as the one mirror that serves them all, and the names of resources and mirrors. Pure.
+ * What several features declare of one resource, as the one mirror that serves them all, and the names of
+ * resources and mirrors. Pure.
  */
 import type { Feature } from '../../actors/feature.ts';
 import type { NamedKind, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
@@ -25,8 +26,9 @@ export interface MergedWatch {
 }
 
 /**
- * One watch for each resource, in the order in which features declare them. Whoever names kinds at run time waits for a statement of each,
- * also of those that are mirrored for others. @throws Error if two features contradict each other
+ * One watch for each resource, in the order in which features declare them. Whoever names kinds at run time
+ * waits for a statement of each, also of those that are mirrored for others. @throws Error if two features
+ * contradict each other
  */
 export function watchesOf(features: readonly Watching[]): MergedWatch[] {
   const declared = features.flatMap(({ watches }) => watches);

@@ -8,11 +8,12 @@ import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { healthAnswer } from '../../features/proxiers/health-body.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
+import type { TlsPair } from '../../inspector/http/tls-files.ts';
 import { pipelineTimeoutMs } from './pipelines.ts';
 
 /** @throws Error of the system if the address cannot be listened on */
-export function answerWhileWaiting(listen: HostPort, clock: Clock): Promise<SmallServer> {
-  return startSmallHttp({ listen, clock, answer: (method, path) => answer(method, path, clock) });
+export function answerWhileWaiting(listen: HostPort, clock: Clock, tls?: TlsPair): Promise<SmallServer> {
+  return startSmallHttp({ listen, clock, tls, answer: (method, path) => answer(method, path, clock) });
 }
 
 const reason = 'NATS is not connected';

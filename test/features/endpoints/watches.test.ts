@@ -1,4 +1,7 @@
-/** I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services and slices. */
+/**
+ * I10: which Services the world holds for the sake of slices, and what digests tell of workloads, Services
+ * and slices.
+ */
 import { describe, expect, test } from 'vitest';
 import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';

@@ -9,7 +9,7 @@ import { createKubeAuthorizer } from '../../../src/kube/api/token-review.ts';
 const { signal } = new AbortController();
 
 /** Knows the token `ann-token`, whose owner may `get` and nothing else. */
-function setUp() {
+function setUp(audiences: readonly string[] | undefined = ['orrery']) {
   let now = 0;
   const asked: KubeObject[] = [];
   const clock: Clock = { now: () => now, monotonic: () => now, after: () => ({ cancel: () => {} }) };
@@ -22,7 +22,7 @@ function setUp() {
     const authenticated = spec.token === 'ann-token';
     return {
       ...object,
-      status: authenticated ? { authenticated, user: { username: 'ann', groups: ['dev'] } } : {},
+      status: authenticated ? { authenticated, audiences, user: { username: 'ann', groups: ['dev'] } } : {},
     };
   };
   const pass = (ms: number) => {
@@ -34,12 +34,22 @@ function setUp() {
 test('an owner who may is let in; the review names group, resource and verb', async () => {
   const { authorize, asked } = setUp();
   expect(await authorize('ann-token', 'get', signal)).toEqual({ granted: true, user: 'ann' });
+  expect(asked[0]?.spec).toEqual({ token: 'ann-token', audiences: ['orrery'] });
   expect(asked[1]?.spec).toMatchObject({
     user: 'ann',
     groups: ['dev'],
     resourceAttributes: { group: 'orrery.dev', resource: 'inspector', verb: 'get' },
   });
 });
+
+test.each([[['https://kubernetes.default.svc']], [[]]])(
+  'a token that is good for %j opens nothing',
+  async (audiences) => {
+    const { authorize, asked } = setUp(audiences);
+    expect(await authorize('ann-token', 'get', signal)).toMatchObject({ granted: false, status: 401 });
+    expect(asked).toHaveLength(1);
+  },
+);
 
 test('no token and an unknown token are 401, an owner who may not is 403', async () => {
   const { authorize } = setUp();

@@ -1,4 +1,7 @@
-/** What several features declare of one resource, as one mirror has it. The kinds are made up: the mirror knows none. */
+/**
+ * What several features declare of one resource, as one mirror has it. The kinds are made up: the mirror
+ * knows none.
+ */
 import { describe, expect, test } from 'vitest';
 import type {
   Interest,

@@ -1,0 +1,175 @@
+/**
+ * History and dead letters, page by page, for those who have no right on the streams: `rpc.history`,
+ * `rpc.dead`.
+ *
+ * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
+ * `next` is where the page after
+ * begins, null at the end of what is stored. What cannot be read is left out. Any replica answers. Absent:
+ * what comes later (the feed).
+ */
+import { type Clock, sleep } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type {
+  DeadLetter,
+  DeadPage,
+  HistoryPage,
+  HistoryRequest,
+  PageRequest,
+  Transition,
+} from '../../base/views.ts';
+import type { Bus, BusMessage, FollowFrom, StoredMessage, StreamName } from '../../bus/bus.ts';
+import { contentType, decode, encodeJson } from '../../bus/codec.ts';
+import { headerOf } from '../../bus/envelope.ts';
+import type { Endpoint } from '../../bus/rpc.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+
+interface PagePorts {
+  readonly bus: Pick<Bus, 'follow'>;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+}
+
+const dayMs = 24 * 3_600_000;
+const bodyChars = 4_000;
+
+export function pageEndpoints(ports: PagePorts): readonly Endpoint[] {
+  const { subjects } = ports;
+  return [
+    {
+      name: 'history',
+      subject: subjects.rpcHistory,
+      queue: 'orrery',
+      handler: (message) => history(ports, message),
+    },
+    { name: 'dead', subject: subjects.rpcDead, queue: 'orrery', handler: (message) => dead(ports, message) },
+  ];
+}
+
+async function history(ports: PagePorts, message: BusMessage): Promise<Uint8Array> {
+  const request: HistoryRequest = readRequest(message);
+  const page = await readPage(
+    ports,
+    'event',
+    subjectOf(ports.subjects, request),
+    placeOf(ports, request, dayMs),
+    request,
+  );
+  const steps = page.messages.flatMap((one) => readStep(one));
+  return encodeJson({ steps, next: page.next } satisfies HistoryPage);
+}
+
+async function dead(ports: PagePorts, message: BusMessage): Promise<Uint8Array> {
+  const request: PageRequest = readRequest(message);
+  const page = await readPage(
+    ports,
+    'dead',
+    ports.subjects.dead,
+    placeOf(ports, request, 7 * dayMs),
+    request,
+  );
+  return encodeJson({ letters: page.messages.map(letterOf), next: page.next } satisfies DeadPage);
+}
+
+/** @throws OrreryError MESSAGE_UNREADABLE */
+function readRequest(message: BusMessage): HistoryRequest {
+  if (message.data.byteLength === 0) return {};
+  const body = decode(message.data, headerOf(message.headers, contentType.header));
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unreadable('it is no object');
+  const request = body as Readonly<Record<string, unknown>>;
+  for (const name of ['since', 'after', 'limit']) {
+    const value = request[name];
+    const isNumber = value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0);
+    if (!isNumber) throw unreadable(`its field "${name}" is no whole number`);
+  }
+  for (const name of ['id', 'kind']) {
+    if (request[name] !== undefined && typeof request[name] !== 'string')
+      throw unreadable(`its field "${name}" is no text`);
+  }
+  return request as HistoryRequest;
+}
+
+const unreadable = (reason: string) =>
+  new OrreryError('MESSAGE_UNREADABLE', `the request cannot be read: ${reason}`);
+
+/** @throws OrreryError MESSAGE_UNKNOWN_KIND */
+function subjectOf(subjects: Subjects, { id, kind }: HistoryRequest): string {
+  if (id !== undefined) {
+    parseActorId(id);
+    return subjects.eventsOf(id);
+  }
+  return kind === undefined || kind === '' ? subjects.eventAll : subjects.eventsOfKind(kind);
+}
+
+function placeOf({ clock }: PagePorts, { after, since }: PageRequest, keptMs: number): FollowFrom {
+  if (after !== undefined) return { kind: 'sequence', sequence: after + 1 };
+  return { kind: 'time', at: Math.max(since ?? 0, clock.now() - keptMs) };
+}
+
+interface Page {
+  readonly messages: readonly StoredMessage[];
+  readonly next: number | null;
+}
+
+async function readPage(
+  { bus, clock }: PagePorts,
+  stream: StreamName,
+  subject: string,
+  from: FollowFrom,
+  { limit = limits.pageMessages }: PageRequest,
+): Promise<Page> {
+  const most = Math.min(Math.max(1, limit), limits.pageMessages);
+  const messages: StoredMessage[] = [];
+  const full = Promise.withResolvers<'full'>();
+  let room: number = limits.pageBytes;
+  let isFull = false;
+  const onMessage = (message: StoredMessage): void => {
+    if (isFull) return;
+    isFull = messages.length >= most || (messages.length > 0 && message.data.byteLength > room);
+    if (isFull) {
+      full.resolve('full');
+      return;
+    }
+    room -= message.data.byteLength;
+    messages.push(message);
+  };
+  const ending = new AbortController();
+  const beginning = bus.follow(stream, { subjects: [subject], from, onMessage });
+  const whole = beginning.then(({ caughtUp }) => caughtUp).then(() => 'whole' as const);
+  const late = sleep(clock, (limits.requestTimeoutMs * 3) / 4, ending.signal).then(() => 'late' as const);
+  late.catch(() => {});
+  const end = await Promise.race([whole, full.promise, late]).finally(() => {
+    ending.abort();
+    beginning.then((following) => following.stop()).catch(() => {});
+  });
+  if (end === 'late' && messages.length === 0)
+    throw new OrreryError('BUS_UNREACHABLE', `the ${stream} stream does not answer in time`);
+  return { messages, next: end === 'whole' ? null : (messages.at(-1)?.sequence ?? null) };
+}
+
+function readStep({ data, headers }: StoredMessage): Transition[] {
+  try {
+    const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
+    return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];
+  } catch {
+    // Foreign bytes on the stream are nobody's step.
+    return [];
+  }
+}
+
+function letterOf({
+  sequence,
+  subject,
+  headers,
+  data,
+  storedAt,
+}: StoredMessage): DeadLetter & { sequence: number } {
+  return {
+    sequence,
+    at: storedAt,
+    subject: headerOf(headers, 'Orrery-Subject') ?? subject,
+    error: headerOf(headers, 'Orrery-Error') ?? '',
+    body: new TextDecoder().decode(data.subarray(0, bodyChars)),
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * How far a shard has come: its checkpoint as it stands beside the records.
+ *
+ * Promise: what cannot be read, or has not the form, is null; the shard then begins at the oldest message,
+ * and records tell what they took.
+ */
+import { decode, encode } from '../../bus/codec.ts';
+
+/** Saved about once a second and at each hand-over. */
+export interface Checkpoint {
+  /** Every mail message up to this sequence was taken. */
+  readonly mail: number;
+  /** Every transition of a record up to this sequence is on the event stream. */
+  readonly feed: number;
+  /**
+   * Mail over `send` that was stored until then may speak for actors, ms since the epoch; null: it was
+   * written by a release whose actors
+   * all spoke over `send`.
+   */
+  readonly sendIsOpenUntil: number | null;
+}
+
+export const packCheckpoint = (checkpoint: Checkpoint): Uint8Array => encode(checkpoint);
+
+export function readCheckpoint(bytes: Uint8Array): Checkpoint | null {
+  try {
+    const { mail, feed, sendIsOpenUntil = null } = (decode(bytes) ?? {}) as Partial<Checkpoint>;
+    const isTime = sendIsOpenUntil === null || Number.isFinite(sendIsOpenUntil);
+    return isPosition(mail) && isPosition(feed) && isTime ? { mail, feed, sendIsOpenUntil } : null;
+  } catch {
+    return null;
+  }
+}
+
+const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

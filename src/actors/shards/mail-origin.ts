@@ -1,0 +1,56 @@
+/**
+ * Who speaks in a message of the mail: an actor, as its replica vouches, or somebody outside.
+ *
+ * `tell` is the replicas' own: its header names the sender. Over `send` anybody may write any header, so
+ * nobody there is an actor, but for
+ * as long as a replica lives whose release knows `send` alone (0.1.0 before `tell`): its actors could not
+ * be heard otherwise.
+ * Promise: what such a replica left unread is still taken, whoever opens the shard after it: each shard's
+ * checkpoint tells until when.
+ */
+import { OrreryError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import type { StoredMessage } from '../../bus/bus.ts';
+import { headerOf } from '../../bus/envelope.ts';
+import type { Origin } from '../admission.ts';
+import type { HostPorts } from '../host/host-parts.ts';
+import { fromHeader } from '../host/message-send.ts';
+import type { ShardRun } from '../host/owned.ts';
+
+/** What a replica sent before it ended is stored by then, and its silence is no pause of the network. */
+export const earlierSilenceMs = 10_000;
+
+/** The shard's mail may speak for actors over `send` until then, ms since the epoch. */
+export function openUntil(
+  ports: Pick<HostPorts, 'earlierHeardAt'>,
+  run: Pick<ShardRun, 'sendIsOpenUntil'>,
+): number {
+  const heardAt = ports.earlierHeardAt();
+  return Math.max(run.sendIsOpenUntil, heardAt === 0 ? 0 : heardAt + earlierSilenceMs);
+}
+
+/** @throws OrreryError MESSAGE_NOT_ALLOWED for a message of an actor that names no actor */
+export function originOf(
+  ports: Pick<HostPorts, 'earlierHeardAt' | 'subjects'>,
+  run: Pick<ShardRun, 'sendIsOpenUntil'>,
+  message: StoredMessage,
+  to: ActorId,
+): Origin {
+  const outside = { receivedAt: message.storedAt, isTrusted: false };
+  const from = headerOf(message.headers, fromHeader);
+  if (ports.subjects.parseTell(message.subject) !== undefined)
+    return { ...outside, between: { from: actorIn(from), to } };
+  const isOpen = from !== undefined && message.storedAt <= openUntil(ports, run);
+  return isOpen ? { ...outside, between: { from: actorIn(from), to } } : outside;
+}
+
+function actorIn(text: string | undefined): ActorId {
+  try {
+    const { kind, namespace, name } = parseActorId(text ?? '');
+    return `${kind}/${namespace}/${name}`;
+  } catch (error) {
+    throw new OrreryError('MESSAGE_NOT_ALLOWED', `the message names no actor that sent it: ${text ?? ''}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The log of transitions for somebody who has no right on the streams: what is past over `rpc.history`,
+ * what happens over the feed.
+ *
+ * Promises: each transition once; what happened while the connection was away is read when it is back.
+ * Absent: how it is printed.
+ */
+import type { Clock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import type { HistoryPage, PageRequest, Transition } from '../base/views.ts';
+import type { Bus, BusMessage } from '../bus/bus.ts';
+import { contentType, decode } from '../bus/codec.ts';
+import { headerOf } from '../bus/envelope.ts';
+
+export interface EventsLog {
+  /** How many there were. */
+  told(): number;
+  stop(): void;
+}
+
+export interface EventsLogOptions {
+  readonly bus: Pick<Bus, 'subscribe' | 'onStatus'>;
+  /** Of the feed. */
+  readonly subject: string;
+  readonly history: (request: PageRequest) => Promise<HistoryPage>;
+  /** From when on, ms since the epoch; null: from now on. */
+  readonly since: number | null;
+  /** Whether what happens is told, too. */
+  readonly isLive: boolean;
+  readonly clock: Clock;
+  readonly onStep: (step: Transition) => void;
+}
+
+/** So many are known again when both ways tell of them. */
+const knownMax = 10_000;
+/** A step is stored a little after it was taken, and clocks differ. */
+const overlapMs = 10_000;
+
+/** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
+export async function followEvents(options: EventsLogOptions): Promise<EventsLog> {
+  const { bus, subject, history, clock } = options;
+  const teller = createTeller(options.onStep);
+  let waiting: Transition[] | null = [];
+  const hear = (step: Transition) => (waiting === null ? teller.tell(step) : void waiting.push(step));
+  const readPast = async (since: number): Promise<void> => {
+    for (let next: number | null | undefined; next !== null; ) {
+      const page: HistoryPage = await history(next === undefined ? { since } : { after: next });
+      if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history does not go on');
+      for (const step of page.steps) teller.tell(step);
+      next = page.next;
+    }
+  };
+  const goOn = () => {
+    for (const step of waiting ?? []) teller.tell(step);
+    waiting = null;
+  };
+  let awaySince = clock.now();
+  const live = options.isLive
+    ? [
+        bus.subscribe(subject, (message) => readStep(message).forEach(hear)),
+        bus.onStatus((status) => {
+          if (status !== 'connected') {
+            awaySince = clock.now();
+            return;
+          }
+          waiting ??= [];
+          // What cannot be read now is not told; what happens from now on is.
+          void readPast(awaySince - overlapMs).then(goOn, goOn);
+        }),
+      ]
+    : [];
+  if (options.since !== null) await readPast(options.since);
+  goOn();
+  return { told: teller.told, stop: () => live.forEach((one) => void one.stop()) };
+}
+
+function createTeller(onStep: (step: Transition) => void) {
+  const known = new Set<string>();
+  let count = 0;
+  return {
+    told: () => count,
+    tell(step: Transition): void {
+      const key = `${step.id} ${step.fence} ${step.rev}`;
+      if (known.has(key)) return;
+      known.add(key);
+      const [oldest] = known;
+      if (known.size > knownMax && oldest !== undefined) known.delete(oldest);
+      count++;
+      onStep(step);
+    },
+  };
+}
+
+function readStep({ data, headers }: BusMessage): Transition[] {
+  try {
+    const step = decode(data, headerOf(headers, contentType.header)) as Partial<Transition> | null;
+    return typeof step?.id === 'string' && typeof step.event?.type === 'string' ? [step as Transition] : [];
+  } catch {
+    // Foreign bytes on the feed are nobody's step.
+    return [];
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The certificate of a replica's HTTP, from files that somebody renews.
+ *
+ * Promise: a renewed pair is taken without a restart; while the files cannot be read, or do not belong
+ * together, the last good pair stays.
+ */
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type Server } from 'node:tls';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+export interface TlsPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** A mounted Secret is renewed within a minute or two; nobody renews on the last one. */
+const lookMs = 60_000;
+
+/** @throws OrreryError USAGE if the files cannot be read, or are no pair */
+export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
+  const pair = { cert: readOrUsage('http-cert', certFile), key: readOrUsage('http-key', keyFile) };
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    throw new OrreryError('USAGE', `--http-cert and --http-key are no pair: ${asError(error).message}`, {
+      cause: error,
+    });
+  }
+  return pair;
+}
+
+/** Hands each renewed pair to the server, until it is closed. */
+export function keepTlsFresh(
+  server: Pick<Server, 'setSecureContext' | 'once'>,
+  files: TlsFiles,
+  clock: Clock,
+): void {
+  let timer: Timer | undefined;
+  const look = (): void => {
+    timer = clock.after(lookMs, look);
+    try {
+      server.setSecureContext(readTls(files));
+    } catch {
+      // They are being replaced at this moment.
+    }
+  };
+  timer = clock.after(lookMs, look);
+  server.once('close', () => timer?.cancel());
+}
+
+function readOrUsage(flag: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const allowed = `a file that can be read (${asError(error).message})`;
+    throw new OrreryError('USAGE', `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`);
+  }
+}

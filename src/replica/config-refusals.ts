@@ -1,0 +1,60 @@
+/**
+ * What a replica refuses of its flags, beside values that have the wrong form: combinations that
+ * are not safe, or make no sense.
+ */
+import { isLoopback } from '../base/config-values.ts';
+import { OrreryError } from '../base/errors.ts';
+import { parseServer } from '../bus/nats/nats-url.ts';
+
+interface NatsAccess {
+  readonly servers: readonly string[];
+  readonly credsFile: string | null;
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+}
+
+export interface HttpTls {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** Whoever reaches such a NATS may do everything that Orrery may. @throws OrreryError USAGE */
+export function refuseOpenNats({ servers, credsFile, caFile, certFile }: NatsAccess): void {
+  if (credsFile !== null || caFile !== null || certFile !== null) return;
+  const urls = servers.map((text) => ({ text, ...parseServer(text) }));
+  // A login in one URL holds for all of them.
+  if (urls.some(({ user }) => user !== undefined)) return;
+  const open = urls.find(({ server, isTls }) => !isTls && !isLoopback(hostOf(server)));
+  if (open === undefined) return;
+  const allowed =
+    'credentials (--nats-creds, or a user and password in the URL) or TLS (tls://, --nats-ca); or, where everybody in reach may do all that Orrery may, --nats-insecure';
+  throw notAllowed('nats', open.text, allowed);
+}
+
+/** Of `host:port`, `[::1]:4222` or a host alone. */
+function hostOf(server: string): string {
+  const [, bracketed, plain = server] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(server) ?? [];
+  return bracketed ?? plain;
+}
+
+/** @throws OrreryError USAGE for one without the other */
+export function readHttpTls(certFile: string | undefined, keyFile: string | undefined): HttpTls | null {
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
+  const given = certFile ?? keyFile;
+  if (given === undefined) return null;
+  const name = certFile === undefined ? 'http-key' : 'http-cert';
+  throw notAllowed(name, given, '--http-cert and --http-key together, or neither');
+}
+
+export function notAllowed(name: string, text: string, allowed: string, variable?: string): OrreryError {
+  const from = variable === undefined ? '' : ` (from ${variable})`;
+  return new OrreryError(
+    'USAGE',
+    `--${name}${from}: ${JSON.stringify(withoutPassword(text))} is not allowed; allowed: ${allowed}`,
+  );
+}
+
+/** NATS URLs may carry a user and a password; an error line must not (I9). */
+function withoutPassword(text: string): string {
+  return text.replaceAll(/\/\/[^/,]*@/g, '//…@');
+}

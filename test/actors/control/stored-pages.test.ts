@@ -1,0 +1,135 @@
+/** History and dead letters by request, page by page: whoever asks needs no right on the streams. */
+import { expect, test } from 'vitest';
+import { createControl } from '../../../src/actors/control/control-client.ts';
+import { pageEndpoints } from '../../../src/actors/control/stored-pages.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
+import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { serve } from '../../../src/bus/rpc.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { followEvents } from '../../../src/cli/events-log.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+
+const subjects = subjectsOf('test');
+
+function scene() {
+  const clock = new VirtualClock();
+  const hub = memoryHub({ clock, cluster: 'test' });
+  const bus = hub.connect('replica');
+  const endpoints = pageEndpoints({ bus, subjects, clock });
+  serve(bus, { name: 'orrery', version: '1.0.0', id: 'r1', clock, endpoints });
+  const asking = hub.connect('person');
+  const control = createControl({ bus: asking, subjects });
+  const happen = (name: string, rev: number, note = '') => {
+    const id = `pod/shop/${name}` as const;
+    const step = { id, rev, fence: 1, replica: 'r1', at: clock.now(), event: { type: 'pod.recheck', note } };
+    return bus.append(
+      subjects.event(id),
+      encodeJson({ ...step, cause: null, from: 'a', to: 'b', effects: [] }),
+    );
+  };
+  /** Requests wait for the clock. */
+  const settle = async <T>(work: Promise<T>): Promise<T> => {
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    work.then(over, over);
+    for (let n = 0; n < 200 && !isOver; n++) await clock.advance(20);
+    return work;
+  };
+  return { clock, bus, asking, control, happen, settle };
+}
+
+test('pages follow one another without a gap or a repeat, and end', async () => {
+  const { control, happen, settle } = scene();
+  for (let rev = 1; rev <= 25; rev++) await settle(happen(`web-${rev % 3}`, rev));
+  const revisions: number[] = [];
+  let pages = 0;
+  for (let next: number | null | undefined; next !== null; pages++) {
+    const page = await settle(
+      control.history(next === undefined ? { limit: 10 } : { limit: 10, after: next }),
+    );
+    revisions.push(...page.steps.map(({ rev }) => rev));
+    next = page.next;
+  }
+  expect(revisions).toEqual(Array.from({ length: 25 }, (_, n) => n + 1));
+  expect(pages).toBe(3);
+  const one = await settle(control.history({ id: 'pod/shop/web-1' }));
+  expect(one.steps.every(({ id }) => id === 'pod/shop/web-1')).toBe(true);
+  expect(one.steps).toHaveLength(9);
+  expect((await settle(control.history({ kind: 'service' }))).steps).toEqual([]);
+});
+
+test('I6: a page is bounded in bytes, and by nobody’s wish in number', async () => {
+  const { control, happen, settle } = scene();
+  const note = 'x'.repeat(200 * 1024);
+  for (let rev = 1; rev <= 5; rev++) await settle(happen('web-0', rev, note));
+  const page = await settle(control.history({ limit: 1_000_000 }));
+  expect(page.steps).toHaveLength(2);
+  expect(JSON.stringify(page).length).toBeLessThan(limits.pageBytes);
+  expect(page.next).toBe(2);
+});
+
+test('since when is told, and only that is', async () => {
+  const { clock, control, happen, settle } = scene();
+  await settle(happen('web-0', 1));
+  await clock.advance(60_000);
+  const since = clock.now();
+  await settle(happen('web-0', 2));
+  expect((await settle(control.history({ since }))).steps.map(({ rev }) => rev)).toEqual([2]);
+});
+
+test('dead letters tell what was wrong, and what was sent', async () => {
+  const { bus, control, settle } = scene();
+  const headers = {
+    'Orrery-Error': 'MESSAGE_UNKNOWN_EVENT: no',
+    'Orrery-Subject': 'orrery.test.send.pod.a.b',
+  };
+  await settle(bus.append(subjects.dead, encodeJson({ type: 'x' }), { headers }));
+  const { letters, next } = await settle(control.dead({}));
+  expect(next).toBeNull();
+  expect(letters).toMatchObject([
+    { sequence: 1, error: headers['Orrery-Error'], subject: headers['Orrery-Subject'], body: '{"type":"x"}' },
+  ]);
+});
+
+test.each([{ limit: 'all' }, { after: -1 }, { since: 1.5 }, { id: 7 }, { id: 'nonsense' }])(
+  'a request of %j is answered with what is wrong',
+  async (request) => {
+    const { control, settle } = scene();
+    await expect(settle(control.history(request as never))).rejects.toMatchObject({
+      code: expect.stringMatching(/^MESSAGE_/),
+    });
+  },
+);
+
+test('the log of events has each transition once: what is past, what happens, and what happened while it was away', async () => {
+  const { clock, asking, control, happen, settle } = scene();
+  await settle(happen('web-0', 1));
+  const told: Transition[] = [];
+  const log = await settle(
+    followEvents({
+      bus: asking,
+      subject: subjects.eventAll,
+      history: (request) => control.history(request),
+      since: clock.now() - 60_000,
+      isLive: true,
+      clock,
+      onStep: (step) => void told.push(step),
+    }),
+  );
+  await settle(happen('web-0', 2));
+  await clock.advance(100);
+  asking.faults.setLink('down');
+  await clock.advance(100);
+  await settle(happen('web-0', 3));
+  await clock.advance(5_000);
+  asking.faults.setLink('up');
+  await clock.advance(1_000);
+  await settle(happen('web-0', 4));
+  await clock.advance(1_000);
+  expect(told.map(({ rev }) => rev)).toEqual([1, 2, 3, 4]);
+  log.stop();
+});

@@ -1,0 +1,107 @@
+/**
+ * Streams that replicas of two releases look after: their settings only grow, and what was taken
+ * away comes back.
+ */
+import { afterEach, expect, test } from 'vitest';
+import { startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
+import { grown } from '../../../src/bus/nats/stream-growth.ts';
+import { subjects } from '../../../src/bus/subjects.ts';
+import { until } from '../../until.ts';
+import { bytes, text } from '../bus-parts.ts';
+import { connectTo, temporaryFolder } from './nats-backend.ts';
+
+const s = subjects('test');
+const cleanups: Array<() => Promise<unknown>> = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function replica(): Promise<{ bus: Bus; another(): Promise<Bus> }> {
+  const folder = await temporaryFolder();
+  cleanups.push(folder.remove);
+  const server = await startNatsServer({ dir: folder.dir });
+  cleanups.push(server.kill);
+  const another = async () => {
+    const bus = await connectTo(server.url);
+    cleanups.push(() => bus.close());
+    return bus;
+  };
+  return { bus: await another(), another };
+}
+
+async function api(bus: Bus, verb: string, body?: unknown): Promise<Record<string, unknown>> {
+  const data = body === undefined ? bytes('') : bytes(JSON.stringify(body));
+  return JSON.parse(text((await bus.request(`$JS.API.${verb}`, data, { timeoutMs: 2_000 })).data));
+}
+
+const configOf = async (bus: Bus) =>
+  (await api(bus, 'STREAM.INFO.ORRERY_test_MAIL')).config as Record<string, unknown>;
+
+test('a release that knows more than this one keeps what it made of a stream', async () => {
+  const { bus, another } = await replica();
+  const config = await configOf(bus);
+  const newer = {
+    ...config,
+    subjects: [...(config.subjects as string[]), 'orrery.test.whisper.*'],
+    max_age: 2 * Number(config.max_age),
+    description: 'as a newer release says it',
+    metadata: { ...(config.metadata as object), 'orrery.streams': '99' },
+  };
+  await api(bus, 'STREAM.UPDATE.ORRERY_test_MAIL', newer);
+  await another();
+  const { subjects: kept, max_age, description } = await configOf(bus);
+  expect({ kept, max_age, description }).toEqual({
+    kept: newer.subjects,
+    max_age: newer.max_age,
+    description: newer.description,
+  });
+});
+
+test('what an older release takes away is there again within seconds, and nothing that is longer is shortened', {
+  timeout: 30_000,
+}, async () => {
+  const { bus } = await replica();
+  const config = await configOf(bus);
+  // As a replica of 0.1.0 (be27528) leaves it at each reconnect, where somebody keeps mail for longer.
+  await api(bus, 'STREAM.UPDATE.ORRERY_test_MAIL', {
+    ...config,
+    subjects: [s.sendAll],
+    max_age: 2 * Number(config.max_age),
+  });
+  const restored = await until(
+    async () => {
+      const found = await configOf(bus);
+      return (found.subjects as string[]).includes(s.tellAll) ? found : undefined;
+    },
+    { what: 'the subject to come back', timeoutMs: 15_000 },
+  );
+  expect(restored.subjects).toEqual([s.sendAll, s.tellAll]);
+  expect(restored.max_age).toBe(2 * Number(config.max_age));
+  expect((await bus.append(s.tell(3, 'pod/shop/web-0'), bytes('{}'))).sequence).toBe(1);
+});
+
+test('a stream that is deleted while a replica is connected is made again within seconds', {
+  timeout: 30_000,
+}, async () => {
+  const { bus } = await replica();
+  await api(bus, 'STREAM.DELETE.ORRERY_test_MAIL');
+  await until(async () => (await api(bus, 'STREAM.INFO.ORRERY_test_MAIL')).config !== undefined, {
+    what: 'the stream to be made again',
+    timeoutMs: 15_000,
+  });
+});
+
+test.each([
+  ['max_age', 100, 200, 200],
+  ['max_age', 200, 100, 200],
+  ['max_age', 0, 100, 0],
+  ['max_age', 100, 0, 0],
+  ['max_msgs', -1, 100, -1],
+  ['max_msgs', 100, -1, -1],
+  ['duplicate_window', 50, 20, 50],
+  ['num_replicas', 3, 1, 3],
+])('%s of %d, wanted as %d, is %d', (name, found, wanted, result) => {
+  const metadata = { 'orrery.streams': '2' };
+  expect(grown({ [name]: found, metadata }, { [name]: wanted, metadata })[name]).toBe(result);
+});

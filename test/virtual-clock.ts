@@ -14,6 +14,7 @@ interface Waiting {
 export class VirtualClock implements Clock {
   #now: number;
   #order = 0;
+  #set = 0;
   readonly #start: number;
   readonly #waiting = new Set<Waiting>();
 
@@ -23,11 +24,20 @@ export class VirtualClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#set;
   }
 
   monotonic(): number {
     return this.#now - this.#start;
+  }
+
+  sinceBoot(): number {
+    return this.monotonic();
+  }
+
+  /** Somebody sets the wall clock; no time passes. */
+  leap(byMs: number): void {
+    this.#set += byMs;
   }
 
   after(delayMs: number, fn: () => void): Timer {

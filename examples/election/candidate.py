@@ -94,7 +94,7 @@ def main():
     flags = parser.parse_args()
     namespace, name = flags.election.split("/")
     host, port = flags.nats.rsplit(":", 1)
-    prefix = "orrery.%s.rpc.election.%s.%s" % (token(flags.cluster), token(namespace), token(name))
+    prefix = "orrery.%s.rpc.election.%s.%s.%s" % tuple(map(token, (flags.cluster, namespace, name, flags.id)))
 
     nats, term, until = None, None, 0.0
 

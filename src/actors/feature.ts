@@ -145,6 +145,8 @@ export interface FeatureRun {
   readonly gauges?: () => Iterable<Gauge>;
   /** Why the replica must not serve, in words; null: it may. */
   readonly blocked?: () => string | null;
+  /** What an operator should know of how this replica is run, though it serves; told in /readyz. */
+  readonly remarks?: () => readonly string[];
   /** Before the engine begins to claim. */
   readonly prepare?: () => Promise<void>;
   /** The engine has met the others and claims. */

@@ -16,6 +16,11 @@ export interface Clock {
   now(): number;
   /** Milliseconds since an arbitrary start; never goes back, stands still while the machine is suspended. */
   monotonic(): number;
+  /**
+   * Milliseconds since the machine started, suspensions included, to about 10 ms; absent where nothing tells
+   * it.
+   */
+  sinceBoot?(): number;
   /** Calls `fn` once after `delayMs` (clamped to 0 … 24.8 days, the longest a Node timer can hold). */
   after(delayMs: number, fn: () => void): Timer;
 }

@@ -96,6 +96,27 @@ export const namespaceList: Reader<readonly string[]> = {
   },
 };
 
+/** By namespace: in which others something of it may be done. */
+export type NamespaceGrants = Readonly<Record<string, readonly string[]>>;
+
+/** `a=b,c` grants b and c to a; a word with a "=" begins the next one. */
+export const namespaceGrants: Reader<NamespaceGrants> = {
+  allowed: 'NAMESPACE=NAMESPACE[,…]: lower-case letters, digits and "-", such as shop=bank,till=bank',
+  read: (text) => {
+    const grants: Record<string, string[]> = {};
+    let to = '';
+    for (const part of text.split(',').map((one) => one.trim())) {
+      const [first = '', second, ...more] = part.split('=');
+      const name = second ?? first;
+      if (second !== undefined) to = first;
+      if (more.length > 0 || namespaceList.read(to) === undefined || namespaceList.read(name) === undefined)
+        return undefined;
+      grants[to] = [...(grants[to] ?? []), name];
+    }
+    return grants;
+  },
+};
+
 export function wholeNumber(least: number, most: number): Reader<number> {
   return {
     allowed: `a whole number from ${least} to ${most}`,

@@ -45,6 +45,11 @@ export const errorCodes = {
   ],
   ACME_REFUSED: ['terminal', 'A certificate authority refused a request, or a proof of control failed.'],
   CERTIFICATE_UNUSABLE: ['terminal', 'A certificate, a key or a Secret that holds one cannot be used.'],
+  CANDIDATE_REFUSED: ['terminal', 'A request in an election speaks for another candidate than it may.'],
+  LEASE_HELD: [
+    'transient',
+    'The holder of a Lease has not been silent here for as long as it has to be respected.',
+  ],
   LEASE_LATE: ['fenced', 'A Lease was to be written after the time for which it was held.'],
   EFFECT_TIMEOUT: ['transient', 'An effect did not end within its deadline.'],
   USAGE: ['terminal', 'A flag, an argument or a value is wrong.'],

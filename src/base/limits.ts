@@ -80,6 +80,36 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /**
+   * A report of a service proxy that was not taken within this time is said again; the longest pause before
+   * that, too (ms).
+   */
+  proxierReportMs: 5_000,
+  /** Rounds that changed something, of which a release remembers what they did. */
+  releaseChangesKept: 10,
+  /** Objects of one such round that are told by name, of each sort; the others are counted. */
+  releaseNamesTold: 20,
+  /**
+   * Objects of one such round of which it is told how their fields changed: ten rounds take at most some 100
+   * KiB of a record.
+   */
+  releaseObjectsTold: 6,
+  /** Fields of one object of which it is told how they changed. */
+  releaseFieldsTold: 8,
+  /** Characters of such a value: enough to tell an image or a number from another. */
+  releaseValueChars: 80,
+  /** A candidate is answered within this time, also while its election moves to another replica (ms). */
+  electionAnswerMs: 3_000,
+  /**
+   * Requests of candidates that a replica keeps while it does not know who will answer them; each is a few
+   * hundred bytes.
+   */
+  electionRequestsKept: 4_096,
+  /**
+   * Characters of the context from which a told step goes on after steps that were not told; a message of the
+   * feed stays small.
+   */
+  resumptionChars: 32_768,
   /** Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1 KiB each. */
   leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */

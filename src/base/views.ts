@@ -22,6 +22,11 @@ export interface Transition {
   readonly from: string | null;
   readonly to: string;
   readonly effects: ReadonlyArray<PlainEvent>;
+  /**
+   * Steps before this one were not told (`Chart.quiet`): the snapshot that they led to; null: it is too large
+   * to be told.
+   */
+  readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
 }
 
 /** One row of `orrery get`. */
@@ -128,6 +133,8 @@ export interface MachineView {
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  /** What an operator should know though the replica may get requests. */
+  readonly notes?: readonly string[];
 }
 
 /**

@@ -169,6 +169,22 @@ function runEndpoint(
   };
 }
 
+/**
+ * Answers one request, with what `work` gives or with the error that it throws; undefined: not for us after
+ * all.
+ */
+export async function answerLate(
+  bus: Bus,
+  { reply }: BusMessage,
+  work: () => Promise<Answer | Uint8Array | undefined>,
+): Promise<void> {
+  if (!isAnswerable(reply)) return;
+  const given = await work().catch((thrown) => errorAnswer(asError(thrown)));
+  if (given === undefined) return;
+  const { data, headers = {} } = given instanceof Uint8Array ? jsonBytes(given) : given;
+  bus.publish(reply, data, { headers });
+}
+
 const jsonBytes = (data: Uint8Array): Answer => ({
   data,
   headers: { [contentType.header]: contentType.json },

@@ -18,6 +18,8 @@ export type RpcCall =
       readonly call: 'election';
       readonly namespace: string;
       readonly name: string;
+      /** The candidate whose own subject it is; null: the form without one. */
+      readonly candidate: string | null;
       readonly action: ElectionAction;
     };
 
@@ -147,6 +149,14 @@ function requestSubjects(prefix: string) {
     rpcDead: `${prefix}.rpc.dead`,
     rpcElection: (namespace: string, name: string, action: ElectionAction) =>
       `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
+    /** A candidate's own subject: the rights of NATS can be bound to it. */
+    rpcCandidate: (
+      namespace: string,
+      name: string,
+      candidate: string,
+      action: Exclude<ElectionAction, 'get'>,
+    ) =>
+      `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${writeToken(candidate)}.${action}`,
     /** What is known of a Node, for its agent. */
     rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
     rpcNodeAll: `${prefix}.rpc.node.*`,
@@ -154,6 +164,7 @@ function requestSubjects(prefix: string) {
     rpcGetAll: `${prefix}.rpc.get.*.*.*`,
     rpcSendAll: `${prefix}.rpc.send.*.*.*`,
     rpcElectionAll: `${prefix}.rpc.election.*.*.*`,
+    rpcCandidateAll: `${prefix}.rpc.election.*.*.*.*`,
     parseRpc: (subject: string) => readRpc(tokensAfter(`${prefix}.rpc.`, subject)),
 
     /** Requests between replicas; each word is escaped by itself. */
@@ -218,13 +229,17 @@ function readRpc(tokens: readonly string[]): RpcCall | undefined {
     return id === undefined ? undefined : { call, id };
   }
   if (call === 'list' || call === 'shards') return rest.length === 0 ? { call } : undefined;
-  return call === 'election' && rest.length === 3 ? readElection(rest) : undefined;
+  return call === 'election' ? readElection(rest) : undefined;
 }
 
 function readElection(tokens: readonly string[]): RpcCall | undefined {
-  const [namespace, name, action] = tokens.map(readToken);
-  if (namespace === undefined || name === undefined || !isElectionAction(action)) return undefined;
-  return { call: 'election', namespace, name, action };
+  if (tokens.length !== 3 && tokens.length !== 4) return undefined;
+  const words = tokens.map(readToken);
+  const [namespace, name] = words;
+  const [action, candidate] = [words.at(-1), tokens.length === 3 ? null : words[2]];
+  if (namespace === undefined || name === undefined || candidate === undefined) return undefined;
+  if (!isElectionAction(action) || (candidate !== null && action === 'get')) return undefined;
+  return { call: 'election', namespace, name, candidate, action };
 }
 
 function isElectionAction(text: string | undefined): text is ElectionAction {

@@ -4,7 +4,7 @@
  */
 import type { AnyStateMachine } from 'xstate';
 import type { PlainEvent } from '../base/plain-event.ts';
-import type { EffectDeclaration } from './effect.ts';
+import type { AnyEffect, EffectDeclaration } from './effect.ts';
 
 export interface Chart {
   /** The kind of its actors. */
@@ -26,8 +26,30 @@ export interface Chart {
   readonly migrations?: Readonly<Record<number, Migration>>;
   /** The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent: each always is. */
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
+  /**
+   * It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything
+   * else.
+   */
+  readonly leaps?: true;
+  /**
+   * Steps that are saved and not told: nothing is different for anybody but when something was heard of last.
+   * Pure.
+   */
+  readonly quiet?: (step: QuietStep) => boolean;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
   readonly explain?: (context: unknown) => readonly string[];
+}
+
+/** A step of an actor that was there before. */
+export interface QuietStep {
+  /** States as text. */
+  readonly from: string;
+  readonly to: string;
+  readonly event: PlainEvent;
+  readonly effects: readonly AnyEffect[];
+  /** Contexts. */
+  readonly before: unknown;
+  readonly after: unknown;
 }
 
 /** The part of a record that belongs to the chart. */

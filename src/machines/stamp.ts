@@ -14,3 +14,10 @@ export type EffectSettled = {
   readonly effect: string;
   readonly error: string | null;
 };
+
+/**
+ * The wall clock was set, ahead or (negative) back, since the actor's last step: the times that it remembers
+ * are by so much too early. The host says it before anything else, to actors of charts that ask for it
+ * (`Chart.leaps`).
+ */
+export type ClockLeapt = { readonly type: 'clock.leapt'; readonly byMs: number };

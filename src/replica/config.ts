@@ -13,7 +13,9 @@ import {
   hostPort,
   inboxPrefix,
   isLoopback,
+  type NamespaceGrants,
   nameServer,
+  namespaceGrants,
   namespaceList,
   oneOf,
   type Reader,
@@ -67,6 +69,8 @@ export interface RunConfig extends ClientConfig {
   readonly probeDns: HostPort | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
+  /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
+  readonly electionNamespaces: NamespaceGrants;
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
@@ -197,6 +201,11 @@ export const runFlags = {
     description: 'watch these namespaces only',
     defaultText: 'all',
   }),
+  'election-namespaces': flag(namespaceGrants, {
+    placeholder: 'NS=NS,…',
+    description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
+    defaultText: 'none',
+  }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
     placeholder: 'kubernetes|none',
     description:
@@ -266,6 +275,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     takeOverSlices: value('take-over-slices') ?? null,
     probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
+    electionNamespaces: value('election-namespaces') ?? {},
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),

@@ -1,5 +1,6 @@
 /** What a replica's flags say to its features. */
 import type { CertificatesSettings } from '../features/certificates/start.ts';
+import type { ElectionsSettings } from '../features/elections/start.ts';
 import type { EndpointsSettings } from '../features/endpoints/start.ts';
 import type { ProxiersSettings } from '../features/proxiers/feature.ts';
 import { type Bundle, loadBundle } from '../features/releases/bundle.ts';
@@ -12,6 +13,7 @@ export interface FeatureSettings {
   readonly routes?: RoutesSettings;
   readonly endpoints?: EndpointsSettings;
   readonly certificates?: CertificatesSettings;
+  readonly elections?: ElectionsSettings;
   readonly releases?: ReleasesSettings;
   readonly proxiers?: ProxiersSettings;
 }
@@ -26,12 +28,13 @@ export function settingsOf(config: RunConfig): FeatureSettings & { readonly bund
     release,
     proxierHealthTimeoutMs: timeoutMs,
   } = config;
-  const bundle = config.bundle === null ? null : loadBundle(config.bundle);
+  const bundle = config.bundle === null ? null : loadBundle(config.bundle, config.cluster);
   return {
     bundle,
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
     endpoints: { endpointsPerSlice, takeOver: takeOverSlices },
     certificates: { acmeHttp },
+    elections: { leaseNamespaces: config.electionNamespaces },
     releases: { bundle, release },
     proxiers: { timeoutMs },
   };

@@ -14,7 +14,7 @@ export function featuresOf(settings: FeatureSettings = {}): readonly Feature[] {
     routes(settings.routes),
     endpoints(settings.endpoints),
     certificates(settings.certificates),
-    elections(),
+    elections(settings.elections),
     releases(settings.releases),
     proxiers(settings.proxiers),
   ];

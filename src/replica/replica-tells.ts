@@ -72,5 +72,6 @@ export function readinessOf(
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  return { ready: reasons.length === 0, reasons };
+  const notes = engine.runs.flatMap(({ remarks }) => remarks?.() ?? []);
+  return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

@@ -8,6 +8,7 @@ import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
 import type { Feature, FeatureRun, HttpAnswerer } from '../actors/feature.ts';
 import { sendMessage } from '../actors/host/message-send.ts';
+import { machineClock } from '../actors/time/machine-clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
@@ -56,7 +57,7 @@ export interface Replica {
 /** All together a graceful end takes under 5 s; the shards get most of it. */
 const handOverMs = 4_000;
 
-const basics = { clock: systemClock, random: systemRandom } as const;
+const basics = { clock: machineClock, random: systemRandom } as const;
 
 interface Connections {
   readonly bus: Bus;
@@ -90,7 +91,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     engine: () => engine,
     mirrors,
     bus,
-    clock: systemClock,
+    clock: machineClock,
     node,
   });
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
@@ -111,7 +112,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     engine,
     bus,
     subjects,
-    clock: systemClock,
+    clock: machineClock,
     replica: config.replica,
     release: config.release,
     requests: engine.runs.flatMap(({ requests }) => requests ?? []),

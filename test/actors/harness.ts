@@ -97,7 +97,7 @@ export class TestCluster {
       release: '1.0.0',
       features: distinct([...features, ...this.#more]),
       start: (view) => {
-        joins = joinsOf(view, this);
+        joins = joinsOf(view, { clock: this.clock, subjects: this.subjects, bus });
         const ports = { ...this.#portsOf(name, bus), engine: view };
         const more = starters.map((start) => start(ports));
         own = more.flatMap(({ effects = [] }) => effects);

@@ -3,7 +3,7 @@ import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createCertificatesJoin } from '../../src/features/certificates/certificates-join.ts';
 import { createElectionJoin } from '../../src/features/elections/election-join.ts';
-import { electionEndpoint } from '../../src/features/elections/election-requests.ts';
+import { answerCandidates } from '../../src/features/elections/election-requests.ts';
 import { createEndpointsJoin, type EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
 import { createProxierJoin } from '../../src/features/proxiers/proxier-join.ts';
 import { createRoutesJoin, type RoutesJoin } from '../../src/features/routes/routes-join.ts';
@@ -22,7 +22,8 @@ export function joinsOf(
   engine: EngineView,
   parts: {
     readonly clock: Clock;
-    readonly subjects: Parameters<typeof electionEndpoint>[0]['subjects'];
+    readonly subjects: Parameters<typeof answerCandidates>[0]['subjects'];
+    readonly bus: Parameters<typeof answerCandidates>[0]['bus'];
   },
 ): TestFeatures {
   const { world } = engine;
@@ -34,7 +35,7 @@ export function joinsOf(
     createElectionJoin(world),
     createCertificatesJoin(world),
   ];
-  const requests = [electionEndpoint({ ...parts, engine })];
+  const candidates = answerCandidates({ ...parts, engine });
   const runs = [routes, endpoints, ...others].map((join): FeatureRun => ({ join }));
-  return { runs: [...runs, { requests }], routes, endpoints };
+  return { runs: [...runs, candidates], routes, endpoints };
 }

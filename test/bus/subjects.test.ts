@@ -109,6 +109,14 @@ describe('subjects', () => {
           call: 'election',
           namespace: replica,
           name: words[0],
+          candidate: null,
+          action: 'renew',
+        });
+        expect(s.parseRpc(s.rpcCandidate(replica, 'x', words[0] ?? 'x', 'renew'))).toEqual({
+          call: 'election',
+          namespace: replica,
+          name: 'x',
+          candidate: words[0],
           action: 'renew',
         });
       }),
@@ -130,6 +138,8 @@ describe('subjects', () => {
       'orrery.dev.mail.5.pod.a=2Fb.web',
       'orrery.other.mail.5.pod.shop.web',
       'orrery.dev.rpc.election.shop.worker.steal',
+      'orrery.dev.rpc.election.shop.worker.a.get',
+      'orrery.dev.rpc.election.shop.worker.a.b.renew',
       'orrery.dev.rpc.list.more',
       'orrery.dev.world.pods.shop',
       'orrery.dev.member.a.b',

@@ -88,7 +88,7 @@ function engineOn(bus: Bus, subjects: Subjects): Engine {
     replica: 'crowd-0',
     release: '1.0.0',
     features,
-    start: (view) => joinsOf(view, { clock, subjects }).runs,
+    start: (view) => joinsOf(view, { clock, subjects, bus }).runs,
     runEffect: async (effect) =>
       effect.type === 'pod-condition.patch'
         ? { type: 'condition.patched', status: effect.status }

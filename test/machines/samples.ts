@@ -155,6 +155,8 @@ const listed: Readonly<Record<string, Sample>> = {
       { type: 'proxier.updated', family: 'IPv4' },
       { type: 'proxier.queued', family: 'IPv6', happenedAt: 1_699_000_000_000 },
       { type: 'proxier.updated', family: 'IPv6' },
+      { type: 'proxier.reported', family: 'IPv4', queuedAt: 1, updatedAt: 1, seq: 1, isTimed: true },
+      { type: 'proxier.reported', family: 'IPv4', queuedAt: null, updatedAt: null, seq: 2 },
       { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'eligible' } },
       { type: 'proxier.observed', facts: { timeoutMs: 60_000, node: 'ineligible' } },
       { type: 'proxier.observed', facts: { timeoutMs: 30_000, node: 'absent' } },

@@ -49,6 +49,7 @@ test('with nothing given the defaults are those of the contract', () => {
     takeOverSlices: null,
     probeDns: null,
     namespaces: null,
+    electionNamespaces: {},
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
     release: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -78,6 +79,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     'nats-insecure': 'true',
     'probe-dns': '127.0.0.1:53',
     'take-over-slices': 'linkerd-external-workloads-controller',
+    'election-namespaces': 'shop=bank',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -101,6 +103,10 @@ describe('values that are taken', () => {
     [{ 'stream-replicas': '3' }, { streamReplicas: 3 }],
     [{ namespaces: 'a, b,a' }, { namespaces: ['a', 'b'] }],
     [{ nats: 'a:1, tls://b:2', 'nats-insecure': 'true' }, { nats: { servers: ['nats://a:1', 'tls://b:2'] } }],
+    [
+      { 'election-namespaces': 'shop=bank,till, mall=bank' },
+      { electionNamespaces: { shop: ['bank', 'till'], mall: ['bank'] } },
+    ],
     [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
   ])('%j', (given, part) => {
@@ -133,6 +139,9 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['probe-dns', '127.0.0.1:0'],
     ['namespaces', 'Shop'],
     ['namespaces', ''],
+    ['election-namespaces', 'shop'],
+    ['election-namespaces', 'shop=bank=till'],
+    ['election-namespaces', 'Shop=bank'],
     ['inspector-auth', 'basic'],
     ['log-level', 'loud'],
   ])('--%s %s', (name, value) => {

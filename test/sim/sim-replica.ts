@@ -81,7 +81,7 @@ export class SimReplica {
       release: '1.0.0',
       features,
       start: (view) => {
-        const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects });
+        const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects, bus });
         this.routes = joins.routes;
         return joins.runs;
       },

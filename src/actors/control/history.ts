@@ -59,7 +59,8 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
   const stepper = stepperOf(charts, id);
   let snapshot: Snapshot | null = null;
   return {
-    take({ from, to, event }) {
+    take({ from, to, event, resumes }) {
+      if (stepper && resumes !== undefined) snapshot = resumed(stepper, resumes);
       if (!stepper || (snapshot === null && from !== null)) return undefined;
       try {
         const stamped = event as unknown as StampedEvent;
@@ -77,6 +78,15 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
       }
     },
   };
+}
+
+/** null: it is of another version, or was too large to be told. */
+function resumed(stepper: Stepper, resumes: Transition['resumes']): Snapshot | null {
+  try {
+    return resumes ? stepper.restore(resumes, stepper.chart.version) : null;
+  } catch {
+    return null;
+  }
 }
 
 function stepperOf(charts: readonly Chart[], id: ActorId): Stepper | null {

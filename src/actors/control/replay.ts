@@ -68,6 +68,8 @@ export function createReplay(charts: readonly Chart[]): Replay {
   return {
     take(transition) {
       const { id, rev, from } = transition;
+      // Steps before it were not told, nor what they led to: its beginning is not in the recording any more.
+      if (transition.resumes === null) actors.delete(id);
       const known = actors.get(id);
       if (!known && from !== null) {
         skipped.set(id, (skipped.get(id) ?? 0) + 1);
@@ -84,6 +86,7 @@ export function createReplay(charts: readonly Chart[]): Replay {
       actors.set(id, actor);
       transitions++;
       actor.rev = rev;
+      if (transition.resumes) actor.snapshot = stepper.restore(transition.resumes, stepper.chart.version);
       return step(stepper, actor, transition);
     },
     summary: () => ({ actors: actors.size, transitions, skipped }),
@@ -100,7 +103,10 @@ function gap({ rev, snapshot }: Actor, transition: Transition): Difference | nul
 /** Where the recording of an actor does not hang together, when its steps cannot be re-run. */
 function broken({ rev, to }: Middle, transition: Transition): Difference | null {
   if (transition.rev !== rev + 1) return difference(transition, 'the revision', transition.rev, rev + 1);
-  return transition.from === to ? null : difference(transition, 'the state before', transition.from, to);
+  const isTold = transition.resumes === undefined;
+  return !isTold || transition.from === to
+    ? null
+    : difference(transition, 'the state before', transition.from, to);
 }
 
 function step(stepper: Stepper, actor: Actor, transition: Transition): Difference | null {

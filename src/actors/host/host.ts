@@ -13,6 +13,7 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
+import { createLeaps, type Leaps } from '../time/leaps.ts';
 import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostPorts } from './host-parts.ts';
@@ -37,10 +38,15 @@ export class Host {
   readonly #consequences: Consequences;
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
+  readonly #leaps: Leaps;
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(ports: HostPorts) {
     this.#ports = ports;
+    this.#leaps = createLeaps(ports.clock, {
+      wake: (cell) => (this.#stepperOf(cell)?.chart.leaps ? this.#wake(cell) : null),
+      work: (cell, hot) => this.#startWork(cell, hot),
+    });
     this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
     this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
     this.#consequences = createConsequences(ports, {
@@ -68,6 +74,7 @@ export class Host {
   /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
   activate(run: ShardRun): void {
     run.phase = 'active';
+    this.#leaps.open(run);
     for (const cell of [...run.cells.values()]) {
       if (cell.unreadable !== null) continue;
       try {
@@ -87,6 +94,7 @@ export class Host {
   /** Gives the shard up at once: effects are aborted, nothing more is saved. */
   drop(run: ShardRun, reason: Error): void {
     run.phase = 'closed';
+    this.#leaps.close(run);
     run.abort.abort(reason);
     for (const cell of run.cells.values()) {
       this.#hotCells.delete(cell);
@@ -121,8 +129,12 @@ export class Host {
     return oldestWork(this.#hotCells);
   }
 
-  /** Writes records again that name finished effects, and lets idle cells rest. Called about once a second. */
+  /**
+   * Notices a clock that was set, writes records again that name finished effects, lets idle cells rest.
+   * Called about once a second.
+   */
   sweep(): void {
+    this.#leaps.notice();
     const before = this.#ports.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
@@ -231,7 +243,9 @@ export class Host {
       while (shard.phase === 'active' && hot.parkedUntil === 0) {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
-        const item = takeNext(hot, this.#stepperOf(cell)?.chart.merge);
+        const chart = this.#stepperOf(cell)?.chart;
+        if (chart?.leaps) this.#leaps.notice();
+        const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
         hot.takingSince = this.#ports.clock.now();
@@ -332,14 +346,15 @@ export class Host {
       return;
     }
     const sequence = await traced(span, this.#store(cell, next.record, bytes));
-    const { record, transition, newTimers, newEffects } = next;
+    const { record, transition, isQuiet, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
-    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };
+    hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
     cell.state = result.done ? '' : transition.to;
     begin(shard.feed, sequence);
-    this.#consequences.publish(cell, hot, sequence);
+    if (isQuiet) shard.feed.outstanding.delete(sequence);
+    else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
     endStepSpan(this.#ports, cell, span, transition);
@@ -347,7 +362,7 @@ export class Host {
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
     metrics.stepSeconds((clock.monotonic() - started) / 1000);
-    onStep?.(transition, record.snapshot.context);
+    if (!isQuiet) onStep?.(transition, record.snapshot.context);
     const held = settle(cell, item, { kind: 'stepped', transition });
     if (held) await held;
   }

@@ -23,6 +23,8 @@ export interface StepFacts {
 export interface NextRecord {
   readonly record: ActorRecord;
   readonly transition: Transition;
+  /** It is saved at the revision of the step before, and not told. */
+  readonly isQuiet: boolean;
   readonly newTimers: readonly TimerRecord[];
   readonly newEffects: readonly OutboxEntry[];
 }
@@ -30,12 +32,15 @@ export interface NextRecord {
 /** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
 export function nextRecord(facts: StepFacts): NextRecord {
   const { id, stepper, before, item, event, result, fence, replica } = facts;
-  const rev = (before?.rev ?? 0) + 1;
   const snapshot = stepper.persist(result.snapshot);
   const from = before === null || before.gone ? null : stateText(before.snapshot.value);
   const to = stateText(snapshot.value);
+  const isQuiet = isQuietStep(facts, from, to, snapshot.context);
+  const rev = (before?.rev ?? 0) + (isQuiet ? 0 : 1);
+  const quiet = isQuiet ? (before?.quiet ?? 0) + 1 : 0;
+  const place = quiet === 0 ? `${rev}` : `${rev}/${quiet}`;
   const timers = changedTimers(withoutTimer(before, item), result.timers, event.at);
-  const newEffects = result.effects.map((effect, index) => ({ key: `${id}/${rev}/${index}`, effect }));
+  const newEffects = result.effects.map((effect, index) => ({ key: `${id}/${place}/${index}`, effect }));
   const outbox = [...withoutEffect(before, item), ...newEffects];
   invariant(outbox.length <= limits.outboxEffects, 'an actor has a bounded number of effects waiting', {
     id,
@@ -51,19 +56,21 @@ export function nextRecord(facts: StepFacts): NextRecord {
     from,
     to,
     effects: result.effects,
+    ...(isQuiet ? {} : resumption(before)),
   };
   const record: ActorRecord = {
     format: 1,
     machine: stepper.chart.name,
     version: stepper.chart.version,
     rev,
+    ...(quiet === 0 ? {} : { quiet }),
     fence,
     at: event.at,
     since: before !== null && from === to ? before.since : event.at,
     snapshot,
     timers: result.done ? [] : timers,
     outbox,
-    feed: [...(before?.feed ?? []), transition],
+    feed: isQuiet ? (before?.feed ?? []) : [...(before?.feed ?? []), transition],
     world: item.world ?? before?.world ?? 0,
     mail: item.mail ?? before?.mail ?? 0,
     recentIds: remembered(before, item),
@@ -73,9 +80,32 @@ export function nextRecord(facts: StepFacts): NextRecord {
   return {
     record,
     transition,
+    isQuiet,
     newEffects,
     newTimers: record.timers.filter((timer) => !before?.timers.includes(timer)),
   };
+}
+
+function isQuietStep(
+  { stepper, before, event, result }: StepFacts,
+  from: string | null,
+  to: string,
+  after: unknown,
+): boolean {
+  const { quiet } = stepper.chart;
+  if (quiet === undefined || before === null || from === null || result.done) return false;
+  return quiet({ from, to, event, effects: result.effects, before: before.snapshot.context, after });
+}
+
+/**
+ * What is told after steps that were not goes on from a snapshot, so that whoever takes the steps again comes
+ * out the same.
+ */
+function resumption(before: ActorRecord | null): Pick<Transition, 'resumes'> {
+  if (before === null || before.gone || (before.quiet ?? 0) === 0) return {};
+  const { value, context } = before.snapshot;
+  const isSmall = JSON.stringify(context).length <= limits.resumptionChars;
+  return { resumes: isSmall ? { value, context } : null };
 }
 
 /** The record after an event that the chart ignored: only what the event ended is taken out. */

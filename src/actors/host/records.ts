@@ -31,8 +31,10 @@ export interface ActorRecord {
   readonly format: 1;
   readonly machine: string;
   readonly version: number;
-  /** Grows by one with each step (I2). */
+  /** Grows by one with each step that is told (I2). */
   readonly rev: number;
+  /** Steps since then that were saved and not told (`Chart.quiet`); absent: none. */
+  readonly quiet?: number;
   /** The fence under which the record was written (I2). */
   readonly fence: number;
   /** When the last step was taken, ms since the epoch. */

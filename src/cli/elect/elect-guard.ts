@@ -7,9 +7,10 @@
  * process group of its own, and nothing of the group is left when the command has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { systemClock, type Timer } from '../../base/clock.ts';
+import { leaseClock } from '../../actors/time/lease-clock.ts';
+import { machineClock } from '../../actors/time/machine-clock.ts';
+import type { Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import { leaseClock } from '../../features/elections/lease-clock.ts';
 
 /** To the guard. */
 export type GuardOrder =
@@ -31,7 +32,7 @@ const notExecutable = 126;
 
 function guard(command: readonly string[]): void {
   const [program = '', ...args] = command;
-  const clock = leaseClock(systemClock);
+  const clock = leaseClock(machineClock);
   let due = { termAt: Number.POSITIVE_INFINITY, killAt: Number.POSITIVE_INFINITY };
   let isTold = false;
   let timer: Timer | null = null;

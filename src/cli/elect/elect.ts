@@ -1,6 +1,7 @@
 /** `orrery elect`: runs a command only while leading an election. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { machineClock } from '../../actors/time/machine-clock.ts';
 import { sleep, systemClock } from '../../base/clock.ts';
 import { type Reader, wholeNumber } from '../../base/config-values.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -79,7 +80,7 @@ async function elect(
     if (held === null) return;
     const electing = startElect({
       kube,
-      clock: systemClock,
+      clock: machineClock,
       random: systemRandom,
       log: silentLog,
       place: held.place,

@@ -10,6 +10,7 @@
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
@@ -27,7 +28,6 @@ import {
 } from '../../machines/election/lease-record.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
 import { createLeaseStore } from './lease.ts';
-import { leaseClock } from './lease-clock.ts';
 import { createLeaseFollower } from './lease-follow.ts';
 
 export interface Leadership {

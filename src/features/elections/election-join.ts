@@ -1,20 +1,27 @@
 /**
  * The join of elections: each Election resource calls for the actor of its name, and says how the election is to be held.
  *
- * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all Elections were listed.
+ * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all
+ * Elections were listed. Whether it may contend for a Lease of another namespace is the operator's word, not
+ * that of who wrote the Election (§7.1).
  */
 
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
+import type { NamespaceGrants } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
 import type { ElectionFacts } from '../../machines/election/election-events.ts';
+import type { ElectionSpec } from '../../machines/election/lease-record.ts';
 import type { ElectionDigest } from './election-digest.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */
 const statement = 'orrery.dev/v1alpha1/Election';
 
-export function createElectionJoin(world: Pick<World, 'get' | 'entries'>): Join {
+export function createElectionJoin(
+  world: Pick<World, 'get' | 'entries'>,
+  leaseNamespaces: NamespaceGrants = {},
+): Join {
   return {
     kinds: ['election'],
     fold: ({ resource: changed, namespace, name }) =>
@@ -26,10 +33,29 @@ export function createElectionJoin(world: Pick<World, 'get' | 'entries'>): Join 
       const digest = asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections');
       if (digest !== null) {
         const { uid, generation, spec, deleting } = digest;
-        const facts: ElectionFacts = { uid, generation, ...spec };
+        const refused = refusal(namespace, spec, leaseNamespaces);
+        const facts: ElectionFacts = { uid, generation, ...spec, ...refused };
         return { type: 'election.observed', facts: deleting ? null : facts };
       }
       return world.get('_synced', '', statement) === null ? null : { type: 'election.observed', facts: null };
     },
+  };
+}
+
+/**
+ * An Election acts with our rights: without this rule its author could lead in kube-system (a confused
+ * deputy).
+ */
+function refusal(
+  namespace: string,
+  { place, invalid }: ElectionSpec,
+  granted: NamespaceGrants,
+): Pick<ElectionFacts, 'invalid' | 'reason'> | Record<string, never> {
+  const allowed = Object.hasOwn(granted, namespace) ? granted[namespace] : [];
+  if (invalid !== null || place.namespace === namespace || allowed?.includes(place.namespace)) return {};
+  const flag = `--election-namespaces ${namespace}=${place.namespace}`;
+  return {
+    reason: 'LeaseNotAllowed',
+    invalid: `a Lease of namespace ${place.namespace} is not for an Election of namespace ${namespace}; the operator may allow it: ${flag}`,
   };
 }

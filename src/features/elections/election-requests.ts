@@ -1,8 +1,11 @@
 /**
- * Answers candidates: `rpc.election.<ns>.<name>.campaign|renew|resign|get` (docs/features/elections.md).
+ * Answers candidates: `rpc.election.<ns>.<name>[.<candidate>].campaign|renew|resign` and `….get`
+ * (docs/features/elections.md).
  *
- * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known then and waits for
- * nobody else. Only the owner of the election answers.
+ * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known
+ * then and waits for nobody else. Only the owner of the election answers. While an election moves nobody
+ * does: each replica keeps the requests that it leaves to others for a moment, and whoever becomes the owner
+ * answers those that came meanwhile (§5.8, late-requests.ts).
  */
 
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
@@ -14,51 +17,99 @@ import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
-import type { BusMessage } from '../../bus/bus.ts';
+import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
-import type { ElectionAction, Subjects } from '../../bus/subjects.ts';
+import type { RpcCall, Subjects } from '../../bus/subjects.ts';
+import { isFull } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
 import { campaignAnswer, renewAnswer, statusOf } from '../../machines/election/election-words.ts';
+import { createLateRequests } from './late-requests.ts';
 
-export function electionEndpoint(parts: {
+type ElectionCall = Extract<RpcCall, { call: 'election' }>;
+
+export interface RequestParts {
   readonly engine: EngineView;
+  readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
-}): Endpoint {
-  const { engine, subjects, clock } = parts;
-  return {
-    name: 'election',
-    subject: subjects.rpcElectionAll,
-    async handler(message) {
-      const call = subjects.parseRpc(message.subject);
-      if (call?.call !== 'election') {
-        throw new OrreryError('MESSAGE_UNKNOWN_KIND', `there is no such request: ${message.subject}`);
-      }
-      const id = actorId('election', call.namespace, call.name);
+}
+
+export function answerCandidates(parts: RequestParts): {
+  readonly requests: readonly Endpoint[];
+  stop(): void;
+} {
+  const { engine, bus, subjects, clock } = parts;
+  const late = createLateRequests({ bus, clock });
+  const handler = async (message: BusMessage): Promise<Uint8Array | undefined> => {
+    const call = subjects.parseRpc(message.subject);
+    if (call?.call !== 'election') {
+      throw new OrreryError('MESSAGE_UNKNOWN_KIND', `there is no such request: ${message.subject}`);
+    }
+    const id = actorId('election', call.namespace, call.name);
+    const answer = async (isLast: boolean) => {
       const run = engine.shards.runOf(id);
-      if (run?.phase !== 'active') return leaveToOwner(engine, id);
-      if (call.action === 'get') return encodeJson(statusOf(contextOf(run, id), clock.now()));
-      const event = readEvent(engine, message, call.action, clock.now());
-      refuseTooMany(run, id, event);
-      const context = await step(engine, run, id, event);
-      return encodeJson(answerOf(context, event, clock.now()));
-    },
+      if (run?.phase === 'active') return await answerAsOwner(parts, run, id, call, message);
+      // Who moved the election away while it was asked leaves the answer to the next owner.
+      return isLast ? leaveToOwner(engine, id) : undefined;
+    };
+    const given = await answer(false).catch((thrown) => unlessMoving(thrown));
+    if (given === undefined) late.keep(message, () => engine.shards.runOf(id)?.phase === 'active', answer);
+    return given;
+  };
+  return {
+    requests: [
+      { name: 'election', subject: subjects.rpcElectionAll, handler },
+      { name: 'candidate', subject: subjects.rpcCandidateAll, handler },
+    ],
+    stop: () => late.stop(),
   };
 }
 
+function unlessMoving(thrown: unknown): undefined {
+  if (thrown instanceof OrreryError && thrown.code === 'NOT_OWNER') return undefined;
+  throw thrown;
+}
+
+async function answerAsOwner(
+  { engine, clock }: RequestParts,
+  run: ShardRun,
+  id: ActorId,
+  call: ElectionCall,
+  message: BusMessage,
+): Promise<Uint8Array> {
+  if (call.action === 'get') return encodeJson(statusOf(contextOf(run, id), clock.now()));
+  const event = readEvent(engine, message, call, clock.now());
+  refuseImpostor(run, id, event);
+  refuseTooMany(run, id, event, clock.now());
+  const context = await step(engine, run, id, event);
+  return encodeJson(answerOf(context, event, clock.now()));
+}
+
+/**
+ * @throws OrreryError MESSAGE_UNREADABLE, MESSAGE_UNKNOWN_EVENT; CANDIDATE_REFUSED if the body names another
+ * than the subject
+ */
 function readEvent(
   { ports }: EngineView,
   message: BusMessage,
-  action: Exclude<ElectionAction, 'get'>,
+  { action, candidate }: ElectionCall,
   receivedAt: number,
 ): PlainEvent {
-  const body: unknown = decode(message.data, message.headers['Content-Type']);
+  const body: unknown =
+    message.data.byteLength === 0 ? {} : decode(message.data, message.headers['Content-Type']);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new OrreryError('MESSAGE_UNREADABLE', `${action} takes an object: {"candidate": …}`);
   }
   const origin = { receivedAt, isTrusted: true };
-  return ports.admission.admit('election', { ...body, type: `election.${action}` }, origin);
+  const named = candidate === null ? body : { candidate, ...body };
+  const event = ports.admission.admit('election', { ...named, type: `election.${action}` }, origin);
+  if (candidate === null) return event;
+  if (event.candidate !== candidate) {
+    const text = `the subject is that of ${candidate}, the body speaks for ${String(event.candidate)}`;
+    throw new OrreryError('CANDIDATE_REFUSED', text);
+  }
+  return { ...event, isBound: true };
 }
 
 /** The step is saved when this resolves, with what the election knows after it. */
@@ -100,11 +151,17 @@ function missing(id: ActorId): OrreryError {
   return new OrreryError('ACTOR_MISSING', `there is no Election ${name}: make the resource, then campaign`);
 }
 
-function refuseTooMany(run: ShardRun, id: ActorId, { type, candidate }: PlainEvent): void {
-  if (type !== 'election.campaign') return;
-  const { candidates } = contextOf(run, id);
-  const isKnown = Object.hasOwn(candidates, String(candidate));
-  if (isKnown || Object.keys(candidates).length < limits.electionCandidates) return;
+/** The chart would ignore it (§5.6); whoever asks is told why. */
+function refuseImpostor(run: ShardRun, id: ActorId, { candidate, isBound }: PlainEvent): void {
+  // A record of an earlier release has no such field until its next step.
+  const { bound = [] } = contextOf(run, id) as Partial<ElectionContext>;
+  if (isBound === true || !bound.includes(String(candidate))) return;
+  const text = `${String(candidate)} campaigns on a subject of its own and is heard there alone: rpc.election.<namespace>.<name>.<candidate>.<verb>`;
+  throw new OrreryError('CANDIDATE_REFUSED', text);
+}
+
+function refuseTooMany(run: ShardRun, id: ActorId, { type, candidate }: PlainEvent, now: number): void {
+  if (type !== 'election.campaign' || !isFull(contextOf(run, id), String(candidate), now)) return;
   throw new OrreryError('BUSY', `${id} has ${limits.electionCandidates} candidates already`);
 }
 

@@ -3,8 +3,9 @@ import type { Feature } from '../../actors/feature.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { electionPart } from './election-digest.ts';
 import { electionMessages } from './messages.ts';
+import type { ElectionsSettings } from './start.ts';
 
-export function elections(): Feature {
+export function elections(settings: ElectionsSettings = { leaseNamespaces: {} }): Feature {
   return {
     name: 'elections',
     charts: [electionChart],
@@ -26,6 +27,6 @@ export function elections(): Feature {
         help: 'Highest known term of each election that this replica serves.',
       },
     },
-    load: async () => (await import('./start.ts')).startElections,
+    load: async () => (await import('./start.ts')).startElections(settings),
   };
 }

@@ -64,7 +64,10 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
   return {
     async follow(place, seconds, onNews, signal) {
       if (signal.aborted) return;
-      const leave = watchOf(place).join(place.name, onNews);
+      const leave = watchOf(place).join(place.name, (news) => {
+        parts.store.sighted(place, news.record);
+        onNews(news);
+      });
       await sleep(clock, seconds * 1_000, signal).catch(() => {});
       leave();
     },

@@ -1,11 +1,16 @@
 /**
  * Leases as elections need them: read, made, replaced on condition of their version, given back. No policy.
  *
- * Promises: what a Lease has beside the fields of an election (labels, annotations, owners) stays; a write that would come after
- * `notAfter` is not sent, whatever happened between its being asked for and now; times are MicroTime with six digits.
- * One store for a process: it keeps the objects that it saw last, so that a renewal is one request.
+ * Promises: what a Lease has beside the fields of an election (labels, annotations, owners) stays; a write
+ * that would come after `notAfter` is not sent, whatever happened between its being asked for and now; times
+ * are MicroTime with six digits. A holder that has to be respected is not written over before this process
+ * has seen its record unchanged for that long, by a clock that nobody sets (§1.2, §1.3). One store for a
+ * process: it keeps the objects that it saw last, so that a renewal is one request.
  */
+
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
+import { equal } from '../../base/equal.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
@@ -20,7 +25,12 @@ export interface SeenLease {
 export interface LeaseStore {
   /** null: there is none. @throws OrreryError of the port */
   read(place: LeasePlace, signal: AbortSignal): Promise<SeenLease | null>;
-  /** @throws OrreryError KUBE_CONFLICT (another version, or there is none, or one where none was thought), LEASE_LATE, others of the port */
+  /** Somebody saw the Lease in another way than by this store. */
+  sighted(place: LeasePlace, record: LeaseRecord | null): void;
+  /**
+   * @throws OrreryError LEASE_HELD (its holder has still to be respected), KUBE_CONFLICT (another version, or
+   * there is none, or one where none was thought), LEASE_LATE, others of the port
+   */
   write(place: LeasePlace, write: LeaseWriting, signal: AbortSignal): Promise<SeenLease>;
   /** Changes whenever something is written or is about to be: what was read around it may be older than it seems. */
   writesOf(place: LeasePlace): number;
@@ -32,6 +42,11 @@ export interface LeaseWriting {
   readonly resourceVersion: string | null;
   /** By the clock of the store, milliseconds. */
   readonly notAfter: number;
+  /**
+   * Of a holder that was not ours: its record has to have been seen unchanged for so long; absent: nobody has
+   * to be respected.
+   */
+  readonly respectMs?: number;
 }
 
 /** @param parts.clock the one by which those who ask count their deadlines */
@@ -44,6 +59,7 @@ export function createLeaseStore({
 }): LeaseStore {
   const objects = new Map<string, KubeObject>();
   const writes = new Map<string, number>();
+  const sightings = createSightings(leaseClock(clock));
 
   const keep = (place: LeasePlace, object: KubeObject): SeenLease => {
     const key = keyOf(place);
@@ -53,35 +69,31 @@ export function createLeaseStore({
       if (objects.size <= limits.leasesKept) break;
       objects.delete(oldest);
       writes.delete(oldest);
+      sightings.forget(oldest);
     }
-    return { record: leaseRecordOf(object), resourceVersion: versionOf(object) };
-  };
-  const get = async (place: LeasePlace, signal: AbortSignal): Promise<KubeObject | null> => {
-    try {
-      return await kube.get(leases, place.namespace, place.name, signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-      throw thrown;
-    }
+    const record = leaseRecordOf(object);
+    sightings.note(key, record);
+    return { record, resourceVersion: versionOf(object) };
   };
   const baseOf = async (place: LeasePlace, version: string, signal: AbortSignal): Promise<KubeObject> => {
     const known = objects.get(keyOf(place));
-    const base = known && versionOf(known) === version ? known : await get(place, signal);
+    const base = known && versionOf(known) === version ? known : await getLease(kube, place, signal);
     if (base === null || versionOf(base) !== version) throw otherVersion(place);
+    sightings.note(keyOf(place), leaseRecordOf(base));
     return base;
   };
   const count = (place: LeasePlace) => writes.set(keyOf(place), (writes.get(keyOf(place)) ?? 0) + 1);
 
   return {
     async read(place, signal) {
-      const object = await get(place, signal);
+      const object = await getLease(kube, place, signal);
       return object === null ? null : keep(place, object);
     },
-    async write(place, { record, resourceVersion, notAfter }, signal) {
+    sighted: (place, record) => sightings.note(keyOf(place), record),
+    async write(place, { record, resourceVersion, notAfter, respectMs = 0 }, signal) {
       const base = resourceVersion === null ? newLease(place) : await baseOf(place, resourceVersion, signal);
-      if (clock.now() > notAfter) {
-        throw new OrreryError('LEASE_LATE', `it is too late to write the Lease ${keyOf(place)}`);
-      }
+      sightings.checkMayReplace(place, respectMs);
+      checkInTime(clock, place, notAfter);
       count(place);
       try {
         const object = { ...base, spec: specOf(base, record) };
@@ -95,6 +107,41 @@ export function createLeaseStore({
       }
     },
     writesOf: (place) => writes.get(keyOf(place)) ?? 0,
+  };
+}
+
+async function getLease(kube: KubePort, place: LeasePlace, signal: AbortSignal): Promise<KubeObject | null> {
+  try {
+    return await kube.get(leases, place.namespace, place.name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+/** @throws OrreryError LEASE_LATE */
+function checkInTime(clock: Clock, place: LeasePlace, notAfter: number): void {
+  if (clock.now() <= notAfter) return;
+  throw new OrreryError('LEASE_LATE', `it is too late to write the Lease ${keyOf(place)}`);
+}
+
+/** Since when the record of each Lease has been seen unchanged. */
+function createSightings(clock: Clock) {
+  const sightings = new Map<string, { readonly record: LeaseRecord; readonly since: number }>();
+  return {
+    note(key: string, record: LeaseRecord | null): void {
+      if (record === null) sightings.delete(key);
+      else if (!equal(sightings.get(key)?.record, record)) sightings.set(key, { record, since: clock.now() });
+    },
+    forget: (key: string) => sightings.delete(key),
+    /** @throws OrreryError LEASE_HELD */
+    checkMayReplace(place: LeasePlace, respectMs: number): void {
+      const now = clock.now();
+      const leftMs = respectMs - (now - (sightings.get(keyOf(place))?.since ?? now));
+      if (leftMs <= 0) return;
+      const message = `the holder of the Lease ${keyOf(place)} has to be respected for another ${leftMs} ms`;
+      throw new OrreryError('LEASE_HELD', message, { facts: { leftMs } });
+    },
   };
 }
 

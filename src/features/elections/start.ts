@@ -4,21 +4,30 @@ import { shownRecordOf } from '../../actors/control/views.ts';
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { EngineView, FeaturePorts, FeatureRun, Gauge } from '../../actors/feature.ts';
 import { kindOf } from '../../actors/host/cell.ts';
+import type { NamespaceGrants } from '../../base/config-values.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
 import { electionStatusPatch } from '../../machines/election/election-effects.ts';
 import { patchElectionStatus } from './effects/election-status.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
 import { createElectionJoin } from './election-join.ts';
-import { electionEndpoint } from './election-requests.ts';
+import { answerCandidates } from './election-requests.ts';
 import { createLeaseStore } from './lease.ts';
 import { createLeaseFollower } from './lease-follow.ts';
 
-export function startElections(ports: FeaturePorts): FeatureRun {
+export interface ElectionsSettings {
+  /** By namespace of an Election: whose Leases it may contend for beside those of its own (§7.1). */
+  readonly leaseNamespaces: NamespaceGrants;
+}
+
+export const startElections = (settings: ElectionsSettings) => (ports: FeaturePorts) =>
+  start(settings, ports);
+
+function start({ leaseNamespaces }: ElectionsSettings, ports: FeaturePorts): FeatureRun {
   const { engine, kube, clock, random, log } = ports;
   return {
-    join: createElectionJoin(engine.world),
+    join: createElectionJoin(engine.world, leaseNamespaces),
     effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
-    requests: [electionEndpoint(ports)],
+    ...answerCandidates(ports),
     gauges: () => termsIn(engine),
   };
 

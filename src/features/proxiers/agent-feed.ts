@@ -8,6 +8,7 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
+import { createAdmission, type Origin } from '../../actors/admission.ts';
 import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import type { AnyDigest } from '../../base/digests.ts';
@@ -23,9 +24,11 @@ import { errorInAnswer } from '../../bus/rpc.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import { proxierMessages } from './messages.ts';
 import { nodeEligibility } from './node-digest.ts';
 import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
+import type { ProxierReport } from './proxier-reporter.ts';
 
 export interface AgentFeedOptions {
   readonly bus: Bus;
@@ -40,6 +43,7 @@ export interface AgentFeedOptions {
 }
 
 const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
+const admission = createAdmission([{ proxier: proxierMessages }]);
 
 /** Resolves once what was said before is known; from then on the chart follows what is said. */
 export async function followProxier(options: AgentFeedOptions): Promise<void> {
@@ -47,10 +51,11 @@ export async function followProxier(options: AgentFeedOptions): Promise<void> {
   const id = actorId('proxier', '_', node);
   // Whoever is late was queued longer ago than the timeout; the record tells of what is older still.
   let heardUntil = clock.now() - 2 * timeoutMs;
-  const onMessage = (message: BusMessage) => {
-    const said = saidIn(options, message);
-    if (said?.type === 'proxier.queued') health.queued(said.family);
-    if (said?.type === 'proxier.updated') health.updated(said.family);
+  const hear = (isTrusted: boolean) => (message: BusMessage) => {
+    const said = saidIn(options, message, { receivedAt: clock.now(), isTrusted });
+    if (said?.type === 'proxier.reported') health.reported(said, { isTimed: isTrusted });
+    if (said?.type === 'proxier.queued') health.queued(said.family, said.happenedAt);
+    if (said?.type === 'proxier.updated') health.updated(said.family, said.happenedAt);
   };
   const nodeFeed = createNodeFeed(options);
   const catchUp = async () => {
@@ -61,29 +66,40 @@ export async function followProxier(options: AgentFeedOptions): Promise<void> {
     // What was on its way to the owner at the first question is in the record by the second.
     await sleep(clock, limits.agentRetryMs, signal);
     await askOwner(options);
+    if (bus.status === 'connected') health.back();
   };
   const status = bus.onStatus((now) => {
-    if (now === 'connected') void catchUp().catch(() => {});
-    else heardUntil = clock.now();
+    if (now === 'connected') return void catchUp().catch(() => {});
+    heardUntil = clock.now();
+    health.away();
   });
   const subscriptions: Subscription[] = [
     status,
-    bus.subscribe(subjects.send(id), onMessage),
+    bus.subscribe(subjects.send(id), hear(false)),
+    // A replica answers; what was asked is heard here, too.
+    bus.subscribe(subjects.rpcSend(id), hear(true)),
     ...nodeFeed.begin(),
   ];
   signal.addEventListener('abort', () => subscriptions.forEach((one) => void one.stop()), { once: true });
   await catchUp();
 }
 
-interface Said {
-  readonly type: string;
-  readonly family: IpFamily;
-}
+type Said =
+  | {
+      readonly type: 'proxier.queued' | 'proxier.updated';
+      readonly family: IpFamily;
+      readonly happenedAt?: number;
+    }
+  | ProxierReport;
 
-function saidIn({ log }: AgentFeedOptions, message: BusMessage | StoredMessage): Said | undefined {
+function saidIn(
+  { log }: AgentFeedOptions,
+  message: BusMessage | StoredMessage,
+  origin: Origin = { receivedAt: 0, isTrusted: false },
+): Said | undefined {
   try {
-    const { type, family } = readMessage(message).event;
-    return families.includes(family as IpFamily) ? { type, family: family as IpFamily } : undefined;
+    // What the owner would not take is not taken here either.
+    return admission.admit('proxier', readMessage(message).event, origin) as unknown as Said;
   } catch (error) {
     // The proxier's owner puts it aside where people look for such things.
     log.warn({ subject: message.subject, error: asError(error).message }, 'a message cannot be read');
@@ -101,6 +117,7 @@ async function readMissed(options: AgentFeedOptions, from: number): Promise<void
     from: { kind: 'time', at: from - 1_000 },
     onMessage(message) {
       const said = saidIn(options, message);
+      if (said?.type === 'proxier.reported') health.reported(said, { at: message.storedAt, isTimed: false });
       if (said?.type === 'proxier.queued') learnQueued(health, said.family, message.storedAt);
       if (said?.type === 'proxier.updated') learnUpdated(health, said.family, message.storedAt);
     },

@@ -21,22 +21,38 @@ export const proxierMessages: KindMessages = {
   public: {
     'proxier.queued': form('proxier.queued'),
     'proxier.updated': form('proxier.updated'),
+    'proxier.reported': v.object({
+      type: v.literal('proxier.reported'),
+      family: v.picklist(['IPv4', 'IPv6']),
+      queuedAt: v.optional(v.unknown(), null),
+      updatedAt: v.optional(v.unknown(), null),
+      seq: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
+    }),
   },
   refine: dated,
 };
 
 /** The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for a trusted sender's time that is none */
 function dated({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
-  const told = origin.isTrusted && at !== undefined && at !== null ? timeOf(at) : undefined;
+  if (event.type === 'proxier.reported') return levelled(event, origin);
+  const told = origin.isTrusted && at !== undefined && at !== null ? timeOf(at, 'at') : undefined;
   return { ...event, happenedAt: told ?? origin.receivedAt };
 }
 
+/** Times of a sender that is not trusted still have to be times: they tell one change from another. */
+function levelled(event: PlainEvent, { receivedAt, isTrusted }: Origin): PlainEvent {
+  const time = (field: 'queuedAt' | 'updatedAt') =>
+    event[field] === null ? null : timeOf(event[field], field);
+  const level = { queuedAt: time('queuedAt'), updatedAt: time('updatedAt') };
+  return { ...event, ...level, happenedAt: receivedAt, isTimed: isTrusted };
+}
+
 /** Milliseconds since the epoch, or a time of RFC 3339. */
-function timeOf(at: unknown): number {
+function timeOf(at: unknown, field: string): number {
   const ms = typeof at === 'string' ? Date.parse(at) : at;
   if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return Math.floor(ms);
   throw new OrreryError(
     'MESSAGE_UNKNOWN_EVENT',
-    'field "at": milliseconds since the epoch or a time such as 2026-01-02T03:04:05.678Z',
+    `field "${field}": milliseconds since the epoch or a time such as 2026-01-02T03:04:05.678Z`,
   );
 }

@@ -12,23 +12,31 @@ import type { IpFamily } from '../../base/address.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
-import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import { defaultTimeoutMs, type ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from '../../machines/proxier/proxier-events.ts';
+import { createExcuses } from './excuses.ts';
 import {
   type HealthAnswer,
   type HealthEndpoint,
   healthAnswer,
   healthHeaders,
+  lateFamilies,
   proxierReport,
 } from './health-body.ts';
+import { createReporter, type ProxierReport, type SendReport } from './proxier-reporter.ts';
 
-export type { HealthAnswer, HealthEndpoint, IpFamily };
+export type { HealthAnswer, HealthEndpoint, IpFamily, ProxierReport, SendReport };
 
 export interface ProxierHealthOptions {
   /** How long a change may wait, milliseconds; default 60,000 (kube-proxy's). */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   readonly random?: Random;
+  /**
+   * Tells somebody else, such as Orrery, how the families stand: called with each change, and again until it
+   * resolves.
+   */
+  readonly report?: SendReport;
 }
 
 /** What matters of a Kubernetes Node object. */
@@ -48,10 +56,26 @@ export interface ProxierHealth {
   queued(family: IpFamily, at?: number): void;
   /** Every change is applied. @param at milliseconds since the epoch; default: now */
   updated(family: IpFamily, at?: number): void;
+  /**
+   * How a family stands, as somebody else says; a sequence that is not greater than the last changes nothing.
+   */
+  reported(
+    report: Omit<ProxierReport, 'type'>,
+    received?: { readonly at?: number; readonly isTimed?: boolean },
+  ): void;
+  /**
+   * Nothing can be heard from now on: what waits, and is not late yet, is not late for that reason alone.
+   * Ended by `back`.
+   */
+  away(): void;
+  /** Everything that was said meanwhile is known; what still waits is timed from now on. */
+  back(): void;
   /** The Node as it is now; null: it was deleted. Until the first call the node counts as eligible. */
   syncNode(node: NodeObject | null): void;
   /** The same for whoever has judged the Node already. */
   nodeIs(node: Exclude<ProxierFacts['node'], 'unknown'>): void;
+  /** Whether the node may get traffic, as its Node says; true while nothing is known of it. */
+  nodeEligible(): boolean;
   /** Whether no family is late; the Node does not matter. */
   isHealthy(): boolean;
   /** What is known of the families, for those who compare it with another source. */
@@ -90,11 +114,17 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
     // A chart that heard nothing for a day has ended; here it begins anew.
     if (actor.snapshot().status !== 'active') actor = begin();
     actor.send({ ...event });
+    reporter?.tell(families());
   };
   const families = () => (actor.snapshot().context as ProxierContext).families;
+  const excuses = createExcuses(clock, timeoutMs);
+  const picture = () => {
+    const report = proxierReport({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
+    return { ...report, families: excuses.applied(report.families) };
+  };
+  const reporter = options.report && createReporter({ send: options.report, clock, random });
   const answer = (endpoint: HealthEndpoint) => {
-    const picture = proxierReport({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
-    const given = healthAnswer(endpoint, picture, clock.now());
+    const given = healthAnswer(endpoint, picture(), clock.now());
     const key = `${endpoint} ${given.status}`;
     const known = counts.get(key);
     if (known) known.count++;
@@ -106,16 +136,24 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
   return {
     queued: (family, at = clock.now()) => tell({ type: 'proxier.queued', family, happenedAt: at }),
     updated: (family, at = clock.now()) => tell({ type: 'proxier.updated', family, happenedAt: at }),
+    reported: (report, { at = clock.now(), isTimed = true } = {}) =>
+      tell({ ...report, type: 'proxier.reported', happenedAt: at, isTimed }),
+    away: () => excuses.away(families()),
+    back: () => excuses.back(),
+    nodeEligible: () => picture().nodeEligible,
     syncNode: (node) => nodeIs(judged(node)),
     nodeIs,
-    isHealthy: () => isHealthy({ ...(actor.snapshot().context as ProxierContext), timeoutMs }, clock.now()),
+    isHealthy: () => lateFamilies(picture(), clock.now()).length === 0,
     families,
     answer,
     respond: (method, path) => respond(method, path, answer),
     handle: ({ method = '', url = '/' }, response) =>
       write(response, respond(method, url.split('?', 1)[0] ?? '', answer)),
     counts: () => [...counts.values()],
-    stop: () => actor.stop(),
+    stop() {
+      reporter?.stop();
+      actor.stop();
+    },
   };
 }
 

@@ -4,6 +4,7 @@
  * Promises: whatever is wrong with it ends in one USAGE error that names the file, the object and what is expected. What it holds is
  * never logged or sent anywhere but to the API server (I9): a manifest may be a Secret.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
@@ -29,6 +30,8 @@ export interface BundleObject {
 export interface Bundle {
   /** Of the release's actor: `release/_/<name>`. */
   readonly name: string;
+  /** The value of `bundleLabel` on each of its objects. */
+  readonly id: string;
   readonly release: string;
   readonly minReconciler: string;
   readonly minServing: string;
@@ -36,8 +39,18 @@ export interface Bundle {
   readonly kinds: readonly KindName[];
 }
 
-/** Marks what Orrery made from a bundle, and may delete again. */
+/** Every manifest of a bundle says so of itself; earlier releases told by it alone what is theirs. */
 export const builtinLabel = 'orrery.dev/builtin';
+/**
+ * Whose an object is: the bundle's and no other's, of this Orrery and no other. What carries it may be
+ * changed and deleted (§3.2, §3.4).
+ */
+export const bundleLabel = 'orrery.dev/bundle';
+/**
+ * On a manifest, with the value `recreate`: where a field cannot be changed, the object is deleted and made
+ * anew (§3.5).
+ */
+export const immutableMark = 'orrery.dev/on-immutable';
 /** On a manifest: an object of that name that is not ours is taken over. */
 export const adoptMark = 'orrery.dev/adopt';
 /** The releases of one service form a row whatever its bundles' directories are called. */
@@ -72,8 +85,18 @@ const manifestObject = v.looseObject({
   }),
 });
 
+/**
+ * `<cluster>.<name>`, or, where that is no value of a label, a form of it that is as good as one of its kind.
+ */
+export function bundleId(cluster: string, name: string): string {
+  const id = `${cluster}.${name}`;
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,61}[A-Za-z0-9]$/.test(id)) return id;
+  const hash = createHash('sha256').update(id).digest('hex').slice(0, 16);
+  return `${id.replace(/^[^A-Za-z0-9]+/, '').slice(0, 46)}.${hash}`;
+}
+
 /** @throws OrreryError USAGE */
-export function loadBundle(dir: string): Bundle {
+export function loadBundle(dir: string, cluster = 'default'): Bundle {
   const file = join(dir, 'bundle.yaml');
   const [value, ...others] = readDocuments(dir, 'bundle.yaml');
   if (others.length > 0) throw wrong(file, 'has more than one document');
@@ -90,14 +113,31 @@ export function loadBundle(dir: string): Bundle {
   bound('minServingRelease', minServingRelease);
   const objects = manifests.flatMap((manifest) => readManifest(dir, manifest));
   checkTogether(objects, file);
+  const id = bundleId(cluster, name);
   return {
     name,
+    id,
     release,
     minReconciler: minReconcilerRelease,
     minServing: minServingRelease,
-    objects: objects.map(({ object }) => object),
+    objects: objects.map(({ object }) => labelled(object, id)),
     kinds: kindsOf(objects.map(({ object }) => object)),
   };
+}
+
+export function labelled(object: BundleObject, id: string): BundleObject {
+  const { metadata } = object;
+  return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [bundleLabel]: id } } };
+}
+
+/**
+ * Whether the object may be deleted and made anew. A definition takes every object of its kind along: never.
+ */
+export function isRecreatable({ kind, metadata }: BundleObject): boolean {
+  if (kind === 'CustomResourceDefinition' || kind === 'Namespace') return false;
+  return (
+    metadata.annotations?.[immutableMark] === 'recreate' || metadata.labels[immutableMark] === 'recreate'
+  );
 }
 
 /** Whether the object's manifest lets one of that name be taken over. */

@@ -1,19 +1,30 @@
 /**
  * Brings one object of a bundle to what its manifest says, by server-side apply.
  *
- * Promises: an object of that name that is not ours is touched only where the manifest adopts it; where the API server refuses because
- * a field cannot be changed, the object is deleted – that very one, as it was seen – and made anew.
+ * Promises (docs/features/releases.md §3): an object of that name that is not ours is touched only where the
+ * manifest adopts it, one of another bundle never; where the API server refuses because a field cannot be
+ * changed, that is an error, unless the manifest says `recreate`: then the object is deleted – that very one,
+ * as it was seen – and made anew.
  */
 
-import { hasCode, OrreryError } from '../../base/errors.ts';
+import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
-import { type BundleObject, builtinLabel, isAdopting } from './bundle.ts';
+import {
+  type BundleObject,
+  builtinLabel,
+  bundleLabel,
+  immutableMark,
+  isAdopting,
+  isRecreatable,
+} from './bundle.ts';
 
 /** In managedFields; who else applies the same fields under this name is us. */
 export const fieldManager = 'orrery-release';
 
 export interface AppliedObject {
   readonly object: KubeObject;
+  /** As it stood; null: there was none. */
+  readonly before: KubeObject | null;
   readonly isReplaced: boolean;
 }
 
@@ -28,15 +39,18 @@ export async function applyObject(
   const live = await find(kube, resource, place, signal);
   if (live !== null) checkMayTouch(manifest, live);
   try {
-    return { object: await apply(kube, resource, manifest, live, signal), isReplaced: false };
+    const object = await apply(kube, resource, manifest, live, signal);
+    return { object, before: live, isReplaced: false };
   } catch (thrown) {
     if (live === null || !isImmutable(thrown)) throw thrown;
+    if (!isRecreatable(manifest)) throw unchangeable(manifest, asError(thrown));
   }
   const { uid, resourceVersion } = live.metadata;
   await kube.delete(resource, place.namespace, place.name, preconditions({ uid, resourceVersion }), signal);
   const rest = await find(kube, resource, place, signal);
   if (rest !== null) throw beingDeleted();
-  return { object: await apply(kube, resource, manifest, null, signal), isReplaced: true };
+  const object = await apply(kube, resource, manifest, null, signal);
+  return { object, before: live, isReplaced: true };
 }
 
 /** A namespaced object whose manifest names no namespace stands in `default`, as with kubectl. */
@@ -89,11 +103,28 @@ async function find(
 
 function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
   if (metadata.deletionTimestamp !== undefined) throw beingDeleted();
-  if (metadata.labels?.[builtinLabel] === 'true' || isAdopting(manifest)) return;
+  const { [bundleLabel]: owner, [builtinLabel]: builtin } = metadata.labels ?? {};
+  const id = manifest.metadata.labels[bundleLabel];
+  if (owner !== undefined && owner !== id) {
+    throw new OrreryError(
+      'KUBE_REFUSED',
+      `it belongs to the bundle ${owner} and is left alone; this one is ${id}`,
+    );
+  }
+  // Earlier releases had no other mark: what carries it and has a place in this bundle becomes this bundle's.
+  if (owner === id || builtin === 'true' || isAdopting(manifest)) return;
   throw new OrreryError(
     'KUBE_REFUSED',
-    `it exists without the label ${builtinLabel}: "true" and is left alone; the annotation orrery.dev/adopt: "true" on the manifest takes it over`,
+    `it exists without the label ${bundleLabel}: ${id} (or ${builtinLabel}: "true") and is left alone; the annotation orrery.dev/adopt: "true" on the manifest takes it over`,
   );
+}
+
+function unchangeable({ kind }: BundleObject, thrown: Error): OrreryError {
+  const isNever = kind === 'CustomResourceDefinition' || kind === 'Namespace';
+  const way = isNever
+    ? `a ${kind} is never made anew: everything in it would go`
+    : `the annotation ${immutableMark}: recreate on the manifest deletes the object and makes it anew`;
+  return new OrreryError('KUBE_REFUSED', `${thrown.message}; ${way}`, { cause: thrown });
 }
 
 function beingDeleted(): OrreryError {

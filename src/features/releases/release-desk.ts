@@ -97,6 +97,14 @@ export class ReleaseDesk {
     return this.#blocked;
   }
 
+  /** Replicas with a bundle beside this one, which has none: mostly a flag was forgotten (§1.4). */
+  get remarks(): readonly string[] {
+    if (this.#options.bundle !== null) return [];
+    const others = this.#picture.nodes().filter(({ bundle }) => bundle !== null);
+    const names = others.map(({ replica }) => replica).join(', ');
+    return others.length === 0 ? [] : [`runs without --bundle beside replicas that have one: ${names}`];
+  }
+
   /** The fence of this replica's leadership; 0: it does not lead. */
   get fence(): number {
     return this.#fence;

@@ -1,47 +1,58 @@
 /**
  * Deletes what an older bundle made and the present one no longer has.
  *
- * Promises: only objects with the label are looked at, only of the kinds that are named; one is deleted on condition that it is still
- * that very object as it was seen.
+ * Promises: only objects that carry this bundle's own label are looked at, only of the kinds that are named;
+ * one is deleted on condition that it is still that very object as it was seen.
  */
 
 import { hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import { builtinLabel } from './bundle.ts';
+import { type Bundle, bundleLabel } from './bundle.ts';
 import { preconditions } from './release-apply.ts';
 
-export const builtinSelector = `${builtinLabel}=true`;
+export const selectorOf = ({ id }: Pick<Bundle, 'id'>): string => `${bundleLabel}=${id}`;
 
-/** @param isWanted whether the bundle has the object @param onError told of each that could not be deleted */
+export interface PruneParts {
+  readonly kube: KubePort;
+  readonly bundle: Bundle;
+  /** Whether the bundle has the object. */
+  readonly isWanted: (object: KubeObject) => boolean;
+  readonly onPruned: (object: KubeObject) => void;
+  /** Told of each that could not be deleted. */
+  readonly onError: (object: KubeObject, error: unknown) => void;
+}
+
+/** @throws OrreryError where the objects cannot be listed */
 export async function pruneKind(
-  kube: KubePort,
+  { kube, bundle, isWanted, onPruned, onError }: PruneParts,
   resource: KubeResource,
-  isWanted: (object: KubeObject) => boolean,
-  onError: (object: KubeObject, error: unknown) => void,
   signal: AbortSignal,
-): Promise<number> {
-  let pruned = 0;
-  for (const object of await listAll(kube, resource, signal)) {
+): Promise<void> {
+  for (const object of await listAll(kube, resource, selectorOf(bundle), signal)) {
     const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata;
     if (isWanted(object) || deletionTimestamp !== undefined) continue;
     try {
       await kube.delete(resource, namespace, name, preconditions({ uid, resourceVersion }), signal);
-      pruned++;
+      onPruned(object);
     } catch (thrown) {
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) onError(object, thrown);
     }
   }
-  return pruned;
 }
 
-async function listAll(kube: KubePort, resource: KubeResource, signal: AbortSignal): Promise<KubeObject[]> {
+async function listAll(
+  kube: KubePort,
+  resource: KubeResource,
+  labelSelector: string,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
   const objects: KubeObject[] = [];
   for (let page = ''; ; ) {
     const answer = await kube.list(
       resource,
       {
-        labelSelector: builtinSelector,
+        labelSelector,
         limit: limits.kubePageObjects,
         ...(page === '' ? {} : { continue: page }),
       },

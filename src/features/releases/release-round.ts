@@ -1,17 +1,19 @@
 /**
- * One round over a bundle: apply every object, delete what no bundle has any more.
+ * One round over a bundle: apply every object; if each of them stands, delete what the bundle has no more.
  *
- * Promises: namespaces and definitions come first; one object's error does not stop the others, and is in the summary; a kind that the
- * cluster does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
+ * Promises: nothing is deleted after a failure (docs/features/releases.md §3.7); namespaces and definitions
+ * come first; one object's error does not stop the others, and is in the summary; a kind that the cluster
+ * does not know (yet) is an error of its objects alone. Only an aborted signal ends a round early.
  */
 
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { RoundSummary } from '../../machines/release/release-events.ts';
+import type { ChangedObject, RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
-import { applyObject, placeOf } from './release-apply.ts';
+import { changesOf } from './object-changes.ts';
+import { type AppliedObject, applyObject, placeOf } from './release-apply.ts';
 import { pruneKind } from './release-prune.ts';
 
 export interface RoundParts {
@@ -29,13 +31,16 @@ export async function releaseRound(
 ): Promise<RoundSummary> {
   const problems = problemList();
   const resolve = resolver(kube, signal);
-  const counts = { applied: 0, pruned: 0, replaced: 0 };
+  const counts = { applied: 0, replaced: 0 };
+  const changes = changeList();
   const applyOne = async (manifest: BundleObject) => {
     try {
       const resource = await resolve(manifest);
-      const { object, isReplaced } = await applyObject(kube, resource, manifest, signal);
+      const outcome = await applyObject(kube, resource, manifest, signal);
+      const { object, isReplaced } = outcome;
       counts.applied++;
       if (isReplaced) counts.replaced++;
+      changes.applied(objectName(manifest), outcome);
       onApplied(manifest, resource, object);
     } catch (thrown) {
       signal.throwIfAborted();
@@ -43,20 +48,61 @@ export async function releaseRound(
     }
   };
   for (const tier of tiers(bundle.objects)) await atOnce(tier, applyOne);
-  for (const kind of distinctKinds([...bundle.kinds, ...kinds])) {
-    signal.throwIfAborted();
+  const prune = async (kind: KindName) => {
     try {
       const resource = await resolve(kind);
       const onError = (object: KubeObject, error: unknown) =>
-        problems.add(`${kind.kind} ${object.metadata.name}, to be deleted`, error);
-      counts.pruned += await pruneKind(kube, resource, wantedIn(bundle, resource), onError, signal);
+        problems.add(`${nameOf(kind, object)}, to be deleted`, error);
+      const onPruned = (object: KubeObject) => changes.pruned(nameOf(kind, object));
+      await pruneKind(
+        { kube, bundle, isWanted: wantedIn(bundle, resource), onPruned, onError },
+        resource,
+        signal,
+      );
     } catch (thrown) {
       signal.throwIfAborted();
       // A kind that is gone from the cluster has no objects; one of the bundle was told of above.
       if (!hasCode(thrown, 'KUBE_NOT_FOUND')) problems.add(`the list of ${kind.kind}`, thrown);
     }
+  };
+  // Who could not apply everything knows too little of the cluster, and of its rights there, to delete
+  // anything.
+  const kindsToPrune = problems.summary().failed === 0 ? distinctKinds([...bundle.kinds, ...kinds]) : [];
+  for (const kind of kindsToPrune) {
+    signal.throwIfAborted();
+    await prune(kind);
   }
-  return { ...counts, ...problems.summary() };
+  return { ...counts, ...changes.summary(), ...problems.summary() };
+}
+
+const nameOf = ({ kind }: KindName, { metadata }: KubeObject) =>
+  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+
+/** What the round made, changed and deleted, by name; of each sort as many as are told. */
+function changeList() {
+  const [made, changed, pruned]: [string[], ChangedObject[], string[]] = [[], [], []];
+  let all = 0;
+  let prunedAll = 0;
+  const note = <T>(list: T[], one: T) => {
+    all++;
+    if (list.length < limits.releaseNamesTold) list.push(one);
+  };
+  return {
+    applied(name: string, { before, object, isReplaced }: AppliedObject) {
+      if (before === null) return note(made, name);
+      const fields = changesOf(before, object);
+      const told = changed.length < limits.releaseObjectsTold ? fields : [];
+      if (fields.length > 0 || isReplaced) note(changed, { object: name, fields: told });
+    },
+    pruned(name: string) {
+      prunedAll++;
+      note(pruned, name);
+    },
+    summary() {
+      const more = all - made.length - changed.length - pruned.length;
+      return { pruned: prunedAll, ...(all === 0 ? {} : { changes: { made, changed, pruned, more } }) };
+    },
+  };
 }
 
 function problemList() {

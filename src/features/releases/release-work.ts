@@ -13,7 +13,7 @@ import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { shapeOf } from './object-shape.ts';
-import { builtinSelector } from './release-prune.ts';
+import { selectorOf } from './release-prune.ts';
 import { releaseRound, wantedIn } from './release-round.ts';
 
 export interface ReleaseWork {
@@ -104,7 +104,7 @@ class WatchedKind {
       name: `${this.#resource.plural} of the bundle`,
       resource: this.#resource,
       namespace: null,
-      labelSelector: builtinSelector,
+      labelSelector: selectorOf(this.#parts.bundle),
       onRestart: () => {},
       sink: {
         read: (object: KubeObject) => object,

@@ -47,6 +47,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
       ],
       holdings: () => [desk.holding()],
       blocked: () => desk.blocked,
+      remarks: () => desk.remarks,
       gauges: () => [
         { name: 'orrery_release_leader', value: desk.fence === 0 ? 0 : 1 },
         { name: 'orrery_release_blocked', value: desk.blocked === null ? 0 : 1 },

@@ -15,7 +15,7 @@ export function lookOf({ context }: Args): Omit<LeaseLook, 'type'> {
 }
 
 export function followOf({ context }: Args): Omit<LeaseFollow, 'type'> {
-  return { place: placeOf(context), seconds: followSeconds };
+  return { place: placeOf(context), seconds: followSeconds, round: context.follows };
 }
 
 /** What was asked last, as a request. A claim that lands after its deadline would be of no use, a renewal comes too late. */
@@ -29,6 +29,7 @@ export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
     resourceVersion: seen?.record == null ? null : seen.resourceVersion,
     record: asked.record,
     term: asked.record.transitions + 1,
+    ...(asked.respectMs === undefined ? {} : { respectMs: asked.respectMs }),
     notAfter: from + timingOf(context).renewDeadlineMs,
     timeoutMs: requestMs(context),
   };

@@ -1,20 +1,44 @@
 /** Who campaigns in an election, who of them leads, and until when. Pure. */
+import { limits } from '../../base/limits.ts';
 import { type Candidate, type ElectionContext, type ElectionInput, timingOf } from './election-context.ts';
+import type { ElectionCampaign, ElectionRenew } from './election-events.ts';
 
-/** A leader whose election has just been taken over by another replica has at least so long to reach it, ms. */
-const graceMs = 1_000;
+/**
+ * A leader whose election has just been taken over by another replica has at most so long to reach it, ms
+ * (§5.9).
+ */
+const graceMaxMs = 3_000;
+/** Candidates whose subjects are remembered: those of now, and as many that were. */
+const boundMax = 2 * limits.electionCandidates;
 /** The longest time that a timer holds, ms. */
 const foreverMs = 2_147_483_647;
 
 export function withCandidate(
   context: ElectionContext,
-  { candidate, ttlMs }: { readonly candidate: string; readonly ttlMs: number | null },
+  { candidate, ttlMs, isBound = false }: Pick<ElectionCampaign, 'candidate' | 'ttlMs' | 'isBound'>,
   at: number,
 ): Partial<ElectionContext> {
   const known = candidateOf(context, candidate);
   const since = known !== undefined && isLiving(known, at) ? known.since : at;
   const one: Candidate = { ttlMs, until: untilOf(context, ttlMs, at), since };
-  return { candidates: { ...living(context, at), [candidate]: one } };
+  const bound = isBound ? { bound: withBound(context.bound, candidate) } : {};
+  return { candidates: { ...living(context, at), [candidate]: one }, ...bound };
+}
+
+const withBound = (bound: readonly string[], candidate: string): readonly string[] =>
+  bound.at(-1) === candidate
+    ? bound
+    : [...bound.filter((one) => one !== candidate), candidate].slice(-boundMax);
+
+/** It speaks for a candidate that has a subject of its own, and not on that. */
+export function isImpostor({ bound }: Pick<ElectionContext, 'bound'>, event: ElectionInput): boolean {
+  return 'candidate' in event && event.isBound !== true && bound.includes(event.candidate);
+}
+
+/** Nobody more may campaign (§5.7). */
+export function isFull(context: ElectionContext, candidate: string, at: number): boolean {
+  const those = living(context, at);
+  return !Object.hasOwn(those, candidate) && Object.keys(those).length >= limits.electionCandidates;
 }
 
 /** Names come from outside: what every object inherits is no candidate. */
@@ -32,9 +56,9 @@ function untilOf(context: ElectionContext, ttlMs: number | null, at: number): nu
 }
 
 /** The candidate was heard of again. */
-export function withRenewal(context: ElectionContext, candidate: string, at: number) {
-  const known = candidateOf(context, candidate);
-  return known === undefined ? {} : withCandidate(context, { candidate, ttlMs: known.ttlMs }, at);
+export function withRenewal(context: ElectionContext, event: ElectionRenew, at: number) {
+  const known = candidateOf(context, event.candidate);
+  return known === undefined ? {} : withCandidate(context, { ...event, ttlMs: known.ttlMs }, at);
 }
 
 export function withoutCandidate(context: ElectionContext, candidate: string): Partial<ElectionContext> {
@@ -104,7 +128,13 @@ export function holderLeftMs(context: ElectionContext, at: number): number {
 }
 
 export function isShortOfTime(context: ElectionContext, at: number): boolean {
-  return context.reign !== null && holderLeftMs(context, at) < graceMs;
+  return context.reign !== null && holderLeftMs(context, at) < graceOf(context);
+}
+
+/** Its own time, for it asks again within a third of that; not so long that the loss of both is felt. */
+function graceOf({ reign, candidates }: ElectionContext): number {
+  const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
+  return Math.min(known?.ttlMs ?? graceMaxMs, graceMaxMs);
 }
 
 /** Nobody could take the leader's renewals while the election moved. */
@@ -112,5 +142,5 @@ export function withGrace(context: ElectionContext, at: number): Partial<Electio
   const { reign, candidates } = context;
   const known = reign === null ? undefined : candidateOf({ candidates }, reign.holder);
   if (reign === null || known === undefined) return {};
-  return { candidates: { ...candidates, [reign.holder]: { ...known, until: at + graceMs } } };
+  return { candidates: { ...candidates, [reign.holder]: { ...known, until: at + graceOf(context) } } };
 }

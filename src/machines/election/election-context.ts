@@ -45,6 +45,11 @@ export interface Reign {
 export interface Asked {
   readonly record: LeaseRecord;
   readonly at: number;
+  /**
+   * Its holder has to have been seen silent for so long by whoever writes; absent: nobody has to be
+   * respected.
+   */
+  readonly respectMs?: number;
 }
 
 /** The last reign that ended. */
@@ -64,6 +69,10 @@ export interface ElectionContext {
   readonly facts: ElectionFacts | null;
   readonly ending: boolean;
   readonly candidates: Readonly<Record<string, Candidate>>;
+  /**
+   * Candidates that have spoken on a subject of their own and are heard there alone, the latest last (§5.6).
+   */
+  readonly bound: readonly string[];
   readonly seen: Seen | null;
   /** The highest that is known; it never goes back. */
   readonly term: number;
@@ -78,6 +87,10 @@ export interface ElectionContext {
   /** The status that the Election resource was given last, and the one on its way to it. */
   readonly told: ElectionStatus | null;
   readonly telling: ElectionStatus | null;
+  /** Number of the last following that was asked for: the end of an earlier one begins no other. */
+  readonly follows: number;
+  /** Since when the Election is usable or not; null: it was never told. */
+  readonly validSince: number | null;
 }
 
 export function newborn({ namespace, name }: ActorInput): ElectionContext {
@@ -87,6 +100,7 @@ export function newborn({ namespace, name }: ActorInput): ElectionContext {
     facts: null,
     ending: false,
     candidates: {},
+    bound: [],
     seen: null,
     term: 0,
     reign: null,
@@ -97,13 +111,44 @@ export function newborn({ namespace, name }: ActorInput): ElectionContext {
     lastError: null,
     told: null,
     telling: null,
+    follows: 0,
+    validSince: null,
   };
 }
 
-export function remembered(context: ElectionContext, facts: ElectionFacts | null): Partial<ElectionContext> {
+export function remembered(
+  context: ElectionContext,
+  facts: ElectionFacts | null,
+  at: number,
+): Partial<ElectionContext> {
   if (facts === null) return { ending: true };
-  const isElsewhere = !equal(facts.place, context.facts?.place);
-  return { facts, ending: false, ...(isElsewhere ? { seen: null, asked: null } : {}) };
+  const { facts: before, validSince } = context;
+  const isElsewhere = !equal(facts.place, before?.place);
+  const isAsValid = before?.uid === facts.uid && (before.invalid === null) === (facts.invalid === null);
+  return {
+    facts,
+    ending: false,
+    validSince: isAsValid ? validSince : at,
+    ...(isElsewhere ? { seen: null, asked: null } : {}),
+  };
+}
+
+/** The clock by which all these times were taken was set by so much. */
+export function shifted(context: ElectionContext, byMs: number): Partial<ElectionContext> {
+  const { seen, reign, asked, former, candidates } = context;
+  const later = (at: number) => at + byMs;
+  const one = ({ until, since, ...rest }: Candidate) => ({
+    ...rest,
+    until: until === null ? null : later(until),
+    since: later(since),
+  });
+  return {
+    seen: seen && { ...seen, at: later(seen.at) },
+    reign: reign && { ...reign, renewedAt: later(reign.renewedAt) },
+    asked: asked && { ...asked, at: later(asked.at) },
+    former: former && { ...former, leaseEnd: later(former.leaseEnd) },
+    candidates: Object.fromEntries(Object.entries(candidates).map(([id, candidate]) => [id, one(candidate)])),
+  };
 }
 
 export function isElsewhere(context: ElectionContext, event: ElectionInput): boolean {

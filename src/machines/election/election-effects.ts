@@ -22,6 +22,11 @@ export interface LeaseWrite {
   readonly resourceVersion: string | null;
   readonly record: LeaseRecord;
   readonly term: number;
+  /**
+   * Whoever holds it has to have been silent for so long, as seen by whoever writes; absent: it is nobody's
+   * but ours.
+   */
+  readonly respectMs?: number;
   /** Past this time nothing is written, milliseconds since the epoch. */
   readonly notAfter: number;
   readonly timeoutMs: number;
@@ -46,6 +51,8 @@ export interface LeaseFollow {
   readonly type: 'lease.follow';
   readonly place: LeasePlace;
   readonly seconds: number;
+  /** Absent: asked for by an earlier release. */
+  readonly round?: number;
 }
 
 export interface ElectionStatus {
@@ -58,6 +65,8 @@ export interface ElectionStatus {
   readonly observedGeneration: number;
   /** Why the election cannot be held; null: it can. */
   readonly invalid: string | null;
+  /** Of the condition; absent: Invalid. */
+  readonly reason?: 'LeaseNotAllowed';
 }
 
 /** Writes the status of the Election resource. Outcome: election-status.patched | election-status.refused. */
@@ -67,7 +76,10 @@ export interface ElectionStatusPatch {
   readonly name: string;
   readonly uid: string;
   readonly status: ElectionStatus;
-  /** lastTransitionTime of a condition that changes, milliseconds since the epoch. */
+  /**
+   * lastTransitionTime of the condition: it is of its status, not of its reason. Milliseconds since the
+   * epoch.
+   */
   readonly at: number;
 }
 
@@ -92,7 +104,12 @@ export const leaseRelease = effect<LeaseRelease>('lease.release', {
   }),
 });
 export const leaseFollow = effect<LeaseFollow>('lease.follow', {
-  failure: ({ place }, error): ElectionEvent => ({ type: 'lease.followed', place, error }),
+  failure: ({ place, round }, error): ElectionEvent => ({
+    type: 'lease.followed',
+    place,
+    error,
+    ...(round === undefined ? {} : { round }),
+  }),
   timeoutMs: ({ seconds }) => seconds * 1_000 + limits.effectTimeoutMs,
   // Following is waiting: it holds neither a connection nor the processor.
   inFlight: limits.leasesFollowed,

@@ -1,4 +1,5 @@
 /** The events that an election takes: of the world, of its candidates, and the outcomes of its effects. */
+import type { ClockLeapt } from '../stamp.ts';
 import type { ElectionSpec, LeasePlace, LeaseRecord } from './lease-record.ts';
 
 /** What the election is told to be: from an Election resource, or from the command line. */
@@ -6,10 +7,18 @@ export interface ElectionFacts extends ElectionSpec {
   /** Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a status. */
   readonly uid: string | null;
   readonly generation: number;
+  /** Of the condition that says why it is `invalid`; absent: it is of a wrong form. */
+  readonly reason?: 'LeaseNotAllowed';
 }
 
 /** How the election is to be held; null: it is not wanted any more. */
 export type ElectionObserved = { readonly type: 'election.observed'; readonly facts: ElectionFacts | null };
+
+/** Set by whoever took the request, never by whoever sent it. */
+type OnOwnSubject = {
+  /** The candidate was part of the subject, so that the rights of NATS vouch for it. */
+  readonly isBound?: boolean;
+};
 
 /** Somebody wants to lead. */
 export type ElectionCampaign = {
@@ -17,20 +26,20 @@ export type ElectionCampaign = {
   readonly candidate: string;
   /** The candidate is heard of again within this time; null: within the lease, or, for a process that campaigns for itself, never. */
   readonly ttlMs: number | null;
-};
+} & OnOwnSubject;
 /** The leader of this term is still there. */
 export type ElectionRenew = {
   readonly type: 'election.renew';
   readonly candidate: string;
   readonly term: number;
-};
+} & OnOwnSubject;
 /** The candidate leads no more, or does not want to. */
 export type ElectionResign = {
   readonly type: 'election.resign';
   readonly candidate: string;
   /** 0: of whatever term. */
   readonly term: number;
-};
+} & OnOwnSubject;
 
 /** The Lease as it was seen; null: there is none. Outcome of lease.look, and said by lease.follow. */
 export type LeaseSeen = {
@@ -58,9 +67,14 @@ export type LeaseWritten = {
 export type LeaseRefused = {
   readonly type: 'lease.refused';
   readonly attempt: number;
-  /** conflict: the Lease is another than was thought; late: it was too late to write; error: anything else, also an unknown outcome. */
-  readonly reason: 'conflict' | 'late' | 'error';
+  /**
+   * conflict: the Lease is another than was thought; late: it was too late to write; held: its holder has
+   * still to be respected; error: anything else, also an unknown outcome.
+   */
+  readonly reason: 'conflict' | 'late' | 'held' | 'error';
   readonly message: string;
+  /** Of `held`: for how long, ms. */
+  readonly leftMs?: number;
 };
 /** An attempt to give the Lease back is over; `record` is what it says now, null if that is not known. */
 export type LeaseReleased = {
@@ -76,6 +90,7 @@ export type LeaseFollowed = {
   readonly type: 'lease.followed';
   readonly place: LeasePlace;
   readonly error: string | null;
+  readonly round?: number;
 };
 
 export type StatusPatched = { readonly type: 'election-status.patched' };
@@ -99,4 +114,5 @@ export type ElectionEvent =
   | LeaseFollowed
   | StatusPatched
   | StatusRefused
+  | ClockLeapt
   | ElectionDue;

@@ -9,6 +9,7 @@ import { kubeMicroTime } from '../../base/kube-time.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
 import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
 import {
+  type Asked,
   type ElectionContext,
   type ElectionInput,
   type Former,
@@ -95,20 +96,44 @@ export function foreignEnd({ seen }: ElectionContext): number {
 
 /** Nobody holds the Lease; or its holder led by us, and its time with us is over. */
 function isFree(context: ElectionContext, at: number): boolean {
+  if (context.seen === null) return false;
+  return at >= foreignEnd(context) || isLeftByUs(context);
+}
+
+function isLeftByUs(context: ElectionContext): boolean {
   const { seen, former, asked } = context;
-  if (seen === null) return false;
-  if (at >= foreignEnd(context)) return true;
-  const { record } = seen;
+  const record = seen?.record ?? null;
   const wasOurs =
     former !== null &&
     equal(former.place, placeOf(context)) &&
     record?.holder === former.holder &&
     record.transitions === former.transitions;
-  return wasOurs || (asked !== null && equal(record, asked.record));
+  return wasOurs || (asked !== null && record !== null && equal(record, asked.record));
+}
+
+/**
+ * For how long whoever writes has to have seen the holder say nothing: the chart's own clock may have been
+ * set (§1.2).
+ */
+function respectOf(context: ElectionContext): Pick<Asked, 'respectMs'> {
+  const record = context.seen?.record ?? null;
+  if (record === null || record.holder === '' || isLeftByUs(context)) return {};
+  return { respectMs: record.durationSeconds * 1_000 };
+}
+
+/** The holder has to be respected for longer than was thought. */
+export function withHeld(context: ElectionContext, event: ElectionInput): Partial<ElectionContext> {
+  const { seen } = context;
+  if (event.type !== 'lease.refused' || !seen?.record) return {};
+  const until = event.at + (event.leftMs ?? 0);
+  return { seen: { ...seen, at: until - seen.record.durationSeconds * 1_000 }, asked: null };
 }
 
 /** A coordinated election wants somebody else. */
-export function isAnotherPreferred({ seen }: ElectionContext, candidate: string | undefined): boolean {
+export function isAnotherPreferred(
+  { seen }: Pick<ElectionContext, 'seen'>,
+  candidate: string | undefined,
+): boolean {
   const record = seen?.record;
   if (!record || record.strategy === '' || record.preferredHolder === '') return false;
   return record.preferredHolder !== candidate;
@@ -139,7 +164,8 @@ function claim(context: ElectionContext, holder: string, at: number): LeaseRecor
 export function withClaim(context: ElectionContext, at: number): Partial<ElectionContext> {
   const holder = nextLeader(context, at);
   if (holder === undefined) return {};
-  return { asked: { record: claim(context, holder, at), at }, attempt: context.attempt + 1 };
+  const asked = { record: claim(context, holder, at), at, ...respectOf(context) };
+  return { asked, attempt: context.attempt + 1 };
 }
 
 /** What the Lease says when its holder is still there. */

@@ -14,8 +14,10 @@ import {
   holderLeftMs,
   isCandidate,
   isDeadlineOver,
+  isFull,
   isHolder,
   isHolderOver,
+  isImpostor,
   isOfReign,
   isShortOfTime,
   renewalAt,
@@ -31,6 +33,7 @@ import {
   placeOf,
   remembered,
   requestMs,
+  shifted,
   timingOf,
 } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
@@ -44,6 +47,7 @@ import {
   nextLeader,
   quietMs,
   withClaim,
+  withHeld,
   withoutReign,
   withReign,
   withRenewalAsked,
@@ -71,13 +75,13 @@ export const electionSetup = setup({
       event.type === 'election.observed' && !(equal(event.facts, context.facts) && !context.ending),
     isGone: ({ event }) => event.type === 'election.observed' && event.facts === null,
     isInvalid: ({ context }: { readonly context: ElectionContext }) => context.facts?.invalid != null,
-    isValid: ({ context }: { readonly context: ElectionContext }) => context.facts?.invalid === null,
     isEnding: ({ context }: { readonly context: ElectionContext }) => context.ending,
     isElsewhere: ({ context, event }) => isElsewhere(context, event),
     isMadeInvalid: ({ context, event }) =>
       event.type === 'election.observed' &&
       event.facts?.invalid != null &&
       !equal(event.facts, context.facts),
+    isMadeValid: ({ event }) => event.type === 'election.observed' && event.facts?.invalid === null,
     isTakenOver: ({ context, event }) =>
       event.type === 'election.observed' && isShortOfTime(context, event.at),
     isUnseen: ({ context }: { readonly context: ElectionContext }) => context.seen === null,
@@ -104,11 +108,22 @@ export const electionSetup = setup({
     isHolder: ({ context, event }) => isHolder(context, event),
     isOfReign: ({ context, event }) => isOfReign(context, event),
     isCandidate: ({ context, event }) => isCandidate(context, event),
+    isUnheard: ({ context, event }) =>
+      isImpostor(context, event) ||
+      (event.type === 'election.campaign' && isFull(context, event.candidate, event.at)),
+    isImpostor: ({ context, event }) => isImpostor(context, event),
+    isHeld: (args) => isCurrent(args) && args.event.type === 'lease.refused' && args.event.reason === 'held',
+    /** The Lease is still ours, and nobody else is wanted any more. */
+    isPreferenceGone: ({ context, event }) =>
+      event.type === 'lease.seen' &&
+      isSeenNews(context, event) &&
+      !isAnotherPreferred({ seen: { ...event, at: event.at } }, context.reign?.holder),
     isAnotherPreferred: ({ context }: { readonly context: ElectionContext }) =>
       isAnotherPreferred(context, context.reign?.holder),
     isToBeReleased: (args) => isToBeReleased(args.context, at(args)),
     isFollowedElsewhere: ({ context, event }) =>
-      event.type === 'lease.followed' && !equal(event.place, placeOf(context)),
+      event.type === 'lease.followed' &&
+      (!equal(event.place, placeOf(context)) || (event.round ?? context.follows) !== context.follows),
     hasFollowFailed: ({ event }) => event.type === 'lease.followed' && event.error !== null,
   },
   delays: {
@@ -126,14 +141,14 @@ export const electionSetup = setup({
   },
   actions: {
     remember: assign(({ context, event }) =>
-      event.type === 'election.observed' ? remembered(context, event.facts) : {},
+      event.type === 'election.observed' ? remembered(context, event.facts, event.at) : {},
     ),
     grace: assign((args) => withGrace(args.context, at(args))),
     noteCandidate: assign(({ context, event }) =>
       event.type === 'election.campaign' ? withCandidate(context, event, event.at) : {},
     ),
     noteHeard: assign(({ context, event }) =>
-      event.type === 'election.renew' ? withRenewal(context, event.candidate, event.at) : {},
+      event.type === 'election.renew' ? withRenewal(context, event, event.at) : {},
     ),
     dropCandidate: assign(({ context, event }) =>
       event.type === 'election.resign' ? withoutCandidate(context, event.candidate) : {},
@@ -146,8 +161,11 @@ export const electionSetup = setup({
       if (event.resourceVersion === null) return { lastError: event.error };
       return { ...withSeen(context, event, event.at), lastError: event.error };
     }),
+    noteHeld: assign(({ context, event }) => withHeld(context, event)),
+    shift: assign(({ context, event }) => (event.type === 'clock.leapt' ? shifted(context, event.byMs) : {})),
     askClaim: assign((args) => withClaim(args.context, at(args))),
     askRenewal: assign((args) => withRenewalAsked(args.context, at(args))),
+    countFollow: assign(({ context }) => ({ follows: context.follows + 1 })),
     countAttempt: assign(({ context }) => ({ attempt: context.attempt + 1 })),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
@@ -181,8 +199,9 @@ export const electionSetup = setup({
       if (!uid || !isStatusNews(context, now)) return;
       const { namespace, name } = context;
       const status = statusOf(context, now);
-      enqueue.assign({ telling: status });
-      enqueue({ type: 'election-status.patch', params: { namespace, name, uid, status, at: now } } as never);
+      const at = context.validSince ?? now;
+      enqueue.assign({ telling: status, validSince: at });
+      enqueue({ type: 'election-status.patch', params: { namespace, name, uid, status, at } } as never);
     }),
     noteLeader: enqueueActions(({ context, event, enqueue }) => {
       if (!context.facts?.uid) return;

@@ -79,6 +79,7 @@ export function statusOf(context: ElectionContext, at: number): ElectionStatus {
     candidates: Object.keys(living(context, at)).sort(),
     observedGeneration: facts?.generation ?? 0,
     invalid: facts?.invalid ?? null,
+    ...(facts?.reason === undefined ? {} : { reason: facts.reason }),
   };
 }
 

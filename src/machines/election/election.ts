@@ -14,8 +14,9 @@
 
 import type { Chart } from '../chart.ts';
 import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
-import { newborn } from './election-context.ts';
+import { type ElectionContext, newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
+import { isHeartbeat } from './election-heartbeat.ts';
 import { electionSetup } from './election-setup.ts';
 
 export const electionMachine = electionSetup.createMachine({
@@ -25,17 +26,21 @@ export const electionMachine = electionSetup.createMachine({
   on: {
     'election.observed': [
       { guard: 'isGone', actions: 'remember', target: '.released' },
+      { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
       {
         guard: 'isElsewhere',
-        actions: ['remember', { type: 'lease.follow', params: followOf }],
+        actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }],
         target: '.looking',
       },
-      { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
       { guard: 'isNews', actions: ['remember', 'tell'] },
     ],
-    'election.campaign': { actions: ['noteCandidate', 'tell'] },
-    'election.renew': { guard: 'isCandidate', actions: ['noteHeard', 'tell'] },
-    'election.resign': { guard: 'isCandidate', actions: ['dropCandidate', 'tell'] },
+    'election.campaign': [{ guard: 'isUnheard' }, { actions: ['noteCandidate', 'tell'] }],
+    'election.renew': [{ guard: 'isUnheard' }, { guard: 'isCandidate', actions: ['noteHeard', 'tell'] }],
+    'election.resign': [
+      { guard: 'isImpostor' },
+      { guard: 'isCandidate', actions: ['dropCandidate', 'tell'] },
+    ],
+    'clock.leapt': { actions: 'shift' },
     'lease.seen': [
       { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'] },
       { guard: 'isSeenNews', actions: ['noteSeen', 'tell'] },
@@ -43,9 +48,9 @@ export const electionMachine = electionSetup.createMachine({
     'lease.followed': [
       { guard: 'isFollowedElsewhere' },
       { guard: 'hasFollowFailed', actions: 'armFollowing' },
-      { actions: { type: 'lease.follow', params: followOf } },
+      { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
     ],
-    'election.follow.due': { actions: { type: 'lease.follow', params: followOf } },
+    'election.follow.due': { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
     'election-status.patched': { actions: ['noteTold', 'tell'] },
     'election-status.refused': { actions: 'noteUntold' },
   },
@@ -57,7 +62,20 @@ export const electionMachine = electionSetup.createMachine({
     invalid: {
       description: 'The election cannot be held as its resource says; its status tells why.',
       tags: ['settled', 'wrong'],
-      always: { guard: 'isValid', target: 'looking' },
+      on: {
+        'election.observed': [
+          { guard: 'isGone', actions: 'remember', target: 'released' },
+          {
+            guard: 'isMadeValid',
+            actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }, 'tell'],
+            target: 'looking',
+          },
+        ],
+        // A Lease that is not for it is not looked at either.
+        'lease.seen': {},
+        'lease.followed': {},
+        'election.follow.due': {},
+      },
     },
     looking: {
       description: 'Reads the Lease: who holds it, and since when has it not changed.',
@@ -67,6 +85,7 @@ export const electionMachine = electionSetup.createMachine({
         { guard: 'isInvalid', target: 'invalid', actions: 'tell' },
       ],
       on: {
+        'clock.leapt': { actions: 'shift', target: '.asking' },
         'lease.seen': [
           { guard: 'isOwnClaim', actions: ['beginReign', 'noteLeader', 'tell'], target: 'leading' },
           { guard: 'isNewForeignLeader', actions: ['noteSeen', 'noteLeader', 'tell'], target: 'observing' },
@@ -101,6 +120,7 @@ export const electionMachine = electionSetup.createMachine({
           actions: ['beginReign', 'noteLeader', 'tell'],
           target: 'leading',
         },
+        'clock.leapt': { actions: 'shift', target: 'observing', reenter: true },
       },
       after: { quiet: { actions: 'tell', target: 'observing', reenter: true } },
     },
@@ -109,7 +129,10 @@ export const electionMachine = electionSetup.createMachine({
       entry: ['askClaim', { type: 'lease.write', params: writeOf }],
       initial: 'claiming',
       // A claim that is on its way may be won: what was won is given back in good order.
-      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
+      on: {
+        'election.observed': { guard: 'isGone', actions: 'remember' },
+        'clock.leapt': { actions: 'shift', target: 'looking' },
+      },
       states: {
         claiming: {
           description: 'The claim is on its way, on condition that the Lease is as it was seen.',
@@ -120,6 +143,7 @@ export const electionMachine = electionSetup.createMachine({
               target: '#election.leading',
             },
             'lease.refused': [
+              { guard: 'isHeld', actions: 'noteHeld', target: '#election.observing' },
               { guard: 'isConflict', actions: 'noteFailure', target: '#election.looking' },
               { guard: 'isCurrent', actions: 'noteFailure', target: 'backingOff' },
             ],
@@ -148,22 +172,24 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isMadeInvalid', actions: ['endByChange', 'remember'], target: 'steppingDown' },
           {
             guard: 'isElsewhere',
-            actions: ['endByChange', 'remember', { type: 'lease.follow', params: followOf }],
+            actions: ['endByChange', 'remember', 'countFollow', { type: 'lease.follow', params: followOf }],
             target: 'steppingDown',
           },
           { guard: 'isNews', actions: ['remember', 'disarmDeadline', 'armDeadline', 'tell'] },
           { guard: 'isTakenOver', actions: ['grace', 'disarmHolder', 'armHolder'] },
         ],
-        'election.campaign': {
-          guard: 'isHolder',
-          actions: ['noteCandidate', 'disarmHolder', 'armHolder'],
-        },
+        'election.campaign': [
+          { guard: 'isUnheard' },
+          { guard: 'isHolder', actions: ['noteCandidate', 'disarmHolder', 'armHolder'] },
+        ],
         'election.renew': [
+          { guard: 'isUnheard' },
           { guard: 'isOfReign', actions: ['noteHeard', 'disarmHolder', 'armHolder'] },
           // Of another term: it does not prolong this one.
           { guard: 'isHolder' },
         ],
         'election.resign': [
+          { guard: 'isImpostor' },
           { guard: 'isOfReign', actions: 'endByResigning', target: 'steppingDown' },
           // Late news of an earlier reign of the same candidate.
           { guard: 'isHolder' },
@@ -176,6 +202,11 @@ export const electionMachine = electionSetup.createMachine({
           },
           { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: 'observing' },
         ],
+        // What was set by the clock that was set is set anew, and the Lease is renewed at once.
+        'clock.leapt': {
+          actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+          target: '.lookingAgain',
+        },
         'election.deadline.due': [
           { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
           { actions: 'armDeadline' },
@@ -243,6 +274,22 @@ export const electionMachine = electionSetup.createMachine({
         },
         yielding: {
           description: 'A coordinated election wants another leader: the Lease is not renewed any more.',
+          on: {
+            'lease.seen': [
+              {
+                guard: 'isStolen',
+                actions: ['loseByTheft', 'noteSeen', 'noteLeader', 'tell'],
+                target: '#election.observing',
+              },
+              { guard: 'isWiped', actions: ['loseByWiping', 'noteSeen'], target: '#election.observing' },
+              { guard: 'isPreferenceGone', actions: 'noteSeen', target: 'renewing' },
+            ],
+            'clock.leapt': {
+              actions: ['shift', 'disarmDeadline', 'armDeadline', 'disarmHolder', 'armHolder'],
+              target: 'yielding',
+              reenter: true,
+            },
+          },
           after: { deadlineLeft: { actions: ['loseByDeadline', 'tell'], target: '#election.observing' } },
         },
       },
@@ -285,10 +332,19 @@ export const electionMachine = electionSetup.createMachine({
 
 export const electionChart: Chart = {
   name: 'election',
-  version: 1,
+  version: 2,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
   createdBy: ['election.observed'],
   effects: electionEffects,
+  leaps: true,
+  quiet: isHeartbeat,
+  migrations: {
+    // Since when the condition stands was not kept, and no candidate had a subject of its own.
+    1: ({ value, context }) => ({
+      value,
+      context: { ...(context as ElectionContext), bound: [], validSince: null, follows: 0 },
+    }),
+  },
 };

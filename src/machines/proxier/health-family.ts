@@ -13,6 +13,16 @@ export interface FamilyHealth {
   readonly pendingSince: number | null;
   /** When the family last had worked everything off; null: never. */
   readonly lastUpdated: number | null;
+  /** The last report, as its sender told it; absent: it speaks by `queued` and `updated`. */
+  readonly report?: FamilyLevel;
+}
+
+/** How a family stands, as whoever works it off says. */
+export interface FamilyLevel {
+  readonly queuedAt: number | null;
+  readonly updatedAt: number | null;
+  /** Grows from report to report. */
+  readonly seq: number;
 }
 
 export const startingFamily: FamilyHealth = { pendingSince: null, lastUpdated: null };
@@ -23,8 +33,36 @@ export function queued(family: FamilyHealth, at: number): FamilyHealth {
 }
 
 /** Everything that waited is worked off. */
-export function updated(at: number): FamilyHealth {
-  return { pendingSince: null, lastUpdated: at };
+export function updated(at: number, before: FamilyHealth = startingFamily): FamilyHealth {
+  return { ...before, pendingSince: null, lastUpdated: at };
+}
+
+/** A report that is not newer than the last one says nothing. */
+export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel): boolean {
+  return report !== undefined && seq <= report.seq;
+}
+
+/**
+ * What a report says is how things stand. The times of a sender that is not trusted only tell one change from
+ * another: what is new happened when the report was received.
+ */
+export function reported(
+  before: FamilyHealth,
+  { queuedAt, updatedAt, seq }: FamilyLevel,
+  { at, isTimed }: { readonly at: number; readonly isTimed: boolean },
+): FamilyHealth {
+  const report = { queuedAt, updatedAt, seq };
+  const { report: last } = before;
+  const when = (told: number | null, lastTold: number | null | undefined, known: number | null) => {
+    if (told === null) return null;
+    if (isTimed) return Math.min(told, at);
+    return told === lastTold || lastTold === undefined ? (known ?? at) : at;
+  };
+  return {
+    pendingSince: when(queuedAt, last?.queuedAt, before.pendingSince),
+    lastUpdated: when(updatedAt, last?.updatedAt, last === undefined ? null : before.lastUpdated),
+    report,
+  };
 }
 
 /** Late: pending for the timeout or longer (kube-proxy: healthy while `now - queued < timeout`). */
@@ -33,18 +71,30 @@ export function isLate({ pendingSince, lastUpdated }: FamilyHealth, now: number,
 }
 
 /**
- * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`, the actions `noteQueued` and `noteUpdated`,
- * and the delay that is named here.
+ * The region of one family. The chart that it stands in brings the guards `isOfFamily` and `isFirstOfFamily`
+ * and those that tell what a report says, the actions `noteQueued`, `noteUpdated` and `noteReported`, and the
+ * delay that is named here.
  */
 export function familyRegion<Family extends string, Delay extends string>(family: Family, lateness: Delay) {
   const guard = { type: 'isOfFamily', params: { family } } as const;
   const noteQueued = { type: 'noteQueued', params: { family } } as const;
   const noteUpdated = { type: 'noteUpdated', params: { family } } as const;
+  const noteReported = { type: 'noteReported', params: { family } } as const;
+  const toPending = { target: '.pending', actions: noteReported } as const;
   const toSynced = { guard, target: 'synced', actions: noteUpdated } as const;
   return {
     description: `Whether ${family} keeps up with its changes.`,
     initial: 'starting',
-    on: { 'proxier.forgotten': '.forgotten' },
+    on: {
+      'proxier.forgotten': '.forgotten',
+      'proxier.reported': [
+        { guard: { type: 'isNoNews', params: { family } } },
+        { guard: { type: 'saysStarting', params: { family } }, target: '.starting', actions: noteReported },
+        { guard: { type: 'saysLate', params: { family } }, target: '.late', actions: noteReported },
+        { guard: { type: 'saysPending', params: { family } }, ...toPending, reenter: true },
+        { target: '.synced', actions: noteReported },
+      ],
+    },
     states: {
       starting: {
         description: 'Nothing has been worked off yet; it is not late, whatever waits.',

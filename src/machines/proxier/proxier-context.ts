@@ -1,7 +1,15 @@
 /** What a proxier remembers, and the pure decisions over it. */
 import type { IpFamily } from '../../base/address.ts';
 import type { Stamp } from '../stamp.ts';
-import { type FamilyHealth, isLate, queued, startingFamily, updated } from './health-family.ts';
+import {
+  type FamilyHealth,
+  isLate,
+  isStale,
+  queued,
+  reported,
+  startingFamily,
+  updated,
+} from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';
 
 export interface ProxierContext {
@@ -46,7 +54,20 @@ export const afterQueued = ({ context, event }: Args, family: IpFamily) =>
   withFamily(context, family, queued(context.families[family], happenedAt(event)));
 
 export const afterUpdated = ({ context, event }: Args, family: IpFamily) =>
-  withFamily(context, family, updated(happenedAt(event)));
+  withFamily(context, family, updated(happenedAt(event), context.families[family]));
+
+/** The family as the report says, or as it was. */
+export function familyAfter({ context, event }: Args, family: IpFamily): FamilyHealth {
+  const before = context.families[family];
+  if (event.type !== 'proxier.reported' || event.family !== family) return before;
+  return reported(before, event, { at: happenedAt(event), isTimed: event.isTimed === true });
+}
+
+/** Of another family, or not newer than the last one. */
+export function isNoNews({ context, event }: Args, family: IpFamily): boolean {
+  if (event.type !== 'proxier.reported' || event.family !== family) return true;
+  return isStale(context.families[family], event);
+}
 
 /** Time left until the family is late, milliseconds. */
 export function untilLate({ context, event }: Args, family: IpFamily): number {

@@ -14,6 +14,22 @@ export type ProxierUpdated = {
   readonly family: IpFamily;
   readonly happenedAt?: number;
 };
+/**
+ * How the family stands: a level, repeated until it was taken, so that a lost one is made good by the next.
+ */
+export type ProxierReported = {
+  readonly type: 'proxier.reported';
+  readonly family: IpFamily;
+  /** Since when the oldest change waits, by the sender's clock; null: none does. */
+  readonly queuedAt: number | null;
+  /** When everything was applied last, by the sender's clock; null: never. */
+  readonly updatedAt: number | null;
+  readonly seq: number;
+  /** When it was received; absent: now. */
+  readonly happenedAt?: number;
+  /** Its times are believed. */
+  readonly isTimed?: boolean;
+};
 /** The world has news of the Node, or the replica's setting is another one. */
 export type ProxierObserved = { readonly type: 'proxier.observed'; readonly facts: ProxierFacts };
 /** Raised by the chart itself: nobody needs the actor any more. */
@@ -26,4 +42,9 @@ export interface ProxierFacts {
   readonly node: 'eligible' | 'ineligible' | 'absent' | 'unknown';
 }
 
-export type ProxierEvent = ProxierQueued | ProxierUpdated | ProxierObserved | ProxierForgotten;
+export type ProxierEvent =
+  | ProxierQueued
+  | ProxierUpdated
+  | ProxierReported
+  | ProxierObserved
+  | ProxierForgotten;

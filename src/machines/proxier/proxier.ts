@@ -2,8 +2,9 @@
  * `proxier/_/<node>`: whether the service proxy of a node keeps up with what it is told, and whether the node should get traffic.
  * Regions `IPv4` and `IPv6` follow the proxy, region `node` follows the Node object.
  *
- * Who sends: the node's proxy or whoever speaks for it (`proxier.queued`, `proxier.updated`; the first of them brings the actor into
- * being), the router (`proxier.observed`). What it promises:
+ * Who sends: the node's proxy or whoever speaks for it (`proxier.reported`, or `proxier.queued` and
+ * `proxier.updated`; the first of them brings the actor into being), the router (`proxier.observed`). What it
+ * promises:
  * - Only the oldest change that waits is timed; the family is late once it has waited for the timeout, exactly then included.
  * - A family that was never updated is never late.
  * - The node counts as eligible until something is known of it; then as the Node says; a deleted Node is ineligible.
@@ -17,20 +18,23 @@ import type { IpFamily } from '../../base/address.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import type { Stamp } from '../stamp.ts';
-import { familyRegion } from './health-family.ts';
+import { familyRegion, isLate } from './health-family.ts';
 import {
   type Args,
   afterQueued,
   afterUpdated,
   deletedSilenceMs,
+  familyAfter,
   happenedAt,
   initialContext,
+  isNoNews,
   isSignOfLife,
   isSilent,
   type ProxierContext,
   unknownSilenceMs,
   untilLate,
   untilSilent,
+  withFamily,
 } from './proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from './proxier-events.ts';
 
@@ -40,6 +44,7 @@ type OfFamily = { readonly family: IpFamily };
 const heard = {
   'proxier.queued': { guard: 'isSignOfLife', actions: 'noteHeard' },
   'proxier.updated': { guard: 'isSignOfLife', actions: 'noteHeard' },
+  'proxier.reported': { guard: 'isSignOfLife', actions: 'noteHeard' },
 } as const;
 
 const saysNode =
@@ -58,6 +63,11 @@ export const proxierMachine = setup({
     isOfFamily: ({ event }, { family }: OfFamily) => 'family' in event && event.family === family,
     isFirstOfFamily: ({ context, event }, { family }: OfFamily) =>
       'family' in event && event.family === family && context.families[family].pendingSince === null,
+    isNoNews: (args, { family }: OfFamily) => isNoNews(args, family),
+    saysStarting: (args, { family }: OfFamily) => familyAfter(args, family).lastUpdated === null,
+    saysPending: (args, { family }: OfFamily) => familyAfter(args, family).pendingSince !== null,
+    saysLate: (args, { family }: OfFamily) =>
+      isLate(familyAfter(args, family), args.event.at, args.context.timeoutMs),
     isOtherTimeout: ({ context, event }) =>
       event.type === 'proxier.observed' && event.facts.timeoutMs !== context.timeoutMs,
     isEligible: saysNode('eligible'),
@@ -76,6 +86,9 @@ export const proxierMachine = setup({
   actions: {
     noteQueued: assign((args, { family }: OfFamily) => afterQueued(args, family)),
     noteUpdated: assign((args, { family }: OfFamily) => afterUpdated(args, family)),
+    noteReported: assign((args, { family }: OfFamily) =>
+      withFamily(args.context, family, familyAfter(args, family)),
+    ),
     noteTimeout: assign(({ context, event }) => ({
       timeoutMs: event.type === 'proxier.observed' ? event.facts.timeoutMs : context.timeoutMs,
     })),
@@ -166,10 +179,12 @@ export const proxierMachine = setup({
 
 export const proxierChart: Chart = {
   name: 'proxier',
-  version: 1,
+  version: 2,
   description: 'Tells whether the service proxy of a node keeps up with its changes.',
   machine: proxierMachine,
   durable: true,
-  createdBy: ['proxier.queued', 'proxier.updated'],
+  createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
   effects: [],
+  // A family may remember its last report; where there was none, nothing is missing.
+  migrations: { 1: (stored) => stored },
 };

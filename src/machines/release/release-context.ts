@@ -1,7 +1,8 @@
 /** What a release remembers, and the small reckonings over it. Pure. */
+import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
-import type { ReleaseOwnEvent, ReleasePicture, RoundSummary } from './release-events.ts';
+import type { ReleaseOwnEvent, ReleasePicture, RoundChanges, RoundSummary } from './release-events.ts';
 import {
   type BundleFacts,
   hinderingNodes,
@@ -40,6 +41,16 @@ export interface ReleaseContext {
   readonly retryInMs: number;
   /** Objects seen as the bundle does not have them since the last round began. */
   readonly drift: readonly string[];
+  /** The last rounds that changed something, whoever led; the latest last. */
+  readonly changes: readonly ChangingRound[];
+}
+
+export interface ChangingRound extends RoundChanges {
+  /** When it ended, milliseconds since the epoch. */
+  readonly at: number;
+  /** Of the bundle. */
+  readonly release: string;
+  readonly leader: string;
 }
 
 export type ReleaseInput = ReleaseOwnEvent & Stamp;
@@ -76,7 +87,20 @@ export function emptyContext(name: string): ReleaseContext {
     lastError: null,
     retryInMs: 0,
     drift: [],
+    changes: [],
   };
+}
+
+/** What is kept of a round that has ended. */
+export function withRound(
+  { changes, bundle, leader }: ReleaseContext,
+  event: ReleaseInput,
+): Partial<Pick<ReleaseContext, 'lastRound' | 'changes'>> {
+  if (event.type !== 'round.finished') return {};
+  const { changes: latest, ...lastRound } = event.summary;
+  if (latest === undefined) return { lastRound };
+  const round = { at: event.at, release: bundle.release, leader, ...latest };
+  return { lastRound, changes: [...changes, round].slice(-limits.releaseChangesKept) };
 }
 
 /** A picture never goes back: our own writes may be known before it shows them. */

@@ -44,6 +44,11 @@ export interface ReleaseResourceWrite {
     /** milliseconds since the epoch */
     readonly lastApplied: number | null;
     readonly lastError: string | null;
+    /**
+     * The last rounds that changed something, by name; the latest first. Absent: asked for by an earlier
+     * release.
+     */
+    readonly changes?: readonly ReleaseChange[];
   };
   readonly conditions: readonly ReleaseCondition[];
   readonly note: {
@@ -53,6 +58,17 @@ export interface ReleaseResourceWrite {
   } | null;
   /** milliseconds since the epoch */
   readonly at: number;
+}
+
+export interface ReleaseChange {
+  /** milliseconds since the epoch */
+  readonly at: number;
+  readonly release: string;
+  readonly applied: readonly string[];
+  readonly changed: readonly string[];
+  readonly pruned: readonly string[];
+  /** Objects that are not named. */
+  readonly more: number;
 }
 
 export interface ReleaseCondition {

@@ -48,6 +48,26 @@ export type StatusUnknown = {
   readonly message: string;
 };
 
+/** A field of an object, before and after; null: it was not there. */
+export interface FieldChange {
+  readonly path: string;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+export interface ChangedObject {
+  /** `Kind namespace/name`. */
+  readonly object: string;
+  readonly fields: readonly FieldChange[];
+}
+/** Objects by name. */
+export interface RoundChanges {
+  readonly made: readonly string[];
+  readonly changed: readonly ChangedObject[];
+  readonly pruned: readonly string[];
+  /** Those that are not named. */
+  readonly more: number;
+}
+
 /** What a round of reconciliation did. */
 export interface RoundSummary {
   /** Objects that stand as the bundle has them. */
@@ -60,6 +80,8 @@ export interface RoundSummary {
   readonly errors: readonly string[];
   /** How many errors there were. */
   readonly failed: number;
+  /** Absent: it changed nothing. */
+  readonly changes?: RoundChanges;
 }
 export type RoundFinished = {
   readonly type: 'round.finished';

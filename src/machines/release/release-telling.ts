@@ -1,6 +1,18 @@
 /** What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of `orrery explain`. Pure. */
-import { type Args, errorOf, hindrances, type ReleaseContext, type ReleaseInput } from './release-context.ts';
-import type { ReleaseReport, ReleaseResourceWrite } from './release-effects.ts';
+import {
+  type Args,
+  type ChangingRound,
+  errorOf,
+  hindrances,
+  type ReleaseContext,
+  type ReleaseInput,
+} from './release-context.ts';
+import type {
+  ReleaseChange,
+  ReleaseCondition,
+  ReleaseReport,
+  ReleaseResourceWrite,
+} from './release-effects.ts';
 import { rowOf, unsuitedFor } from './release-table.ts';
 
 /** An Event tells of the round that made the state Done, not of each one that finds it so. */
@@ -59,12 +71,22 @@ export function resource(
       waitingFor: waitingFor.length === 0 ? null : waitingFor.join('; '),
       lastApplied,
       lastError,
+      changes: context.changes.toReversed().map(named),
     },
     conditions: conditions(context),
     note,
     at: event.at,
   };
 }
+
+const named = ({ at, release, made, changed, pruned, more }: ChangingRound): ReleaseChange => ({
+  at,
+  release,
+  applied: made,
+  changed: changed.map(({ object }) => object),
+  pruned,
+  more,
+});
 
 function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions'] {
   const { seen, bundle, waitingFor, lastError, lastRound } = context;
@@ -86,7 +108,20 @@ function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions']
       reason: blocked.length === 0 ? 'Suited' : 'Blocked',
       message: blocked.length === 0 ? 'the written state suits every replica' : blocked.join('; '),
     },
+    bundleCondition(context),
   ];
+}
+
+/** One without a bundle serves whatever is written, and never leads: mostly somebody forgot a flag (§1.4). */
+function bundleCondition({ nodes }: ReleaseContext): ReleaseCondition {
+  const without = nodes.filter(({ bundle }) => bundle === null).map(({ replica }) => replica);
+  const isAlike = without.length === 0;
+  return {
+    type: 'AllReplicasHaveBundle',
+    status: isAlike ? 'True' : 'False',
+    reason: isAlike ? 'Alike' : 'WithoutBundle',
+    message: isAlike ? 'every replica runs with a bundle' : `without --bundle: ${without.join(', ')}`,
+  };
 }
 
 /** Replicas that must not serve with the written state, and why. */
@@ -119,5 +154,27 @@ export function explainRelease(context: unknown): readonly string[] {
           `last round: ${lastRound.applied} applied, ${lastRound.pruned} pruned, ${lastRound.replaced} replaced, ${lastRound.failed} failed`,
         ]),
     ...(drift.length === 0 ? [] : [`drifted: ${drift.join(', ')}`]),
+    ...release.changes.toReversed().flatMap(explainChanges),
+  ];
+}
+
+/** What one round changed, field by field (§6). */
+function explainChanges({
+  at,
+  release,
+  leader,
+  made,
+  changed,
+  pruned,
+  more,
+}: ChangingRound): readonly string[] {
+  return [
+    `changed at ${new Date(at).toISOString()} by ${leader}, release ${release}: ${made.length} made, ${changed.length} changed, ${pruned.length} deleted${more === 0 ? '' : `, and ${more} that are not named`}`,
+    ...made.map((object) => `  made ${object}`),
+    ...changed.flatMap(({ object, fields }) => [
+      `  changed ${object}`,
+      ...fields.map(({ path, from, to }) => `    ${path}: ${from ?? 'nothing'} → ${to ?? 'nothing'}`),
+    ]),
+    ...pruned.map((object) => `  deleted ${object}`),
   ];
 }

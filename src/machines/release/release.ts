@@ -32,6 +32,7 @@ import {
   round,
   withDrift,
   withPicture,
+  withRound,
   writing,
 } from './release-context.ts';
 import { releaseEffects } from './release-effects.ts';
@@ -99,6 +100,7 @@ export const releaseMachine = setup({
             ...{ fence: event.fence, leader: event.replica, bundle: event.bundle },
             ...{ seen: event.seen, nodes: event.nodes, epoch: event.epoch },
             round: context.round,
+            changes: context.changes,
           }
         : {},
     ),
@@ -119,19 +121,19 @@ export const releaseMachine = setup({
       begunAt: context.begunAt ?? event.at,
       drift: [],
     })),
-    noteSuccess: assign(({ event }) => ({
+    noteSuccess: assign(({ context, event }) => ({
       failures: 0,
       lastError: null,
       lastApplied: event.at,
       roundEndedAt: event.at,
-      ...(event.type === 'round.finished' ? { lastRound: event.summary } : {}),
+      ...withRound(context, event),
     })),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
       lastError: errorOf(event),
       roundEndedAt: event.at,
       retryInMs: retryDelay(context.failures, event.random),
-      ...(event.type === 'round.finished' ? { lastRound: event.summary } : {}),
+      ...withRound(context, event),
     })),
     noteReport: assign(({ event }) => ({ reportedAt: event.at })),
     noteDrift: assign(({ context, event }) =>
@@ -363,7 +365,7 @@ const driftPauseMs = 1_000;
 
 export const releaseChart: Chart = {
   name: 'release',
-  version: 1,
+  version: 2,
   description: 'Applies the objects of a bundle, so that replicas of two releases can live side by side.',
   machine: releaseMachine,
   durable: true,
@@ -371,4 +373,8 @@ export const releaseChart: Chart = {
   createdBy: ['release.led'],
   effects: releaseEffects,
   explain: explainRelease,
+  migrations: {
+    // What rounds changed was not kept.
+    1: ({ value, context }) => ({ value, context: { ...(context as ReleaseContext), changes: [] } }),
+  },
 };

@@ -145,7 +145,7 @@ describe('“a leader that renews in time stays leader”', () => {
   );
 });
 
-test('whoever takes an election over gives its leader a second to reach it, and no more', async () => {
+test('whoever takes an election over gives its leader its own time to reach it, three seconds at most, and no more (docs/features/elections.md §5.9)', async () => {
   const scene = await ElectionScene.start(3);
   await scene.campaign('a');
   await scene.campaign('b', 600_000);

@@ -115,11 +115,29 @@ export class ElectionScene {
 
   /** One request; time passes until it is answered. @throws OrreryError what the replica refused */
   async ask<T>(name: string, action: ElectionAction, body: object = {}): Promise<T> {
+    return this.#soon(this.request<T>(name, action, body));
+  }
+
+  /** The same on the candidate's own subject. */
+  async own<T>(candidate: string, action: 'campaign' | 'renew' | 'resign', body: object): Promise<T> {
+    const subject = this.cluster.subjects.rpcCandidate('shop', 'worker', candidate, action);
+    return this.#soon(this.request<T>('worker', action, body, subject));
+  }
+
+  /** A message to the election, by its stream. */
+  async mail(event: object, passMs = 50): Promise<void> {
     const { clock, subjects } = this.cluster;
-    const asking = this.request<T>(name, action, body, subjects);
+    await this.#client.append(
+      subjects.send('election/shop/worker'),
+      new TextEncoder().encode(JSON.stringify(event)),
+    );
+    if (passMs > 0) await clock.advance(passMs);
+  }
+
+  async #soon<T>(asking: Promise<T>): Promise<T> {
     // Whoever awaits it hears of a rejection.
     asking.catch(() => {});
-    await clock.advance(5);
+    await this.cluster.clock.advance(5);
     return asking;
   }
 
@@ -128,10 +146,11 @@ export class ElectionScene {
     name: string,
     action: ElectionAction,
     body: object,
-    { rpcElection } = this.cluster.subjects,
+    subject = this.cluster.subjects.rpcElection('shop', name, action),
+    timeoutMs = 1_000,
   ) {
     const data = new TextEncoder().encode(JSON.stringify(body));
-    const answer = await this.#client.request(rpcElection('shop', name, action), data, { timeoutMs: 1_000 });
+    const answer = await this.#client.request(subject, data, { timeoutMs });
     const refused = errorInAnswer(answer);
     if (refused) throw refused;
     return JSON.parse(new TextDecoder().decode(answer.data)) as T;

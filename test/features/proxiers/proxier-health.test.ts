@@ -4,8 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { seededRandom } from '../../../src/base/random.ts';
 import { goTime } from '../../../src/features/proxiers/health-body.ts';
-import { createProxierHealth, type ProxierHealth } from '../../../src/features/proxiers/proxier-health.ts';
+import {
+  createProxierHealth,
+  type ProxierHealth,
+  type ProxierReport,
+} from '../../../src/features/proxiers/proxier-health.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
 const closing: Array<() => void> = [];
@@ -260,4 +265,80 @@ describe('over a socket', () => {
       { endpoint: 'livez', code: 200, count: 1 },
     ]);
   });
+});
+
+describe('reports to somebody else', () => {
+  function reporting(answer: (report: ProxierReport) => Promise<unknown>) {
+    const clock = new VirtualClock();
+    const said: ProxierReport[] = [];
+    const report = (one: ProxierReport) => {
+      said.push(one);
+      return answer(one);
+    };
+    const health = createProxierHealth({ clock, random: seededRandom(1), report });
+    closing.push(() => health.stop());
+    return { clock, health, said };
+  }
+
+  test('are levels, said again until they were taken, the newest alone, with sequences that grow', async () => {
+    let isThere = false;
+    const { clock, health, said } = reporting(async () => {
+      if (!isThere) throw new Error('nobody listens');
+    });
+    health.updated('IPv4');
+    await clock.advance(1_000);
+    health.queued('IPv4');
+    const queuedAt = clock.now();
+    health.updated('IPv6');
+    await clock.advance(10_000);
+    isThere = true;
+    await clock.advance(7_000);
+    const count = said.length;
+    expect(count).toBeGreaterThan(4);
+    expect(said.findLast(({ family }) => family === 'IPv4')).toMatchObject({
+      queuedAt,
+      updatedAt: queuedAt - 1_000,
+    });
+    expect(said.findLast(({ family }) => family === 'IPv6')).toMatchObject({
+      queuedAt: null,
+      updatedAt: queuedAt,
+    });
+    await clock.advance(600_000);
+    expect(said.length).toBe(count);
+    health.queued('IPv4');
+    await clock.advance(10);
+    expect(said.length).toBe(count);
+    health.updated('IPv4');
+    await clock.advance(10);
+    expect(said.at(-1)).toMatchObject({ family: 'IPv4', queuedAt: null, updatedAt: clock.now() - 10 });
+    const seqs = said.filter(({ family }) => family === 'IPv4').map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+  });
+
+  test('that are never answered are said again; a process that starts anew goes on with greater sequences', async () => {
+    const { clock, health, said } = reporting(() => new Promise(() => {}));
+    health.updated('IPv4');
+    await clock.advance(30_000);
+    expect(said.length).toBeGreaterThanOrEqual(4);
+    const next = createProxierHealth({
+      clock,
+      random: seededRandom(2),
+      report: async (one) => void said.push(one),
+    });
+    closing.push(() => next.stop());
+    next.updated('IPv4');
+    await clock.advance(10);
+    expect(said.at(-1)?.seq).toBeGreaterThan(said[0]?.seq ?? 0);
+  });
+});
+
+test('nodeEligible tells whether the node may get traffic: yes until its Node says otherwise (docs/features/proxiers.md §5.3)', () => {
+  const { health } = proxier();
+  expect(health.nodeEligible()).toBe(true);
+  health.syncNode({ spec: { taints: [{ key: 'ToBeDeletedByClusterAutoscaler' }] } });
+  expect(health.nodeEligible()).toBe(false);
+  health.syncNode({ metadata: {} });
+  expect(health.nodeEligible()).toBe(true);
+  health.syncNode(null);
+  expect(health.nodeEligible()).toBe(false);
 });

@@ -46,6 +46,17 @@ class Scene extends TestCluster {
     await this.clock.advance(50);
   }
 
+  /** By request: whose times are believed. */
+  async request(event: object): Promise<unknown> {
+    const asked = createControl({ bus: this.hub.connect('asker'), subjects: this.subjects }).send(
+      node,
+      event as never,
+    );
+    asked.catch(() => {});
+    await this.clock.advance(50);
+    return asked;
+  }
+
   /** `[healthz, livez]` as the replica answers. */
   async codes(at = 0, name = 'node-1'): Promise<number[]> {
     const [health, live] = [await this.ask('healthz', at, name), await this.ask('livez', at, name)];
@@ -237,5 +248,107 @@ describe('the Node', () => {
     expect(await scene.codes()).toEqual([503, 200]);
     await scene.clock.advance(1_800_000);
     expect(await scene.codes()).toEqual([404, 404]);
+  });
+});
+
+describe('reports (docs/features/proxiers.md §1)', () => {
+  const report = (queuedAt: number | null, updatedAt: number | null, seq: number) => ({
+    type: 'proxier.reported',
+    family: 'IPv4',
+    queuedAt,
+    updatedAt,
+    seq,
+  });
+
+  test('a report brings the proxier into being, and one that was lost is made good by the next', async () => {
+    const scene = new Scene();
+    await scene.start(2);
+    const now = scene.clock.now();
+    await scene.send(report(null, now, 1));
+    await scene.send(report(now + 10, now, 2));
+    await scene.clock.advance(60_000);
+    expect(await scene.codes(1)).toEqual([503, 503]);
+    // The one with seq 3, that all was applied, was lost.
+    await scene.send(report(now + 60_500, now + 60_400, 4));
+    expect(await scene.codes(0)).toEqual([200, 200]);
+    await scene.send(report(null, now + 60_600, 5));
+    await scene.clock.advance(600_000);
+    expect(await scene.codes(1)).toEqual([200, 200]);
+  });
+
+  test('one whose sequence is not greater than the last changes nothing, and costs no write', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    const now = scene.clock.now();
+    await scene.send(report(null, now, 7));
+    const steps = scene.transitions().length;
+    await scene.send(report(null, now, 7));
+    await scene.send(report(1, now, 6));
+    expect(scene.transitions().length).toBe(steps);
+    expect(await scene.codes()).toEqual([200, 200]);
+  });
+
+  test('times of a sender that is not trusted tell one change from another, and nothing else', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    const now = scene.clock.now();
+    await scene.send(report(null, now, 1));
+    await scene.send(report(now - 3_600_000, now, 2));
+    await scene.clock.advance(59_000);
+    await scene.send(report(now - 3_600_000, now, 3));
+    expect(await scene.codes()).toEqual([200, 200]);
+    await scene.clock.advance(2_000);
+    expect(await scene.codes()).toEqual([503, 503]);
+    // The oldest change is another one now: that one waits since we heard of it.
+    await scene.send(report(now - 1_000, now - 2_000, 4));
+    expect(await scene.codes()).toEqual([200, 200]);
+    await scene.clock.advance(60_000);
+    expect(await scene.codes()).toEqual([503, 503]);
+  });
+
+  test('those of a trusted one count, and none lies in the future', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    const now = scene.clock.now();
+    await scene.request(report(now - 60_000, now - 90_000, 1));
+    expect(await scene.codes()).toEqual([503, 503]);
+    await scene.request(report(now + 3_600_000, now + 3_600_000, 2));
+    expect(await scene.codes()).toEqual([200, 200]);
+    await scene.clock.advance(60_000);
+    expect(await scene.codes()).toEqual([503, 503]);
+  });
+
+  test('a proxy that begins anew is starting: it is not late', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    const now = scene.clock.now();
+    await scene.request(report(now - 60_000, now - 90_000, 1));
+    await scene.request(report(now - 60_000, null, 2));
+    expect(await scene.codes()).toEqual([200, 200]);
+  });
+
+  test('the two events of earlier producers go on beside them', async () => {
+    const scene = new Scene();
+    await scene.start(1);
+    await scene.send(report(null, scene.clock.now(), 1));
+    await scene.send({ type: 'proxier.queued', family: 'IPv4' });
+    await scene.clock.advance(60_000);
+    expect(await scene.codes()).toEqual([503, 503]);
+    await scene.send({ type: 'proxier.updated', family: 'IPv4' });
+    expect(await scene.codes()).toEqual([200, 200]);
+  });
+
+  test.each([
+    [{ seq: -1 }, /seq/],
+    [{ seq: undefined }, /seq/],
+    [{ queuedAt: 'soon' }, /queuedAt/],
+    [{ family: 'IPv5' }, /family/],
+  ])('what is wrong with %j is said', async (change, message) => {
+    const scene = new Scene();
+    await scene.start(1);
+    expect(await scene.request({ ...report(null, 1, 1), ...change })).toMatchObject({
+      accepted: false,
+      reason: expect.stringMatching(message),
+    });
   });
 });

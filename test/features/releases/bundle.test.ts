@@ -115,3 +115,17 @@ describe('what is wrong ends in a USAGE error', () => {
     }
   });
 });
+
+test('each object carries whose it is: <cluster>.<bundle>, or a form of it that a label can hold', () => {
+  const labels = { 'orrery.dev/builtin': 'true', 'orrery.dev/bundle': 'somebody-else' };
+  const manifest = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', labels } });
+  const dir = write({ 'bundle.yaml': `name: edge\n${head}manifests: [a.yaml]\n`, 'a.yaml': manifest });
+  expect(loadBundle(dir, 'prod').objects[0]?.metadata.labels).toMatchObject({
+    'orrery.dev/bundle': 'prod.edge',
+  });
+  for (const cluster of ['c'.repeat(63), '_x', '-']) {
+    const { id } = loadBundle(dir, cluster);
+    expect(id).toMatch(/^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])$/);
+    expect(id).not.toBe(loadBundle(dir, `${cluster}y`.slice(-63)).id);
+  }
+});

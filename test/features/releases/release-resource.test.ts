@@ -57,6 +57,7 @@ test('it is made where it is missing; what is null is absent; a condition keeps 
   expect(await write(effect({ state: 'Done', lastApplied: at }, later), context)).toEqual(settled);
   const { status } = await scene.kube.get(releases, undefined, name, signal);
   expect(status).toEqual({
+    changes: [],
     state: 'Done',
     release: '0.1.0',
     minimumCompatibleRelease: '0.1.0',

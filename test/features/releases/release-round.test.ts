@@ -2,7 +2,7 @@
  * Rounds over a bundle against an API server (the one of KUBECONFIG, else the development one): what is applied, adopted, left alone,
  * replaced, pruned, and what is told of drift.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
 import { until } from '../../until.ts';
 import {
@@ -11,6 +11,7 @@ import {
   configMap,
   configMaps,
   find,
+  ours,
   put,
   type Scene,
   signal,
@@ -32,7 +33,7 @@ test('every object is applied under the field manager orrery-release, and a seco
   const { work } = scene.work(bundleOf([configMap(ns, 'a', { x: '1' }), configMap(ns, 'b', { y: '2' })]));
   expect(await work.round([], signal)).toMatchObject({ applied: 2, replaced: 0, failed: 0, errors: [] });
   const made = await find(scene, ns, 'a');
-  expect(made).toMatchObject({ data: { x: '1' }, metadata: { labels: builtin } });
+  expect(made).toMatchObject({ data: { x: '1' }, metadata: { labels: ours } });
   const { managedFields } = { ...made?.metadata } as { managedFields?: readonly object[] };
   expect(managedFields).toMatchObject([{ manager: 'orrery-release', operation: 'Apply' }]);
   await work.round([], signal);
@@ -56,7 +57,9 @@ test('an object of that name without the label is left alone and is an error, wh
   await put(scene, ns, 'theirs', { app: 'other' });
   const summary = await round([configMap(ns, 'theirs', { x: '1' }), configMap(ns, 'ours', { x: '1' })]);
   expect(summary).toMatchObject({ applied: 1, failed: 1 });
-  expect(summary.errors[0]).toMatch(/ConfigMap .*\/theirs: .*orrery\.dev\/builtin.*orrery\.dev\/adopt/);
+  expect(summary.errors[0]).toMatch(
+    /ConfigMap .*\/theirs: .*orrery\.dev\/bundle.*orrery\.dev\/builtin.*orrery\.dev\/adopt/,
+  );
   expect(await find(scene, ns, 'theirs')).toMatchObject({ data: { from: 'elsewhere' } });
   expect(await find(scene, ns, 'ours')).toMatchObject({ data: { x: '1' } });
 });
@@ -70,15 +73,26 @@ test('with orrery.dev/adopt: "true" in the manifest such an object is adopted', 
   expect(after?.metadata.uid).toBe(before.metadata.uid);
   expect(after).toMatchObject({
     data: { x: '1', from: 'elsewhere' },
-    metadata: { labels: { ...builtin, app: 'other' } },
+    metadata: { labels: { ...ours, app: 'other' } },
   });
 });
 
-test('a field that cannot be changed: the object is deleted and made anew', async () => {
+test('a field that cannot be changed: the round fails and names the object, which stands as it stood (§3.5)', async () => {
   const ns = await scene.namespace();
   await round([configMap(ns, 'a', { x: '1' }, { immutable: true })]);
   const before = await find(scene, ns, 'a');
-  expect(await round([configMap(ns, 'a', { x: '2' }, { immutable: true })])).toMatchObject({
+  const summary = await round([configMap(ns, 'a', { x: '2' }, { immutable: true })]);
+  expect(summary).toMatchObject({ applied: 0, replaced: 0, failed: 1 });
+  expect(summary.errors[0]).toMatch(/^ConfigMap .*\/a: .*immutable.*orrery\.dev\/on-immutable: recreate/);
+  expect(await find(scene, ns, 'a')).toEqual(before);
+});
+
+test('with orrery.dev/on-immutable: recreate it is deleted and made anew', async () => {
+  const ns = await scene.namespace();
+  const annotations = { 'orrery.dev/on-immutable': 'recreate' };
+  await round([configMap(ns, 'a', { x: '1' }, { immutable: true })]);
+  const before = await find(scene, ns, 'a');
+  expect(await round([configMap(ns, 'a', { x: '2' }, { immutable: true, annotations })])).toMatchObject({
     applied: 1,
     replaced: 1,
     failed: 0,
@@ -93,6 +107,7 @@ function unchangeable(ns: string): Array<readonly [string, BundleObject, BundleO
   const named = (name: string, namespace?: string) => ({
     name,
     labels: builtin,
+    annotations: { 'orrery.dev/on-immutable': 'recreate' },
     ...(namespace === undefined ? {} : { namespace }),
   });
   const binding = (role: string): BundleObject => ({
@@ -156,7 +171,7 @@ test('labelled objects that the bundle no longer has are deleted, others of the 
   expect(summary.failed).toBe(0);
   expect(summary.pruned).toBeGreaterThanOrEqual(1);
   expect(await find(scene, ns, 'goes')).toBeNull();
-  expect(labels((await find(scene, ns, 'stays')) ?? { metadata: {} })).toEqual(builtin);
+  expect(labels((await find(scene, ns, 'stays')) ?? { metadata: {} })).toEqual(ours);
   expect(await find(scene, ns, 'foreign')).not.toBeNull();
   expect(await find(scene, ns, 'says-no')).not.toBeNull();
 });
@@ -261,11 +276,11 @@ test('drift is told: a changed field, a lost label, a deletion; a change elsewhe
 
 test('a labelled object that the bundle does not have is told as drift too, and what a round itself deletes is not', async () => {
   const ns = await scene.namespace();
-  await put(scene, ns, 'left', builtin);
+  await put(scene, ns, 'left', ours);
   const { work, drift } = scene.work(bundleOf([configMap(ns, 'a', { x: '1' })]));
   await work.round([], signal);
   expect(await find(scene, ns, 'left')).toBeNull();
-  await put(scene, ns, 'later', builtin);
+  await put(scene, ns, 'later', ours);
   await until(() => drift.length > 0, { what: 'drift' });
   expect(drift).toEqual([`ConfigMap ${ns}/later`]);
 });
@@ -276,4 +291,77 @@ test('after the work has ended nothing more is applied', async () => {
   work.stop();
   await expect(work.round([], signal)).rejects.toThrow(/leadership is over/);
   expect(await find(scene, ns, 'a')).toBeNull();
+});
+
+describe('what is deleted', () => {
+  test('nothing, after a round with a failure: who cannot apply knows too little to delete (§3.7)', async () => {
+    const ns = await scene.namespace();
+    await round([configMap(ns, 'goes', { x: '1' }), configMap(ns, 'stays', { x: '1' })]);
+    const failing = [configMap(ns, 'stays', { x: '1' }), configMap(`${ns}-missing`, 'homeless', {})];
+    expect(await round(failing)).toMatchObject({ applied: 1, failed: 1, pruned: 0 });
+    expect(await find(scene, ns, 'goes')).not.toBeNull();
+    expect(await round([configMap(ns, 'stays', { x: '1' })])).toMatchObject({ failed: 0, pruned: 1 });
+    expect(await find(scene, ns, 'goes')).toBeNull();
+  });
+
+  test('nothing of another Orrery, of another bundle, or with the bare label of earlier releases (§3.4)', async () => {
+    const ns = await scene.namespace();
+    await put(scene, ns, 'another', { ...builtin, 'orrery.dev/bundle': 'elsewhere.platform' });
+    await put(scene, ns, 'bare', builtin);
+    expect(await round([configMap(ns, 'a', { x: '1' })])).toMatchObject({ failed: 0 });
+    expect(await find(scene, ns, 'another')).not.toBeNull();
+    expect(await find(scene, ns, 'bare')).not.toBeNull();
+  });
+});
+
+test('an object of another bundle is never changed, though the manifest adopts (§3.4)', async () => {
+  const ns = await scene.namespace();
+  await put(scene, ns, 'theirs', { ...builtin, 'orrery.dev/bundle': 'elsewhere.platform' });
+  const adopting = configMap(ns, 'theirs', { x: '1' }, { annotations: { 'orrery.dev/adopt': 'true' } });
+  const summary = await round([adopting]);
+  expect(summary).toMatchObject({ applied: 0, failed: 1 });
+  expect(summary.errors[0]).toMatch(/belongs to the bundle elsewhere\.platform/);
+  expect((await find(scene, ns, 'theirs'))?.data).toEqual({ from: 'elsewhere' });
+});
+
+test('an object with the bare label of earlier releases becomes this bundle’s, and no other one can have it then (§3.3)', async () => {
+  const ns = await scene.namespace();
+  await put(scene, ns, 'a', builtin);
+  expect(await round([configMap(ns, 'a', { x: '1' })])).toMatchObject({ applied: 1, failed: 0 });
+  expect(await find(scene, ns, 'a')).toMatchObject({ data: { x: '1' }, metadata: { labels: ours } });
+  const other = bundleOf([configMap(ns, 'a', { x: '2' })], '0.1.0', 'other.platform');
+  expect(await scene.work(other).work.round([], signal)).toMatchObject({ applied: 0, failed: 1 });
+  expect((await find(scene, ns, 'a'))?.data).toMatchObject({ x: '1' });
+});
+
+test('a round tells what it made, changed and deleted, field by field; of a Secret no value (§6)', async () => {
+  const ns = await scene.namespace();
+  const secret = (value: string): BundleObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: ns, labels: builtin },
+    stringData: { key: value },
+  });
+  const first = await round([configMap(ns, 'a', { x: '1' }), configMap(ns, 'b', {}), secret('hidden-1')]);
+  expect(first.changes?.made.toSorted()).toEqual([
+    `ConfigMap ${ns}/a`,
+    `ConfigMap ${ns}/b`,
+    `Secret ${ns}/s`,
+  ]);
+  expect(
+    await round([configMap(ns, 'a', { x: '1' }), configMap(ns, 'b', {}), secret('hidden-1')]),
+  ).not.toHaveProperty('changes');
+  const { changes } = await round([configMap(ns, 'a', { x: '2', password: 'hidden-3' }), secret('hidden-2')]);
+  expect(changes).toMatchObject({ made: [], pruned: [`ConfigMap ${ns}/b`], more: 0 });
+  expect(changes?.changed.find(({ object }) => object.endsWith('/a'))).toEqual({
+    object: `ConfigMap ${ns}/a`,
+    fields: expect.arrayContaining([
+      { path: 'data.x', from: '"1"', to: '"2"' },
+      { path: 'data.password', from: null, to: '…' },
+    ]),
+  });
+  expect(changes?.changed.some(({ object }) => object === `Secret ${ns}/s`)).toBe(true);
+  const told = JSON.stringify([first, changes]);
+  for (const text of ['hidden', Buffer.from('hidden').toString('base64').slice(0, 7)])
+    expect(told).not.toContain(text);
 });

@@ -8,13 +8,26 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
-import { type Bundle, type BundleObject, builtinLabel } from '../../../src/features/releases/bundle.ts';
+import {
+  type Bundle,
+  type BundleObject,
+  builtinLabel,
+  bundleLabel,
+  labelled,
+} from '../../../src/features/releases/bundle.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 export const signal = new AbortController().signal;
 export const builtin = { [builtinLabel]: 'true' };
+/** Of the one bundle of a test file; another Orrery has another. */
+export const bundleName = `test-${systemRandom
+  .id()
+  .toLowerCase()
+  .replace(/[^a-z0-9]/g, 'x')}`.slice(0, 30);
+/** What its objects carry. */
+export const ours = { ...builtin, [bundleLabel]: bundleName };
 
 export const configMaps = {
   group: '',
@@ -70,12 +83,13 @@ export async function startScene(): Promise<Scene> {
   };
 }
 
-export function bundleOf(objects: readonly BundleObject[], release = '0.1.0'): Bundle {
+export function bundleOf(objects: readonly BundleObject[], release = '0.1.0', id = bundleName): Bundle {
   const kinds = new Map(
     objects.map(({ apiVersion, kind }) => [`${apiVersion} ${kind}`, { apiVersion, kind }]),
   );
   const releases = { release, minReconciler: '0.1.0', minServing: '0.1.0' };
-  return { name: 'platform', ...releases, objects, kinds: [...kinds.values()] };
+  const labelledObjects = objects.map((object) => labelled(object, id));
+  return { name: 'platform', id, ...releases, objects: labelledObjects, kinds: [...kinds.values()] };
 }
 
 export function configMap(

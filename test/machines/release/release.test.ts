@@ -1,6 +1,7 @@
 /** The release chart over time: retries, what is told how often, later rounds, drift, and each point at which leadership is lost. */
 import { describe, expect, test } from 'vitest';
 import { retryDelay } from '../../../src/machines/release/release-context.ts';
+import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';
 import { explainRelease } from '../../../src/machines/release/release-telling.ts';
 import { broken, bundle, clean, ledBy, node, nothing, type Release, seen, status } from './release-script.ts';
 
@@ -225,6 +226,7 @@ describe('what people are told', () => {
     expect(told?.conditions).toMatchObject([
       { type: 'Applied', status: 'True' },
       { type: 'AllReplicasServe' },
+      { type: 'AllReplicasHaveBundle', status: 'True' },
     ]);
   });
 
@@ -234,5 +236,64 @@ describe('what people are told', () => {
     expect(explainRelease(release.context).join('\n')).toMatch(
       /must not serve: orrery-0: release 0\.1\.0 is older than 0\.2\.0/,
     );
+  });
+
+  test('a replica without a bundle beside those with one is named in a condition (docs/features/releases.md §1.4)', () => {
+    const release = applying();
+    release.observes(
+      [node('orrery-1', '0.3.0'), { replica: 'orrery-2', release: '0.3.0', bundle: null }],
+      20,
+    );
+    release.asked();
+    release.round(clean);
+    release.take({
+      type: 'status.written',
+      fence: 7,
+      status: status('Done', '0.3.0', '0.2.0'),
+      sequence: 200,
+    });
+    const [told] = release.askedOf('release-resource.write');
+    expect(told?.conditions).toContainEqual({
+      type: 'AllReplicasHaveBundle',
+      status: 'False',
+      reason: 'WithoutBundle',
+      message: 'without --bundle: orrery-2',
+    });
+  });
+});
+
+describe('what did the last deploy change? (docs/features/releases.md §6)', () => {
+  const changes = (n: number) => ({
+    made: [`ConfigMap shop/made-${n}`],
+    changed: [{ object: 'ConfigMap shop/a', fields: [{ path: 'data.x', from: '"1"', to: `"${n}"` }] }],
+    pruned: ['ConfigMap shop/old'],
+    more: 0,
+  });
+
+  test('the last ten rounds that changed something are kept, over leaders; names in the status, fields in explain', () => {
+    const release = resting();
+    for (let n = 1; n <= 12; n++) {
+      release.wait(30_000).round(n === 3 ? clean : { ...clean, changes: changes(n) });
+    }
+    release.led({
+      bundle: bundle('0.4.0', '0.2.0'),
+      seen: seen(status('Done', '0.3.0', '0.2.0'), 900),
+      fence: 8,
+    });
+    const kept = release.context.changes;
+    expect(kept.map(({ made }) => made[0])).toEqual(
+      [2, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((n) => `ConfigMap shop/made-${n}`),
+    );
+    const told = release.askedOf('release-resource.write').at(-1) as ReleaseResourceWrite | undefined;
+    expect(told?.status.changes?.[0]).toMatchObject({
+      release: '0.3.0',
+      applied: ['ConfigMap shop/made-12'],
+      changed: ['ConfigMap shop/a'],
+      pruned: ['ConfigMap shop/old'],
+    });
+    expect(JSON.stringify(told?.status)).not.toContain('data.x');
+    const lines = explainRelease(release.context).join('\n');
+    expect(lines).toMatch(/changed at .* by orrery-1, release 0\.3\.0: 1 made, 1 changed, 1 deleted/);
+    expect(lines).toContain('    data.x: "1" → "12"');
   });
 });

@@ -31,12 +31,12 @@ export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatus
 
 /** null takes a field out (RFC 7386). */
 function patchOf({ uid, status, at }: ElectionStatusPatch, current: KubeObject) {
-  const { holder, term, acquireTime, renewTime, transitions, candidates, observedGeneration, invalid } =
-    status;
+  const { holder, term, acquireTime, renewTime, transitions, candidates, observedGeneration } = status;
+  const { invalid, reason = 'Invalid' } = status;
   const valid = {
     type: 'Valid',
     status: invalid === null ? 'True' : 'False',
-    reason: invalid === null ? 'Usable' : 'Invalid',
+    reason: invalid === null ? 'Usable' : reason,
     message: invalid ?? '',
     observedGeneration,
   };

@@ -7,13 +7,13 @@ import type { LeaseFollower } from '../lease-follow.ts';
 
 /** Reports lease.seen; outcome lease.followed when its time is over. */
 export function followLease({ follower }: { readonly follower: LeaseFollower }): EffectRunner<LeaseFollow> {
-  return async ({ place, seconds }, { signal, emit }) => {
+  return async ({ place, seconds, round }, { signal, emit }) => {
     await follower.follow(
       place,
       seconds,
       (news) => emit({ type: 'lease.seen', place, ...news, attempt: null }),
       signal,
     );
-    return { type: 'lease.followed', place, error: null };
+    return { type: 'lease.followed', place, error: null, ...(round === undefined ? {} : { round }) };
   };
 }

@@ -16,14 +16,19 @@ export function writeLease(parts: {
   readonly store: LeaseStore;
   readonly clock: Clock;
 }): EffectRunner<LeaseWrite> {
-  return async ({ attempt, place, record, term, resourceVersion, notAfter, timeoutMs }, { signal }) => {
+  return async (effect, { signal }) => {
+    const { attempt, place, record, term, resourceVersion, notAfter, respectMs = 0, timeoutMs } = effect;
     const deadline = { clock: parts.clock, ms: timeoutMs, what: 'writing a Lease', signal };
-    const writing = { record, resourceVersion, notAfter };
+    const writing = { record, resourceVersion, notAfter, respectMs };
     try {
       const written = await within(deadline, (both) => parts.store.write(place, writing, both));
       const { holder } = record;
       return { type: 'lease.written', attempt, resourceVersion: written.resourceVersion, holder, term };
     } catch (thrown) {
+      if (hasCode(thrown, 'LEASE_HELD')) {
+        const leftMs = Number(thrown.facts.leftMs);
+        return { type: 'lease.refused', attempt, reason: 'held', message: thrown.message, leftMs };
+      }
       return { type: 'lease.refused', attempt, reason: reasonOf(thrown), message: asError(thrown).message };
     }
   };

@@ -53,6 +53,7 @@ async function write(kube: KubePort, effect: ReleaseResourceWrite, signal: Abort
     status: {
       ...status,
       lastApplied: status.lastApplied === null ? null : kubeTime(status.lastApplied),
+      changes: (status.changes ?? []).map((one) => ({ ...one, at: kubeTime(one.at) })),
       observedGeneration,
       conditions: conditions.map((one) => dated(current, { ...one, observedGeneration }, at)),
     },

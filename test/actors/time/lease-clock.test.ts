@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { leaseClock } from '../../../src/features/elections/lease-clock.ts';
+import { leaseClock } from '../../../src/actors/time/lease-clock.ts';
 
 function scene() {
   const at = { wall: 1_700_000_000_000, steady: 5 };

@@ -1,0 +1,107 @@
+/**
+ * Reports of a service proxy to whoever keeps its health elsewhere: levels with a sequence, said again until
+ * they were taken.
+ *
+ * A report says how a family stands, not what just happened: one that is lost is made good by the next, and
+ * of several that wait the latest alone is said (docs/features/proxiers.md §1). Sequences grow over restarts
+ * too, for they begin with the time. Promises: one report is on its way at a time; one that fails or is not
+ * answered in time is said again, after a pause, with the newest level and as often as it takes. Absent: how
+ * it is sent.
+ */
+import type { IpFamily } from '../../base/address.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import type { FamilyHealth } from '../../machines/proxier/health-family.ts';
+
+/**
+ * An event that `rpc.send.proxier._.<node>` and `send.proxier._.<node>` take; times in milliseconds since the
+ * epoch.
+ */
+export interface ProxierReport {
+  readonly type: 'proxier.reported';
+  readonly family: IpFamily;
+  /** Since when the oldest change waits; null: none does. */
+  readonly queuedAt: number | null;
+  /** When everything was applied last; null: never. */
+  readonly updatedAt: number | null;
+  readonly seq: number;
+}
+
+/**
+ * Resolves when the report was taken: the answer of `rpc.send`, the acknowledgement of the stream. The signal
+ * ends a vain attempt.
+ */
+export type SendReport = (report: ProxierReport, signal: AbortSignal) => Promise<unknown>;
+
+export interface Reporter {
+  /** How the families stand now. */
+  tell(families: Readonly<Record<IpFamily, FamilyHealth>>): void;
+  stop(): void;
+}
+
+export function createReporter(parts: {
+  readonly send: SendReport;
+  readonly clock: Clock;
+  readonly random: Random;
+}): Reporter {
+  const lines = (['IPv4', 'IPv6'] as const).map((family) => ({ family, line: startLine(parts, family) }));
+  return {
+    tell(families) {
+      for (const { family, line } of lines) line.tell(families[family]);
+    },
+    stop() {
+      for (const { line } of lines) line.stop();
+    },
+  };
+}
+
+function startLine(
+  { send, clock, random }: Parameters<typeof createReporter>[0],
+  family: IpFamily,
+): { tell(health: FamilyHealth): void; stop(): void } {
+  const ending = new AbortController();
+  let level: ProxierReport = { type: 'proxier.reported', family, queuedAt: null, updatedAt: null, seq: 0 };
+  let taken = 0;
+  let isSaying = false;
+
+  const attempt = async (report: ProxierReport): Promise<boolean> => {
+    const patience = new AbortController();
+    const both = AbortSignal.any([patience.signal, ending.signal]);
+    const late = sleep(clock, limits.proxierReportMs, both).then(
+      () => false,
+      () => false,
+    );
+    const done = Promise.resolve(send(report, both)).then(
+      () => true,
+      () => false,
+    );
+    const isTaken = await Promise.race([done, late]);
+    patience.abort(new Error('the report is over'));
+    return isTaken;
+  };
+  const sayAll = async () => {
+    for (let failures = 0; taken < level.seq && !ending.signal.aborted; ) {
+      const report = level;
+      if (await attempt(report)) {
+        taken = report.seq;
+        failures = 0;
+        continue;
+      }
+      const pause = Math.min(250 * 2 ** Math.min(failures++, 10), limits.proxierReportMs);
+      await sleep(clock, jittered(pause, 0.3, random), ending.signal).catch(() => {});
+    }
+  };
+  return {
+    tell({ pendingSince: queuedAt, lastUpdated: updatedAt }) {
+      if (queuedAt === level.queuedAt && updatedAt === level.updatedAt) return;
+      level = { ...level, queuedAt, updatedAt, seq: Math.max(level.seq + 1, Math.floor(clock.now())) };
+      if (isSaying) return;
+      isSaying = true;
+      void sayAll().finally(() => {
+        isSaying = false;
+      });
+    },
+    stop: () => ending.abort(new Error('the reporter ends')),
+  };
+}

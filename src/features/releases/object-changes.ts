@@ -1,0 +1,76 @@
+/**
+ * What a round changed in one object: the fields that differ between how it stood and how it stands, for
+ * people.
+ *
+ * Promises: of a Secret no value is told, nor of a field whose name speaks of one (I9); what is told is
+ * short. Pure. Absent: fields that the API server writes by itself.
+ */
+import { equal } from '../../base/equal.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
+import type { FieldChange } from '../../machines/release/release-events.ts';
+
+/** Of the API server, not of whoever applies. */
+const ownMetadata = new Set([
+  'creationTimestamp',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'selfLink',
+  'uid',
+]);
+const secretWords = /passw|secret|token|credential|private|api-?key|certificate/i;
+const masked = '…';
+
+/** @param before null: it was made */
+export function changesOf(before: KubeObject | null, after: KubeObject): readonly FieldChange[] {
+  if (before === null) return [];
+  const isSecret = after.kind === 'Secret' || before.kind === 'Secret';
+  const changes: FieldChange[] = [];
+  for (const field of differences(visible(before), visible(after), '')) {
+    if (changes.length >= limits.releaseFieldsTold) break;
+    changes.push(isSecret || secretWords.test(field.path) ? hidden(field) : field);
+  }
+  return changes;
+}
+
+function visible({ status: _, ...object }: KubeObject): object {
+  const metadata = Object.entries(object.metadata).filter(([name]) => !ownMetadata.has(name));
+  return { ...object, metadata: Object.fromEntries(metadata) };
+}
+
+const hidden = ({ path, from, to }: FieldChange): FieldChange => ({
+  path,
+  from: from === null ? null : masked,
+  to: to === null ? null : masked,
+});
+
+function* differences(before: unknown, after: unknown, path: string): Generator<FieldChange> {
+  if (equal(before, after)) return;
+  if (!isFields(before) || !isFields(after)) {
+    yield { path, from: wordsOf(before), to: wordsOf(after) };
+    return;
+  }
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    yield* differences(
+      before[name],
+      after[name],
+      Array.isArray(after) ? `${path}[${name}]` : dotted(path, name),
+    );
+  }
+}
+
+const dotted = (path: string, name: string) => {
+  const word = /^[A-Za-z0-9_-]+$/.test(name) ? name : `"${name}"`;
+  return path === '' ? word : `${path}.${word}`;
+};
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+
+/** null: the field is not there. What is inside of it may be a secret whatever the field is called. */
+function wordsOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  const json = JSON.stringify(value, (key, inner) => (secretWords.test(key) ? masked : inner)) ?? '';
+  return json.length > limits.releaseValueChars ? `${json.slice(0, limits.releaseValueChars - 1)}…` : json;
+}

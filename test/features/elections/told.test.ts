@@ -1,0 +1,54 @@
+/** What an election tells of itself, and whom it yields to (docs/features/elections.md §2.7, §8.2). */
+import { describe, expect, test } from 'vitest';
+import type { ElectionStatusPatch } from '../../../src/machines/election/election-effects.ts';
+import { ElectionScene } from './nats-scene.ts';
+
+const patches = (scene: ElectionScene) =>
+  scene.cluster.ran.flatMap(({ effect }) =>
+    effect.type === 'election-status.patch' ? [effect as unknown as ElectionStatusPatch] : [],
+  );
+
+test('lastTransitionTime of Valid changes with its status alone, not with each word about the election', async () => {
+  const scene = await ElectionScene.start(1);
+  const since = patches(scene).at(-1)?.at;
+  await scene.campaign('a', 600_000);
+  await scene.advance(60_000);
+  expect(patches(scene).length).toBeGreaterThan(3);
+  expect(new Set(patches(scene).map(({ at }) => at))).toEqual(new Set([since]));
+  await scene.election('worker', { invalid: 'no' });
+  await scene.advance(1_000);
+  const wrongSince = patches(scene).at(-1)?.at ?? 0;
+  expect(wrongSince).toBeGreaterThan(since ?? 0);
+  await scene.election('worker', { invalid: 'still no' });
+  await scene.advance(1_000);
+  expect(patches(scene).at(-1)).toMatchObject({ at: wrongSince, status: { invalid: 'still no' } });
+});
+
+describe('a coordinated election', () => {
+  const wish = (preferredHolder: string) => ({ strategy: 'OldestEmulationVersion', preferredHolder });
+
+  test('is yielded while another candidate is preferred, and led on when that one withdraws', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.campaign('a', 600_000);
+    await scene.advance(1_000);
+    scene.kube.set('worker', wish('go'));
+    await scene.advance(5_000);
+    const renewals = scene.kube.ours.length;
+    await scene.advance(2_500);
+    expect(scene.kube.ours.length).toBe(renewals);
+    scene.kube.set('worker', wish(''));
+    await scene.advance(30_000);
+    expect(scene.kube.record('worker')).toMatchObject({ holder: 'a', transitions: 0 });
+    expect(scene.kube.ours.length).toBeGreaterThan(renewals + 10);
+    expect(await scene.status()).toMatchObject({ holder: 'a', term: 1 });
+  });
+
+  test('passes to the preferred one if it does not withdraw', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.campaign('a', 600_000);
+    await scene.advance(1_000);
+    scene.kube.set('worker', wish('go'));
+    await scene.advance(13_000);
+    expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: false });
+  });
+});

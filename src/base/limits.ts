@@ -118,14 +118,30 @@ export const limits = {
   worldTombstoneSeconds: 3_600,
   /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause. */
   worldRetryMaxMs: 5_000,
-  /** An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any more: ten times a slow echo. */
+  /**
+   * An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any
+   * more: ten times a slow echo.
+   */
   sliceEchoMs: 30_000,
   /** Slices that are remembered as gone, against late answers to own writes. */
   slicesBuried: 1_000,
-  /** Writes to the slices of one Service at the same time: fills the way to the API server, and leaves it to others. */
+  /**
+   * Writes to the slices of one Service at the same time: fills the way to the API server, and leaves it to
+   * others.
+   */
   sliceWritesAtOnce: 16,
-  /** A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and tries again. */
+  /**
+   * A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and
+   * tries again.
+   */
   sliceRereads: 5,
+  /** Pages of EndpointSlices that passes may read at once: the bound of Kubernetes' own work queues. */
+  sliceReadsAtOnce: 100,
+  /**
+   * Pages of EndpointSlices that passes may read each second after that: the bound of Kubernetes' own work
+   * queues.
+   */
+  sliceReadsPerSecond: 10,
   /** Calls of one sampling round at the same time: a few (docs/features/routes.md §4.6), so that one Service never holds many of the 64. */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */

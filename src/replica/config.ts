@@ -26,6 +26,7 @@ import {
 } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
+import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
 
 export interface NatsConfig {
@@ -62,6 +63,8 @@ export interface RunConfig extends ClientConfig {
   readonly bundle: string | null;
   readonly proxierHealthTimeoutMs: number;
   readonly endpointsPerSlice: number;
+  /** The other controller whose EndpointSlices are adopted; null: none is. */
+  readonly takeOverSlices: OtherWriter | null;
   /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
   readonly probeDns: HostPort | null;
   /** null: all. */
@@ -183,6 +186,11 @@ export const runFlags = {
     description: 'most endpoints in one EndpointSlice',
     default: '100',
   }),
+  'take-over-slices': flag(oneOf(...otherWriters), {
+    placeholder: 'CONTROLLER',
+    description: 'adopt the EndpointSlices of this controller, which must have been stopped',
+    defaultText: 'none',
+  }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
     description: 'name server that probes ask for the addresses of Services',
@@ -264,6 +272,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     bundle: value('bundle') ?? null,
     proxierHealthTimeoutMs: readProxierTimeoutMs(given, env),
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
+    takeOverSlices: value('take-over-slices') ?? null,
     probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},

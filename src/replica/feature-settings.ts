@@ -20,12 +20,19 @@ export interface FeatureSettings {
 
 /** @throws OrreryError USAGE if the bundle cannot be read */
 export function settingsOf(config: RunConfig): FeatureSettings & { readonly bundle: Bundle | null } {
-  const { probeDns, endpointsPerSlice, acmeHttp, release, proxierHealthTimeoutMs: timeoutMs } = config;
+  const {
+    probeDns,
+    endpointsPerSlice,
+    takeOverSlices,
+    acmeHttp,
+    release,
+    proxierHealthTimeoutMs: timeoutMs,
+  } = config;
   const bundle = config.bundle === null ? null : loadBundle(config.bundle, config.cluster);
   return {
     bundle,
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
-    endpoints: { endpointsPerSlice },
+    endpoints: { endpointsPerSlice, takeOver: takeOverSlices },
     certificates: { acmeHttp },
     elections: { leaseNamespaces: config.electionNamespaces },
     releases: { bundle, release },

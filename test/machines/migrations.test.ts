@@ -39,6 +39,59 @@ describe('a record of an earlier version', () => {
     expect(seen.effects).toMatchObject([{ type: 'endpoint-slices.reconcile', pass: 1 }]);
   });
 
+  /** As version 2 of the service chart wrote it. */
+  const serviceOfVersion2 = (endpoints: string, slices: object) => {
+    const facts = { uid: 'web-1', selects: true, wanted: 'B', standing: 'S', empty: false };
+    const counts = { pass: 16, version: '7', endedAt: 1, burst: 0, failures: 0, retryAfterMs: 0 };
+    const kept = { facts, done: null, ...counts, compactable: false, compacting: false, ...slices };
+    return {
+      value: { routes: 'idle', endpoints },
+      context: { ...serviceOfVersion1.context, facts: null, slices: kept },
+    };
+  };
+  const observed = (wanted: string) => ({
+    type: 'service.endpoints.observed',
+    facts: { uid: 'web-1', selects: true, wanted, standing: 'S', empty: false, otherWriter: '' },
+  });
+
+  test('of a Service that version 2 had given up is tried on as soon as anything is said of it', () => {
+    const { service } = machines;
+    if (!service) throw new Error('there is no service chart');
+    const stepper = createStepper(service);
+    const restored = stepper.restore(serviceOfVersion2('stuck', { failures: 16 }), 2);
+    const told = stepper.step(restored, stamped(observed('B')));
+    expect(told.effects).toMatchObject([{ type: 'endpoint-slices.reconcile', pass: 17, series: 1 }]);
+    const [patience] = told.timers.filter(({ kind }) => kind === 'set');
+    expect(patience).toMatchObject({ delayMs: 45_000 });
+  });
+
+  test.each([
+    ['first', { endedAt: 0 }],
+    ['alone', {}],
+    ['burst', { burst: 1 }],
+    ['flood', { burst: 2 }],
+    ['retrying', { failures: 3 }],
+    ['compacting', { compacting: true }],
+  ])('of a Service with a pass in work goes on at its pace: %s', (pace, slices) => {
+    const { service } = machines;
+    if (!service) throw new Error('there is no service chart');
+    const stepper = createStepper(service);
+    const restored = stepper.restore(serviceOfVersion2('reconciling', slices), 2);
+    expect(restored.value).toEqual({ routes: 'idle', endpoints: { reconciling: pace } });
+    const end = { made: 'B', wanted: 'B', standing: 'S', empty: false, version: '8', writes: 1 };
+    const ended = stepper.step(
+      restored,
+      stamped({ type: 'slices.reconciled', pass: 16, compactable: false, ...end }),
+    );
+    expect(['current', 'settling']).toContain((ended.snapshot.value as { endpoints: string }).endpoints);
+    // The deadline of version 2 is still its own.
+    const late = stepper.step(
+      restored,
+      stamped({ type: 'xstate.after.passPatience.service.endpoints.reconciling' }),
+    );
+    expect(late.snapshot.value).toMatchObject({ endpoints: 'backingOff' });
+  });
+
   test('for which no step is known is refused, and not taken as it is', () => {
     const { service } = machines;
     if (!service) throw new Error('there is no service chart');

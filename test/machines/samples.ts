@@ -73,8 +73,10 @@ const endpointsFacts: EndpointsFacts = {
   wanted: 'a',
   standing: '0',
   empty: true,
+  otherWriter: '',
 };
-const passEnd = { pass: 1, made: 'a', wanted: 'a', standing: 'b', empty: false, version: '7', writes: 1 };
+const anyPassEnd = { made: 'a', wanted: 'a', standing: 'b', empty: false, version: '7', writes: 1 };
+const passEnd = { pass: 1, ...anyPassEnd };
 
 const workloadFacts: WorkloadFacts = {
   uid: 'vm-uid-1',
@@ -263,11 +265,29 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
         { type: 'slices.reconciled', compactable: false, ...passEnd },
         { type: 'slices.reconciled', compactable: true, ...passEnd },
         { type: 'slices.failed', pass: 1, message: 'no', retryAfterMs: 0, end: null },
+        { type: 'slices.unlisted', pass: 2 },
         { type: 'service.recheck' },
       ],
     },
+    // Every pass succeeds, whichever it is, and more changes follow at once.
+    {
+      ...service,
+      events: [
+        { type: 'service.endpoints.observed', facts: endpointsFacts },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, wanted: 'b' } },
+        { type: 'service.endpoints.observed', facts: { ...endpointsFacts, otherWriter: 'else' } },
+        { type: 'slices.reconciled', compactable: true, ...anyPassEnd },
+      ],
+    },
     // With every outcome lost: deadlines alone lead through all retries.
-    { ...service, events: [{ type: 'service.endpoints.observed', facts: endpointsFacts }] },
+    {
+      ...service,
+      events: [
+        { type: 'service.endpoints.observed', facts: endpointsFacts },
+        // The first try after all retries.
+        { type: 'slices.unlisted', pass: 17 },
+      ],
+    },
   ],
 };
 

@@ -46,6 +46,7 @@ test('with nothing given the defaults are those of the contract', () => {
     bundle: null,
     proxierHealthTimeoutMs: 60_000,
     endpointsPerSlice: 100,
+    takeOverSlices: null,
     probeDns: null,
     namespaces: null,
     electionNamespaces: {},
@@ -77,6 +78,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     'health-http': '127.0.0.1:3',
     'nats-insecure': 'true',
     'probe-dns': '127.0.0.1:53',
+    'take-over-slices': 'linkerd-external-workloads-controller',
     'election-namespaces': 'shop=bank',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
@@ -131,6 +133,7 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['proxier-health-timeout', '0'],
     ['proxier-health-timeout', '1e3'],
     ['endpoints-per-slice', '1001'],
+    ['take-over-slices', 'endpointslice-controller.k8s.io'],
     ['probe-dns', 'localhost:53'],
     ['probe-dns', ':53'],
     ['probe-dns', '127.0.0.1:0'],

@@ -13,11 +13,12 @@ import { digestBase } from '../../kube/mirror/digest.ts';
 import type {
   EndpointSliceDigest,
   ServiceDigest,
+  SliceContent,
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
 } from './digests.ts';
-import { managedBy, managedByLabel, serviceNameLabel } from './slice-labels.ts';
+import { managedBy, managedByLabel, otherWriters, serviceNameLabel } from './slice-labels.ts';
 
 /** The annotation that asks for a workload to be probed. */
 export const probeAnnotation = 'orrery.dev/probe';
@@ -113,19 +114,22 @@ export function sliceDigest(object: KubeObject): EndpointSliceDigest {
   return { kind: 'endpointslices', ...digestBase(object), ...slicePart(object) };
 }
 
-/** Whose slice it is; its content only if it is ours. */
+/** Whose slice it is; its content if it is ours, or of another controller for external workloads. */
 export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
   const labels = textMap(object.metadata.labels);
   const service = labels[serviceNameLabel] ?? '';
-  if (labels[managedByLabel] !== managedBy) return { service };
+  const writer = labels[managedByLabel];
+  if (writer === managedBy) return { service, managed: contentOf(object) };
+  if (!otherWriters.some((one) => one === writer) || writer === undefined) return { service };
+  return { service, foreign: { writer, content: contentOf(object) } };
+}
+
+function contentOf(object: KubeObject): SliceContent {
   return {
-    service,
-    managed: {
-      addressType: typeof object.addressType === 'string' ? object.addressType : '',
-      ports: list(object.ports).map((port) => withoutNulls(port) as SlicePort),
-      endpoints: list(object.endpoints).map((endpoint) => withoutNulls(endpoint) as SliceEndpoint),
-      ownerReferences: list(object.metadata.ownerReferences).map(record),
-    },
+    addressType: typeof object.addressType === 'string' ? object.addressType : '',
+    ports: list(object.ports).map((port) => withoutNulls(port) as SlicePort),
+    endpoints: list(object.endpoints).map((endpoint) => withoutNulls(endpoint) as SliceEndpoint),
+    ownerReferences: list(object.metadata.ownerReferences).map(record),
   };
 }
 

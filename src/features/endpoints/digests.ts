@@ -33,6 +33,8 @@ export interface EndpointSliceDigest extends DigestBase {
   readonly service: string;
   /** What stands in it, if the slice is ours. */
   readonly managed?: SliceContent;
+  /** Whose it is and what stands in it, if it is of another controller for external workloads. */
+  readonly foreign?: { readonly writer: string; readonly content: SliceContent };
 }
 
 /** What an EndpointSlice says, in the form of discovery.k8s.io/v1. */

@@ -1,9 +1,10 @@
 /**
- * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which Services match a workload, and
- * our slices of each Service.
+ * The index over the world picture for EndpointSlices: which workloads a Service's selector matches, which
+ * Services match a workload, and our slices of each Service.
  *
- * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by single labels. For each Service
- * sums are kept over what its workloads show, so that one workload's news among a thousand is one addition.
+ * All look-ups cost what they find, none the size of the world: workloads and selectors are indexed by
+ * single labels. For each Service sums are kept over what its workloads show, so that one workload's news
+ * among a thousand is one addition.
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -28,6 +29,14 @@ interface Entry {
   sums: [number, number];
 }
 
+interface IndexParts {
+  readonly clock: Clock;
+  /** As in EndpointsScene. */
+  readonly isComplete: () => boolean;
+  /** The other controller whose slices are adopted; null: none is. */
+  readonly takeOver: string | null;
+}
+
 export class EndpointsIndex implements EndpointsScene {
   readonly #slices;
   readonly #services = new Map<string, Entry>();
@@ -39,8 +48,11 @@ export class EndpointsIndex implements EndpointsScene {
   readonly #generations = new Map<string, number>();
   readonly #triggers = new Map<string, number>();
 
-  constructor(clock: Clock) {
-    this.#slices = createStandingSlices(clock);
+  readonly isComplete: () => boolean;
+
+  constructor({ clock, isComplete, takeOver }: IndexParts) {
+    this.isComplete = isComplete;
+    this.#slices = createStandingSlices(clock, takeOver);
   }
 
   /** @returns actors that it concerns */
@@ -65,7 +77,10 @@ export class EndpointsIndex implements EndpointsScene {
     return [`service/${key}`, ...named.map((workload) => `workload/${namespace}/${workload}`)];
   }
 
-  /** @param isLive false while the picture is being read: then what was not known before has not just happened */
+  /**
+   * @param isLive false while the picture is being read: then what was not known before has not just
+   * happened
+   */
   setWorkload(namespace: string, name: string, digest: WorkloadDigest | null, isLive: boolean): string[] {
     const key = `${namespace}/${name}`;
     const before = this.#workloads.get(key) ?? null;
@@ -160,6 +175,11 @@ export class EndpointsIndex implements EndpointsScene {
     return this.#slices.of(namespace, name).length === 0;
   }
 
+  /** The other controller that has slices of the Service, and is not taken over; '': there is none. */
+  otherWriter(namespace: string, name: string): string {
+    return this.#slices.otherWriter(namespace, name);
+  }
+
   generation(namespace: string, name: string): number {
     return this.#generations.get(`${namespace}/${name}`) ?? 0;
   }
@@ -243,7 +263,10 @@ function memberOf(name: string, digest: WorkloadDigest): Member {
   return member;
 }
 
-/** In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read at the start. */
+/**
+ * In a fixed order, at a fraction of what ordering all keys costs: each of thousands of workloads is read
+ * at the start.
+ */
 function shownText(name: string, digest: WorkloadDigest): string {
   const { uid, addresses, invalid, ports, ready, deleting, labels } = digest;
   const shownAddresses = addresses.map(({ ip, family }) => [ip, family]);

@@ -1,9 +1,11 @@
 /**
- * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about themselves.
+ * What the world says to Services about their EndpointSlices, and to workloads outside the cluster about
+ * themselves.
  *
- * A Service is told two tokens, one for what its slices must say and one for how they stand: what either consists of is read from the index
- * when a pass runs, so that records stay small however many endpoints there are. Nothing is said until workloads and slices are
- * mirrored completely: an endpoint whose workload is merely not listed yet must not be taken out.
+ * A Service is told two tokens, one for what its slices must say and one for how they stand: what either
+ * consists of is read from the index when a pass runs, so that records stay small however many endpoints
+ * there are. Nothing is said until workloads and slices are mirrored completely: an endpoint whose workload
+ * is merely not listed yet must not be taken out.
  */
 
 import type { Join, Observation } from '../../actors/world/join.ts';
@@ -26,16 +28,20 @@ const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1be
 export function createEndpointsJoin(options: {
   readonly world: Pick<World, 'get' | 'isWhole'>;
   readonly clock: Clock;
+  /** The other controller whose slices are adopted; absent: none is. */
+  readonly takeOver?: string | null;
 }): EndpointsJoin {
-  const { world, clock } = options;
-  const index = new EndpointsIndex(clock);
-  const isComplete = () => neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  const { world, clock, takeOver = null } = options;
+  // While the stream is read after an interruption, what was moved within it may look gone.
+  const isComplete = () =>
+    world.isWhole && neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  const index = new EndpointsIndex({ clock, isComplete, takeOver });
   return {
     index,
     kinds: ['service', 'workload'],
     fold(entry, before) {
       if (entry.resource === '_synced') return neededResources.includes(entry.name) ? index.members() : [];
-      return fold(index, entry, before, world.isWhole && isComplete());
+      return fold(index, entry, before, isComplete());
     },
     *members() {
       for (const id of index.members())
@@ -77,6 +83,7 @@ function endpointsFacts(index: EndpointsIndex, namespace: string, name: string):
     selects: service.selecting !== undefined,
     ...index.tokens(namespace, name),
     empty: index.isEmpty(namespace, name),
+    otherWriter: index.otherWriter(namespace, name),
   };
 }
 
@@ -85,7 +92,10 @@ function isWorkloadCalledFor(index: EndpointsIndex, id: string): boolean {
   return workloadFacts(index, namespace, name) !== null;
 }
 
-/** A workload has an actor if it is to be probed, or if something is wrong with it that people should hear of. */
+/**
+ * A workload has an actor if it is to be probed, or if something is wrong with it that people should hear
+ * of.
+ */
 function workloadFacts(index: EndpointsIndex, namespace: string, name: string): WorkloadFacts | null {
   const digest = index.workload(namespace, name);
   if (digest === null) return null;

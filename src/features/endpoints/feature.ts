@@ -39,6 +39,11 @@ export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100
         labels: ['operation'],
         help: 'EndpointSlices that were written for workloads outside the cluster: create, update, delete.',
       },
+      orrery_endpoints_stuck: {
+        type: 'gauge',
+        labels: [],
+        help: 'Services of this replica whose EndpointSlices no retry could write yet, now.',
+      },
       orrery_endpoints_stuck_total: {
         type: 'counter',
         labels: [],

@@ -1,6 +1,7 @@
 /**
- * What the world holds for the sake of EndpointSlices (I10): slices that are ours, Services whose selector
- * matches a workload outside the cluster, and Services of which a slice of ours is left.
+ * What the world holds for the sake of EndpointSlices (I10): slices that are ours or another controller's
+ * for external workloads, Services whose selector matches a workload outside the cluster, and Services of
+ * which such a slice is left.
  */
 import type { Interest } from '../../actors/world/watch-declaration.ts';
 import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
@@ -10,8 +11,10 @@ export function ownSlices(): Interest {
   return {
     tellers: [],
     fold: () => 'nothing',
-    wants: (_namespace, _name, digest) =>
-      asDigest<EndpointSliceDigest>(digest, 'endpointslices')?.managed !== undefined,
+    wants(_namespace, _name, digest) {
+      const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
+      return slice !== null && (slice.managed ?? slice.foreign) !== undefined;
+    },
   };
 }
 
@@ -90,10 +93,11 @@ function isSelected({ selecting }: ServiceDigest, labels: Labels): boolean {
   return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
 }
 
-/** The Service of a slice of ours: its owner, for somebody may have changed the label. */
-function ownerOf({ managed, service }: EndpointSliceDigest): string | undefined {
-  if (managed === undefined) return undefined;
-  const owner = managed.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
+/** The Service of a slice for external workloads: its owner, for somebody may have changed the label. */
+function ownerOf({ managed, foreign, service }: EndpointSliceDigest): string | undefined {
+  const content = managed ?? foreign?.content;
+  if (content === undefined) return undefined;
+  const owner = content.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
   return typeof owner === 'string' ? owner : service;
 }
 

@@ -5,6 +5,9 @@ export const serviceNameLabel = 'kubernetes.io/service-name';
 export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 /** The value of `managedByLabel` on slices that are ours. */
 export const managedBy = 'orrery-endpoints';
+/** Other controllers that make slices of external workloads, by the same label. */
+export const otherWriters = ['linkerd-external-workloads-controller'] as const;
+export type OtherWriter = (typeof otherWriters)[number];
 export const headlessLabel = 'service.kubernetes.io/headless';
 export const zoneLabel = 'topology.kubernetes.io/zone';
 /** When that happened of which a write tells (Kubernetes' well-known annotations). */

@@ -1,24 +1,28 @@
 /** The feature `endpoints` in one replica: its join, its passes over EndpointSlices, its probes. */
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureRun, StartFeature } from '../../actors/feature.ts';
-import type { Transition } from '../../base/views.ts';
 import { slicesReconcile } from '../../machines/service/slices-effects.ts';
 import { workloadConditionPatch, workloadProbe } from '../../machines/workload/workload-effects.ts';
 import { reconcileSlices } from './effects/endpoint-slices.ts';
 import { patchWorkloadCondition } from './effects/workload-condition.ts';
 import { probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
+import type { OtherWriter } from './slice-labels.ts';
+import { becameStuck, stuckIn } from './stuck-services.ts';
 
 export interface EndpointsSettings {
   /** 1 to 1,000. */
   readonly endpointsPerSlice: number;
+  /** The other controller whose slices are adopted; absent or null: none is. */
+  readonly takeOver?: OtherWriter | null;
 }
 
-export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartFeature {
-  return ({ engine: { world }, kube, clock, metrics }): FeatureRun => {
-    const join = createEndpointsJoin({ world, clock });
+export function startEndpoints({ endpointsPerSlice, takeOver = null }: EndpointsSettings): StartFeature {
+  return ({ engine, kube, clock, metrics }): FeatureRun => {
+    const { world } = engine;
+    const join = createEndpointsJoin({ world, clock, takeOver });
     const onWrite = (operation: string) => metrics.count('orrery_endpointslice_writes_total', { operation });
-    const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, onWrite };
+    const slices = { kube, clock, scene: () => join.index, endpointsPerSlice, takeOver, onWrite };
     return {
       join,
       effects: [
@@ -26,15 +30,10 @@ export function startEndpoints({ endpointsPerSlice }: EndpointsSettings): StartF
         runs(workloadProbe, probeWorkload(clock)),
         runs(workloadConditionPatch, patchWorkloadCondition(kube)),
       ],
+      gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],
       onStep(transition) {
         if (becameStuck(transition)) metrics.count('orrery_endpoints_stuck_total');
       },
     };
   };
-}
-
-/** A Service whose slices cannot be written any more. */
-function becameStuck({ id, from, to }: Transition): boolean {
-  const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
-  return id.startsWith('service/') && isStuck(to) && !isStuck(from);
 }

@@ -1,6 +1,6 @@
 /** What earlier versions of the service chart kept, brought to the next version. */
 import type { StoredState } from '../chart.ts';
-import { noSlices } from './slices-context.ts';
+import { noSlices, type SlicesContext } from './slices-context.ts';
 
 /** Version 2 keeps EndpointSlices; in version 1 that region stood in `ignored` and remembered nothing. */
 export function withSlices({ value, context }: StoredState): StoredState {
@@ -14,7 +14,7 @@ type Wants = ReadonlyArray<Readonly<Record<string, unknown>>>;
  * each Service's word on the header. A round that version 2 had in work looked for watched Pods only if
  * nobody else was wanted; its misses are counted by the next.
  */
-export function withOwnMisses({ value, context }: StoredState): StoredState {
+function withOwnMisses({ value, context }: StoredState): StoredState {
   const before = context as { readonly wants?: Wants; readonly watched?: Wants; readonly header: string };
   const added = (want: Wants[number]) => ({ ...want, lookedAt: want.at, curious: false });
   return {
@@ -33,4 +33,48 @@ export function withOwnMisses({ value, context }: StoredState): StoredState {
       unseen: [],
     },
   };
+}
+
+/** Version 3 differs in both regions. */
+export function withOwnMissesAndPaces(stored: StoredState): StoredState {
+  return withPaces(withOwnMisses(stored));
+}
+
+/** What version 2 kept beside the rest. */
+interface BurstingSlices extends SlicesContext {
+  readonly burst?: number;
+  readonly compacting?: boolean;
+}
+
+/**
+ * Version 3 has a state for each pace of passes, in which version 2 counted; and a Service that is stuck is
+ * tried on, where version 2 had given up and set no deadline: the first thing that its new owner is told of
+ * it begins a try.
+ */
+function withPaces({ value, context }: StoredState): StoredState {
+  const slices: BurstingSlices = (context as { slices?: BurstingSlices }).slices ?? noSlices;
+  const { burst: _burst, compacting: _compacting, ...kept } = slices;
+  const { facts, done, pass } = slices;
+  const next: SlicesContext = {
+    ...noSlices,
+    ...kept,
+    good: done === null ? 0 : pass,
+    facts: facts && { ...facts, otherWriter: '' },
+  };
+  return { value: pacedValue(value, slices), context: { ...(context as object), slices: next } };
+}
+
+function pacedValue(value: unknown, slices: BurstingSlices): unknown {
+  const { endpoints } = (value ?? {}) as { endpoints?: unknown };
+  if (endpoints === 'reconciling')
+    return { ...(value as object), endpoints: { reconciling: paceOf(slices) } };
+  if (endpoints === 'stuck') return { ...(value as object), endpoints: { stuck: 'awaitingLists' } };
+  return value;
+}
+
+function paceOf({ endedAt, failures, burst = 0, compacting }: BurstingSlices): string {
+  if (compacting) return 'compacting';
+  if (failures > 0) return 'retrying';
+  if (endedAt === 0) return 'first';
+  return ['alone', 'burst'][burst] ?? 'flood';
 }

@@ -1,6 +1,6 @@
 /**
  * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its group and tells
- * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (slices-region.ts) keeps the EndpointSlices
+ * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (endpoints-region.ts) keeps the EndpointSlices
  * for workloads outside the cluster. The actor ends when neither is called for.
  *
  * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the sampling effect
@@ -19,6 +19,7 @@ import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
 import { kubeEventWrite, messageSend } from '../effects.ts';
 import type { Stamp } from '../stamp.ts';
+import { endpointsRegion } from './endpoints-region.ts';
 import { routeSample } from './route-effects.ts';
 import {
   credited,
@@ -53,10 +54,9 @@ import {
   withWant,
   withWants,
 } from './service-context.ts';
-import { withOwnMisses, withSlices } from './service-migrations.ts';
+import { withOwnMissesAndPaces, withSlices } from './service-migrations.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
 import { slicesReconcile } from './slices-effects.ts';
-import { slicesRegion } from './slices-region.ts';
 import { merged } from './waiting-events.ts';
 
 export const serviceEffects = [messageSend, routeSample, slicesReconcile, kubeEventWrite] as const;
@@ -227,7 +227,7 @@ export const serviceMachine = setup({
     rememberSlices: assign((args) => slicesChanges.rememberSlices(args)),
     forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
     startPass: assign((args) => slicesChanges.startPass(args)),
-    planCompaction: assign((args) => slicesChanges.planCompaction(args)),
+    noteOtherWriter: assign((args) => slicesChanges.noteOtherWriter(args)),
     noteReconciled: assign((args) => slicesChanges.noteReconciled(args)),
     noteSlicesFailure: assign((args) => slicesChanges.noteSlicesFailure(args)),
     startAfresh: assign((args) => slicesChanges.startAfresh(args)),
@@ -238,7 +238,7 @@ export const serviceMachine = setup({
   type: 'parallel',
   states: {
     routes: routesRegion,
-    endpoints: slicesRegion,
+    endpoints: endpointsRegion,
   },
 });
 
@@ -250,6 +250,6 @@ export const serviceChart: Chart = {
   durable: true,
   createdBy: ['service.observed', 'service.endpoints.observed'],
   effects: serviceEffects,
-  migrations: { 1: withSlices, 2: withOwnMisses },
+  migrations: { 1: withSlices, 2: withOwnMissesAndPaces },
   merge: merged,
 };

@@ -1,6 +1,6 @@
 /**
- * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a pass is due, how long it
- * gathers, when it is tried again.
+ * What the Service chart keeps of its EndpointSlices, and everything pure that is computed from it: when a
+ * pass is due, how long it gathers, when it is tried again.
  */
 
 import { equal } from '../../base/equal.ts';
@@ -14,34 +14,37 @@ export interface SlicesContext {
   readonly facts: EndpointsFacts | null;
   /** Number of the pass in work, or of the last one. */
   readonly pass: number;
+  /**
+   * Number of the last good pass; 0: there was none. What failed since then is made again under the same
+   * names.
+   */
+  readonly good: number;
   /** The tokens that the last good pass left; null: there was none. */
   readonly done: { readonly wanted: string; readonly standing: string } | null;
   /** The newest resourceVersion that a pass left. */
   readonly version: string;
   /** When the last pass ended, ms since the epoch; 0: there was none. */
   readonly endedAt: number;
-  /** Passes that followed hard on each other, up to 2: the more, the longer the next one gathers. */
-  readonly burst: number;
   /** Passes in a row that failed. */
   readonly failures: number;
   /** The API server asked to wait so long before the next one, ms. */
   readonly retryAfterMs: number;
   readonly compactable: boolean;
-  /** The next pass compacts. */
-  readonly compacting: boolean;
+  /** The other controller of which the Service was told; '': of none. */
+  readonly toldOf: string;
 }
 
 export const noSlices: SlicesContext = {
   facts: null,
   pass: 0,
+  good: 0,
   done: null,
   version: '',
   endedAt: 0,
-  burst: 0,
   failures: 0,
   retryAfterMs: 0,
   compactable: false,
-  compacting: false,
+  toldOf: '',
 };
 
 interface Holder {
@@ -56,36 +59,46 @@ interface Args {
   readonly event: Input;
 }
 
-/** 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck: the endpoints specification. */
+/**
+ * 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck:
+ * docs/features/endpoints.md §6.1, §6.2.
+ */
 const retryMs = 5;
 const retryMaxMs = 1_000_000;
 const retriesMax = 15;
 /**
- * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written: a burst. One who waits to see
- * each change written before making the next takes longer than that, and must not be kept waiting for more.
+ * A stuck Service is tried on every 3 minutes (± 25 %): soon after whatever was wrong is mended, at a cost
+ * that nobody notices.
+ */
+const stuckMs = 180_000;
+/**
+ * A pass that begins so soon after the last one, ms, shows that changes come faster than they are written:
+ * a burst. One who waits to see each change written before making the next takes longer than that, and must
+ * not be kept waiting for more. No state of its own: a deadline for it would be one more saved step after
+ * every pass.
  */
 const denseMs = 4;
-/** A burst lasts as long as passes follow each other within this time, ms. */
-const burstMs = 100;
 /**
- * How long a pass gathers. The first of a Service: while everything is being listed. Alone: no longer than it takes for what was deleted by
- * one command to arrive. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by one; where it goes on, a
- * thousand changes become a pass each half second, then each second, and gaps of 30 ms end it: an API server that is busy takes changes
- * in clumps, and the last of them is to be written within 0.1 s.
+ * How long a pass gathers: until nothing has changed for `quietMs`, at most `maxMs`. The first of a
+ * Service: while everything is being listed. Alone: a few milliseconds; what has not stopped by then is a
+ * burst already. In a burst: gaps of 15 ms end it, so that 50 changes a second are still written one by
+ * one. In a flood a thousand changes become a pass each second, and gaps of 30 ms end it: an API server
+ * that is busy takes changes in clumps, and the last of them is to be written within 0.1 s.
  */
 const gathering = {
+  none: { quietMs: 0, maxMs: 0 },
   first: { quietMs: 20, maxMs: 200 },
-  burst: [
-    { quietMs: 2, maxMs: 10 },
-    { quietMs: 15, maxMs: 500 },
-    { quietMs: 30, maxMs: 1_000 },
-  ],
+  alone: { quietMs: 2, maxMs: 10 },
+  burst: { quietMs: 15, maxMs: 500 },
+  flood: { quietMs: 30, maxMs: 1_000 },
 } as const;
 
 const isDue = ({ facts, done }: SlicesContext) =>
   facts !== null &&
   !isIgnorable(facts) &&
   (done?.wanted !== facts.wanted || done.standing !== facts.standing);
+
+const otherWriter = ({ facts }: SlicesContext) => facts?.otherWriter ?? '';
 
 const isIgnorable = ({ selects, empty }: EndpointsFacts) => !selects && empty;
 
@@ -102,16 +115,29 @@ export const slicesGuards = {
     event.facts !== null &&
     !equal(event.facts, context.slices.facts),
   isPassDue: ({ context }: { context: Holder }) => isDue(context.slices),
+  isFirstPassDue: ({ context }: { context: Holder }) => isDue(context.slices) && context.slices.endedAt === 0,
+  isDensePassDue: ({ context, event }: Args) =>
+    isDue(context.slices) && event.at - context.slices.endedAt < denseMs,
+  isSlicesSeen: ({ event }: Args) => event.type === 'service.endpoints.observed' && event.facts !== null,
   isSliceless: ({ context }: { context: Holder }) => {
     const { facts } = context.slices;
     return facts === null || isIgnorable(facts);
   },
   hasSlices: ({ context }: { context: Holder }) => context.slices.facts !== null,
   isCompactable: ({ context }: { context: Holder }) => context.slices.compactable,
-  isThisPass: ({ context, event }: Args) => 'pass' in event && event.pass === context.slices.pass,
+  isThisPass: ({ context, event }: Args) => isOfPass(context, event),
   isLastRetry: ({ context, event }: Args) =>
-    (!('pass' in event) || event.pass === context.slices.pass) && context.slices.failures >= retriesMax,
+    isOfPass(context, event) && context.slices.failures >= retriesMax,
+  isOtherWriterNews: ({ context: { slices } }: { context: Holder }) =>
+    otherWriter(slices) !== '' && otherWriter(slices) !== slices.toldOf,
+  isOtherWriterGone: ({ context: { slices } }: { context: Holder }) =>
+    otherWriter(slices) === '' && slices.toldOf !== '',
 };
+
+/** An outcome of an earlier pass is not believed; a deadline belongs to the pass in work. */
+function isOfPass({ slices }: Holder, event: Input): boolean {
+  return !('pass' in event) || event.pass === slices.pass;
+}
 
 /** What each step of the region changes in the chart's context. */
 export const slicesChanges = {
@@ -119,24 +145,14 @@ export const slicesChanges = {
     event.type === 'service.endpoints.observed' ? changed(context, { facts: event.facts }) : {},
   /** Whatever calls for slices again begins anew; versions and counts go on. */
   forgetSlices: ({ context }: Args) =>
-    changed(context, { facts: null, done: null, failures: 0, compactable: false, compacting: false }),
-  startPass: ({ context, event }: Args) => {
-    const { pass, burst, endedAt } = context.slices;
-    const isBurst = endedAt > 0 && event.at - endedAt < (burst > 0 ? burstMs : denseMs);
-    return changed(context, { pass: pass + 1, burst: isBurst ? Math.min(burst + 1, 2) : 0 });
-  },
-  planCompaction: ({ context }: Args) => changed(context, { compacting: true }),
+    changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
+  startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),
+  noteOtherWriter: ({ context }: Args) => changed(context, { toldOf: otherWriter(context.slices) }),
   noteReconciled: ({ context, event }: Args) => {
     if (event.type !== 'slices.reconciled') return {};
     const { made, standing, compactable } = event;
-    const { failures } = context.slices;
-    const ended = {
-      done: { wanted: made, standing },
-      failures: 0,
-      retryAfterMs: 0,
-      compactable,
-      compacting: false,
-    };
+    const { failures, pass } = context.slices;
+    const ended = { done: { wanted: made, standing }, good: pass, failures: 0, retryAfterMs: 0, compactable };
     const { slices } = changed(context, { ...ended, ...ending(context, event, event.at) });
     return { slices, ...(failures > 0 ? { lastError: null } : {}) };
   },
@@ -166,46 +182,78 @@ function ending(context: Holder, end: PassEnd | null, at: number): Partial<Slice
   return { facts: facts && { ...facts, wanted, standing, empty }, version, endedAt: at };
 }
 
+const retryPause = ({ failures, retryAfterMs }: SlicesContext) =>
+  Math.max(retryAfterMs, Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMaxMs));
+
 export const slicesDelays = {
   /** The effect has a deadline of its own (30 s); past this its outcome is lost (I4). */
   passPatience: 45_000,
-  retryPause: ({ context }: { context: Holder }) => {
-    const { failures, retryAfterMs } = context.slices;
-    return Math.max(retryAfterMs, Math.min(retryMs * 2 ** Math.max(failures - 1, 0), retryMaxMs));
-  },
-  /** No news for so long is a quiet moment: the endpoints specification. */
+  retryPause: ({ context }: { context: Holder }) => retryPause(context.slices),
+  /** News begins the retries afresh, and then they are as short as ever. */
+  stuckPause: ({ context: { slices }, event }: Args) =>
+    slices.failures > retriesMax
+      ? Math.max(slices.retryAfterMs, stuckMs * (0.75 + 0.5 * event.random))
+      : retryPause(slices),
+  /** The end of the lists wakes everybody; this is for whoever missed it. */
+  listPatience: 10_000,
+  /** A burst lasts as long as passes follow each other within this time, ms. */
+  burstLull: 100,
+  /** No news for so long is a quiet moment: docs/features/endpoints.md §4.4. */
   compactionPause: 10_000,
 };
 
-export function reconcile({ context }: { context: Holder }): Omit<SlicesReconcile, 'type'> {
-  const { pass, version, endedAt, burst, compacting, failures } = context.slices;
-  const isAlone = compacting || failures > 0;
-  const gather = endedAt === 0 ? gathering.first : (gathering.burst[burst] ?? gathering.burst[0]);
+interface Moment {
+  readonly context: Holder;
+}
+type Pass = Omit<SlicesReconcile, 'type'>;
+
+export const firstPass = (moment: Moment): Pass => passOf(moment, gathering.first);
+export const alonePass = (moment: Moment): Pass =>
+  passOf(moment, { ...gathering.alone, burst: gathering.burst });
+export const burstPass = (moment: Moment): Pass => passOf(moment, gathering.burst);
+export const floodPass = (moment: Moment): Pass => passOf(moment, gathering.flood);
+export const retryPass = (moment: Moment): Pass => passOf(moment, gathering.none);
+export const compactingPass = (moment: Moment): Pass => ({
+  ...passOf(moment, gathering.none),
+  compact: true,
+});
+
+function passOf({ context }: Moment, gather: Pass['gather']): Pass {
+  const { pass, good, version, endedAt } = context.slices;
   return {
     namespace: context.namespace,
     name: context.name,
     pass,
-    gather: isAlone ? { quietMs: 0, maxMs: 0 } : gather,
+    series: good + 1,
+    gather,
     version,
-    reread: failures > 0,
     since: endedAt,
-    compact: compacting,
+    compact: false,
   };
 }
 
 export function stuckWarning({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
   const { namespace, name, lastError } = context;
   return {
-    regarding: {
-      apiVersion: 'v1',
-      kind: 'Service',
-      namespace,
-      name,
-      uid: context.slices.facts?.uid ?? '',
-    },
+    regarding: regarding(context),
     eventType: 'Warning',
     reason: 'EndpointSlicesStuck',
-    note: `EndpointSlices of ${namespace}/${name} cannot be written and are not tried again until something changes: ${lastError ?? ''}`,
+    note: `EndpointSlices of ${namespace}/${name} cannot be written; it is tried on every few minutes, and at once when something changes: ${lastError ?? ''}`,
     at: event.at,
   };
+}
+
+export function otherWarning({ context, event }: Args): Omit<KubeEventWrite, 'type'> {
+  const other = otherWriter(context.slices);
+  return {
+    regarding: regarding(context),
+    eventType: 'Warning',
+    reason: 'OtherControllerWrites',
+    note: `${other} writes EndpointSlices for this Service, too: its endpoints stand twice, and what either says may contradict the other. Stop one of the two; --take-over-slices ${other} adopts what it has left.`,
+    at: event.at,
+  };
+}
+
+function regarding({ namespace, name, slices }: Holder): KubeEventWrite['regarding'] {
+  return { apiVersion: 'v1', kind: 'Service', namespace, name, uid: slices.facts?.uid ?? '' };
 }

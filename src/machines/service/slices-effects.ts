@@ -2,21 +2,37 @@
 import { effect } from '../effect.ts';
 import type { SlicesFailed } from './slices-events.ts';
 
+export interface Gathering {
+  readonly quietMs: number;
+  readonly maxMs: number;
+}
+
 /**
- * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must say with what they say, and
- * writes the difference. Outcome: slices.reconciled | slices.failed.
+ * One pass over the EndpointSlices of a Service: waits for a short quiet moment, compares what they must
+ * say with what they say, and writes the difference. Outcome: slices.reconciled | slices.failed |
+ * slices.unlisted.
  */
 export interface SlicesReconcile {
   readonly type: 'endpoint-slices.reconcile';
   readonly namespace: string;
   readonly name: string;
   readonly pass: number;
-  /** Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one write. */
-  readonly gather: { readonly quietMs: number; readonly maxMs: number };
+  /**
+   * Begins when nothing has changed for `quietMs`, at the latest after `maxMs`: many changes become one
+   * write.
+   */
+  readonly gather: Gathering & {
+    /** Where changes have not stopped by `maxMs`, it goes on like this, from its beginning. */
+    readonly burst?: Gathering;
+  };
   /** The newest resourceVersion that a pass left; who knows only older ones reads the slices first. */
   readonly version: string;
-  /** The last pass failed: what it has left is read first. */
-  readonly reread: boolean;
+  /**
+   * The same for a pass and for those that are made again after it failed: the names of new slices follow
+   * from it, so that a slice whose creation was never answered is found instead of made twice. Absent in
+   * records of 0.1.0.
+   */
+  readonly series?: number;
   /** When the last pass ended, ms since the epoch; 0: there was none. */
   readonly since: number;
   /** Also empties slices that are hardly filled. */

@@ -34,7 +34,13 @@ export type SlicesFailed = {
   readonly end: PassEnd | null;
 };
 
-export type SlicesEvent = EndpointsObserved | SlicesReconciled | SlicesFailed;
+/** Services, workloads and slices were not all listed anew: nothing was looked at, nothing written. */
+export type SlicesUnlisted = {
+  readonly type: 'slices.unlisted';
+  readonly pass: number;
+};
+
+export type SlicesEvent = EndpointsObserved | SlicesReconciled | SlicesFailed | SlicesUnlisted;
 
 /** What a Service is told about its EndpointSlices: tokens alone; a pass reads the rest when it runs. */
 export interface EndpointsFacts {
@@ -47,4 +53,6 @@ export interface EndpointsFacts {
   readonly standing: string;
   /** There is no slice of ours. */
   readonly empty: boolean;
+  /** The `managed-by` of another controller that writes slices for the Service; '': there is none. */
+  readonly otherWriter: string;
 }

@@ -192,6 +192,7 @@ test.each([
     'pod/shop/web-1',
   ],
   ['service', { type: 'header.asked', service: 'service/shop/b' }, 'service/shop/b', 'service/shop/c'],
+  ['service', { type: 'header.unseen', service: 'service/shop/b' }, 'service/shop/b', 'service/shop/c'],
   ['service', { type: 'header.seen' }, 'service/shop/b', 'pod/shop/b'],
 ] as const)('a %s takes $1.type from its own sender alone', (kind, event, from, forger) => {
   const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));

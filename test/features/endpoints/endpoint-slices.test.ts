@@ -23,13 +23,39 @@ test('the slices are made, and a second pass writes nothing, before the echo and
 
 test('I5: a pass that is made again after a crash finds the slice that it had made', async () => {
   const api = new SliceApi();
-  await api.pass({}, 'service/shop/web/7/0');
+  await api.pass({ series: 7 });
   // Another replica, which knows nothing of it: its picture lags behind.
   const other = new SliceApi();
   for (const object of api.objects.values()) other.objects.set(object.metadata.name, object);
-  const outcome = await other.pass({}, 'service/shop/web/7/0');
+  const outcome = await other.pass({ series: 7 });
   expect(outcome).toMatchObject({ type: 'slices.reconciled', writes: 0 });
   expect(Object.values(other.stand())).toEqual([names(3)]);
+});
+
+test('§5.5: before everything was listed anew nothing is read, planned or written, and that is no failure', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  api.calls.length = 0;
+  api.isComplete = false;
+  for (let n = 0; n < 3; n++) api.index.setWorkload('shop', `vm-${n}`, null, true);
+  for (const change of [{}, { compact: true }, { version: '999' }])
+    expect(await api.pass(change)).toMatchObject({ type: 'slices.unlisted' });
+  expect(api.calls).toEqual([]);
+});
+
+test('§5.5: a pass that loses the lists between two rounds goes no further', async () => {
+  const api = new SliceApi();
+  await api.pass();
+  const [name = ''] = api.objects.keys();
+  const held = api.objects.get(name);
+  if (held) api.put(held);
+  api.index.setWorkload('shop', 'vm-3', workload(3), true);
+  // The first write is refused with 409; then the mirror moves.
+  api.before = () => {
+    api.isComplete = false;
+  };
+  expect(await api.pass()).toMatchObject({ type: 'slices.unlisted' });
+  expect(Object.values(api.stand())).toEqual([names(3)]);
 });
 
 test('whoever knows only older versions than a pass has left reads the slices first', async () => {
@@ -41,13 +67,23 @@ test('whoever knows only older versions than a pass has left reads the slices fi
   expect(other.calls).toEqual(['list']);
 });
 
-test('a pass that follows a failed one reads what that one has left: a create without an answer is not made twice', async () => {
-  const api = new SliceApi();
-  const other = new SliceApi();
-  await other.pass();
-  for (const object of other.objects.values()) api.objects.set(object.metadata.name, object);
-  expect(await api.pass({ reread: true }, 'service/shop/web/9/0')).toMatchObject({ writes: 0 });
-  expect(Object.values(api.stand())).toEqual([names(3)]);
+test('§6.5: a create without an answer is not made twice, and no list is read for it', async () => {
+  const api = new SliceApi(250);
+  let creates = 0;
+  api.losing = () => (creates++ === 1 ? new OrreryError('KUBE_UNREACHABLE', 'no answer') : undefined);
+  expect(await api.pass({ series: 9 })).toMatchObject({ type: 'slices.failed' });
+  expect(await api.pass({ series: 9 })).toMatchObject({ type: 'slices.reconciled' });
+  expect(sizes(api)).toEqual([100, 100, 50]);
+  expect(api.calls.filter((call) => call === 'list')).toEqual([]);
+});
+
+test('a slice whose name a new one would have is passed over', async () => {
+  const api = new SliceApi(100);
+  await api.pass({ series: 9 });
+  for (let n = 100; n < 150; n++) api.index.setWorkload('shop', `vm-${n}`, workload(n), true);
+  api.calls.length = 0;
+  expect(await api.pass({ series: 9 })).toMatchObject({ type: 'slices.reconciled', writes: 1 });
+  expect(api.calls).toHaveLength(1);
 });
 
 test('409: the slice is read again and the rest planned anew; it is no failure', async () => {
@@ -234,7 +270,7 @@ test.each([
     api.failing = (operation) => (operation === 'patch' && refusals-- > 0 ? refusal : undefined);
     const since = Date.UTC(2026, 5, 1);
     const outcome = await api.pass({ since });
-    if (outcome.type === 'slices.failed') await api.pass({ since, reread: true });
+    if (outcome.type === 'slices.failed') await api.pass({ since });
     const [slice] = api.objects.values();
     expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
   },
@@ -250,12 +286,27 @@ test('a transition that is read while the picture is caught up with is told of l
   expect(slice?.metadata.annotations?.[triggerTimeAnnotation]).toBe('2026-05-05T06:07:08Z');
 });
 
-test('half of the endpoints gone: the slices are compacted when that is asked for', async () => {
+test('half of the endpoints gone, from every slice: half as many slices stand, with no write more', async () => {
   const api = new SliceApi(400);
   await api.pass();
   for (let n = 0; n < 400; n += 2) api.index.setWorkload('shop', `vm-${n}`, null, true);
-  expect(await api.pass()).toMatchObject({ writes: 4, compactable: true });
-  expect(sizes(api)).toHaveLength(4);
-  expect(await api.pass({ compact: true })).toMatchObject({ writes: 4, compactable: false });
+  const left = new Set(names(400).filter((_, n) => n % 2 === 1));
+  api.before = () => {
+    const listed = new Set(Object.values(api.stand()).flat());
+    expect([...left].filter((name) => !listed.has(name))).toEqual([]);
+  };
+  expect(await api.pass()).toMatchObject({ writes: 4, compactable: false });
   expect(sizes(api)).toEqual([100, 100]);
+});
+
+test('half of the endpoints gone, but not from every slice: they are compacted when that is asked for', async () => {
+  const api = new SliceApi(400);
+  await api.pass();
+  const [untouched = []] = Object.values(api.stand());
+  for (let n = 0; n < 400; n++)
+    if (n % 4 > 0 && !untouched.includes(`vm-${n}`)) api.index.setWorkload('shop', `vm-${n}`, null, true);
+  expect(await api.pass()).toMatchObject({ writes: 3, compactable: true });
+  expect(sizes(api)).toHaveLength(4);
+  expect(await api.pass({ compact: true })).toMatchObject({ compactable: false });
+  expect(sizes(api)).toHaveLength(2);
 });

@@ -133,6 +133,19 @@ describe('what a Service is told', () => {
     expect([...affected]).toContain('service/shop/one');
   });
 
+  test('§7.1: who else writes slices for it, as long as they do', () => {
+    putService('one', { app: 'one' });
+    putWorkload(1, { app: 'one' });
+    const { managed, ...rest } = slice('theirs', 'one');
+    const foreign = { writer: 'linkerd-external-workloads-controller', content: managed };
+    expect(servicesIn(put('endpointslices', 'theirs', { ...rest, foreign } as EndpointSliceDigest))).toEqual([
+      'one',
+    ]);
+    expect(facts('one')?.otherWriter).toBe('linkerd-external-workloads-controller');
+    expect(servicesIn(put('endpointslices', 'theirs', null))).toEqual(['one']);
+    expect(facts('one')?.otherWriter).toBe('');
+  });
+
   test('null, if no workload matches and no slice of ours is left', () => {
     putService('one', { app: 'one' });
     expect(facts('one')).toBe(null);

@@ -88,21 +88,37 @@ describe('few writes', () => {
     ]);
   });
 
-  test('half of 1,000 endpoints deleted: at most ten writes, and five slices after compaction', () => {
+  test('§9.3: half of 1,000 endpoints deleted, from every slice: ten writes, and five slices are left', () => {
     const standing = standingOf(wanted([['v4', 'http', range(1_000)]]), quiet);
     const half = wanted([['v4', 'http', range(1_000).filter((n) => n % 2 === 0)]]);
-    const first = pack(half, standing, quiet);
-    expect(first.writes).toHaveLength(10);
-    expect(first.compactable).toBe(true);
-    const after = apply(standing, first.writes);
-    const second = pack(half, after, { ...quiet, compact: true });
-    expect(second.writes.map(({ operation }) => operation)).toEqual([
+    const { writes, compactable } = pack(half, standing, quiet);
+    expect(writes.map(({ operation }) => operation)).toEqual([
       ...Array(5).fill('update'),
       ...Array(5).fill('delete'),
     ]);
+    expect(compactable).toBe(false);
+    const after = apply(standing, writes);
+    expect(sizesOf(after)).toEqual([100, 100, 100, 100, 100]);
+    expect(pack(half, after, quiet)).toEqual({ writes: [], compactable: false });
+  });
+
+  test('§4.4: where that would cost a write more, it waits until it is asked for', () => {
+    const standing = standingOf(wanted([['v4', 'http', range(400)]]), quiet);
+    const untouched = standing[0]?.content.endpoints.map((one) => one.targetRef?.uid) ?? [];
+    const all = wanted([['v4', 'http', range(400)]]);
+    const groups = all.groups.map((group) => ({
+      ...group,
+      endpoints: group.endpoints.filter((one, n) => n % 3 === 0 || untouched.includes(one.targetRef?.uid)),
+    }));
+    const fewer = { ...all, groups };
+    const first = pack(fewer, standing, quiet);
+    expect(first.writes.map(({ operation }) => operation)).toEqual(Array(3).fill('update'));
+    expect(first.compactable).toBe(true);
+    const after = apply(standing, first.writes);
+    const second = pack(fewer, after, { ...quiet, compact: true });
     const compacted = apply(after, second.writes);
-    expect(sizesOf(compacted)).toEqual([100, 100, 100, 100, 100]);
-    expect(pack(half, compacted, quiet)).toEqual({ writes: [], compactable: false });
+    expect(sizesOf(compacted)).toEqual([100, 100]);
+    expect(pack(fewer, compacted, quiet)).toEqual({ writes: [], compactable: false });
   });
 });
 

@@ -1,4 +1,7 @@
-/** EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads; failures as the test says. */
+/**
+ * EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads;
+ * failures as the test says.
+ */
 
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
@@ -47,18 +50,24 @@ export function workload(n: number, change: Partial<WorkloadDigest> = {}): Workl
 
 export class SliceApi {
   readonly clock = new VirtualClock();
-  readonly index = new EndpointsIndex(this.clock);
+  readonly index: EndpointsIndex;
+  readonly #takeOver: string | null;
+  isComplete = true;
   readonly objects = new Map<string, KubeObject>();
   readonly calls: string[] = [];
   /** What is thrown instead of doing it. */
   failing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
+  /** What is thrown instead of the answer to what was done. */
+  losing: (operation: Operation, name: string) => OrreryError | undefined = () => undefined;
   /** Called before a call is done. */
   before: (operation: Operation, name: string) => void = () => {};
   max = 100;
   #version = 100;
   #pass = 0;
 
-  constructor(workloads = 3) {
+  constructor(workloads = 3, takeOver: string | null = null) {
+    this.#takeOver = takeOver;
+    this.index = new EndpointsIndex({ clock: this.clock, isComplete: () => this.isComplete, takeOver });
     this.index.setService('shop', 'web', service);
     for (let n = 0; n < workloads; n++) this.index.setWorkload('shop', `vm-${n}`, workload(n), false);
   }
@@ -87,7 +96,7 @@ export class SliceApi {
       gather: { quietMs: 0, maxMs: 0 },
       version: '',
       since: 0,
-      reread: false,
+      series: this.#pass,
       compact: false,
       ...change,
     };
@@ -96,6 +105,7 @@ export class SliceApi {
       clock: this.clock,
       scene: () => this.index,
       endpointsPerSlice: this.max,
+      takeOver: this.#takeOver,
       onWrite: () => {},
     });
     const { signal } = new AbortController();
@@ -131,15 +141,21 @@ export class SliceApi {
       if (failure) throw failure;
     };
     return fakePort({
-      list: async () => {
+      list: async (_resource, { limit = 500, continue: from = '' }) => {
         this.calls.push('list');
-        return { resourceVersion: `${this.#version}`, continue: '', items: [...this.objects.values()] };
+        const all = [...this.objects.values()];
+        const end = Number(from) + limit;
+        const items = all.slice(Number(from), end);
+        return { resourceVersion: `${this.#version}`, continue: end < all.length ? `${end}` : '', items };
       },
       get: async (_resource, _namespace, name) => this.#held(name),
       create: async (_resource, object) => {
         enter('create', object.metadata.name);
         if (this.objects.has(object.metadata.name)) throw new OrreryError('KUBE_CONFLICT', 'it is there');
-        return this.put(object);
+        const made = this.put(object);
+        const lost = this.losing('create', object.metadata.name);
+        if (lost) throw lost;
+        return made;
       },
       patch: async (_resource, { name, body }: PatchOptions) => {
         enter('patch', name);

@@ -8,7 +8,14 @@ import { forgotten, observed } from './service-script.ts';
 
 type Driver = ActorDriver<ServiceEvent, ServiceContext>;
 
-const facts: EndpointsFacts = { uid: 'web-1', selects: true, wanted: 'A', standing: '-', empty: true };
+const facts: EndpointsFacts = {
+  uid: 'web-1',
+  selects: true,
+  wanted: 'A',
+  standing: '-',
+  empty: true,
+  otherWriter: '',
+};
 const seen = (change: Partial<EndpointsFacts> = {}): ServiceEvent => ({
   type: 'service.endpoints.observed',
   facts: { ...facts, ...change },
@@ -74,7 +81,8 @@ describe('triggers', () => {
     expect(passes(service)).toHaveLength(1);
     service.take(ended(1, 'A', 'S', { wanted: 'D' }));
     expect(passes(service)).toHaveLength(1);
-    expect(region(service.take(ended(2, 'D', 'T')))).toBe('current');
+    expect(region(service.take(ended(2, 'D', 'T')))).toBe('settling');
+    expect(region(service.wait(100))).toBe('current');
     expect(passes(service)).toEqual([]);
   });
 
@@ -168,17 +176,62 @@ describe('failures', () => {
         regarding: { name: 'web', uid: 'web-1' },
       },
     ]);
-    expect(service.patience).toBe(null);
   });
 
-  test('any news starts afresh, however often it failed', () => {
+  /** Every retry failed; the try that comes next is pass 17. */
+  const stuck = () => {
     const service = begin(seen());
-    for (let pass = 1; pass <= 16; pass++) service.take(failed(pass)).wait(service.patience ?? 0);
+    for (let pass = 1; pass <= 16; pass++)
+      service.take(failed(pass)).wait(pass < 16 ? (service.patience ?? 0) : 0);
     expect(region(service)).toBe('stuck');
-    service.take(seen({ wanted: 'B' }));
-    expect(region(service)).toBe('reconciling');
-    expect(region(service.take(failed(17)))).toBe('backingOff');
+    service.asked();
+    return service;
+  };
+
+  test('§6.2: stuck is tried on every few minutes for ever, says so each time, and is over at the first success', () => {
+    const service = stuck();
+    for (let pass = 17; pass <= 30; pass++) {
+      expect(service.patience).toBe(180_000);
+      expect(passes(service.wait(180_000))).toMatchObject([{ pass, series: 1, gather: { quietMs: 0 } }]);
+      expect(region(service.take(failed(pass)))).toBe('stuck');
+      expect(service.asked()).toMatchObject([{ type: 'kube-event.write', reason: 'EndpointSlicesStuck' }]);
+    }
+    service.wait(180_000);
+    expect(region(service.take(ended(31, 'A', 'S')))).toBe('current');
+    expect(service.context.lastError).toBe(null);
+  });
+
+  test('tries of many Services that are stuck are spread over time', () => {
+    const pauses = [0, 0.5, 1].map((random) => {
+      const service = stuck();
+      service.random = random;
+      return service.wait(180_000).take(failed(17)).patience;
+    });
+    expect(pauses).toEqual([135_000, 180_000, 225_000]);
+  });
+
+  test('§6.2: a try whose outcome is lost is followed by another', () => {
+    const service = stuck().wait(180_000);
+    expect(region(service.wait(45_000))).toBe('stuck');
+    expect(service.patience).toBe(180_000);
+  });
+
+  test('§6.3: any news begins the retries afresh; the Service is stuck until one succeeds', () => {
+    const service = stuck().take(seen({ wanted: 'B' }));
+    expect(passes(service)).toMatchObject([{ pass: 17 }]);
+    expect(service.state).toContain('endpoints.stuck.trying');
+    expect(service.take(failed(17)).state).toContain('endpoints.stuck.resting');
     expect(service.patience).toBe(5);
+    service.wait(5);
+    expect(region(service.take(ended(18, 'B', 'S')))).toBe('current');
+  });
+
+  test('§6.3: news begins afresh before it is stuck, too', () => {
+    const service = begin(seen());
+    for (let pass = 1; pass <= 10; pass++) service.take(failed(pass)).wait(service.patience ?? 0);
+    service.take(failed(11), seen({ wanted: 'B' }));
+    expect(region(service)).toBe('reconciling');
+    expect(service.take(failed(12)).patience).toBe(5);
   });
 
   test('what a failed pass did write is no news that cuts the pause short', () => {
@@ -195,6 +248,55 @@ describe('failures', () => {
     const service = begin(seen());
     expect(region(service.wait(45_000))).toBe('backingOff');
     expect(region(service.wait(5))).toBe('reconciling');
+  });
+});
+
+describe('lists that are not complete', () => {
+  const unlisted = (pass: number): ServiceEvent => ({ type: 'slices.unlisted', pass });
+
+  test('§5.6: waiting for them counts nothing, and ends with the first thing that the world says', () => {
+    const service = begin(seen()).take(unlisted(1));
+    expect(region(service)).toBe('awaitingLists');
+    service.asked();
+    expect(passes(service.take(seen()))).toMatchObject([{ pass: 2 }]);
+    expect(service.context.slices.failures).toBe(0);
+  });
+
+  test('§5.6: whoever missed their end looks again after a while, as often as it takes', () => {
+    const service = begin(seen());
+    for (let pass = 1; pass <= 40; pass++) {
+      expect(region(service.take(unlisted(pass)))).toBe('awaitingLists');
+      service.wait(10_000);
+    }
+    expect(region(service.take(ended(41, 'A', 'S')))).toBe('current');
+  });
+
+  test('§5.6: a compaction, and a retry, wait for them like any other pass', () => {
+    const sparse = begin(seen(), ended(1, 'A', 'S', { compactable: true }))
+      .wait(10_000)
+      .take(unlisted(2));
+    expect(region(sparse)).toBe('awaitingLists');
+    const retried = begin(seen()).take(failed(1)).wait(5).take(unlisted(2));
+    expect(region(retried)).toBe('awaitingLists');
+    expect(retried.context.slices.failures).toBe(1);
+  });
+
+  test('the Service that vanishes meanwhile is let go', () => {
+    expect(begin(seen()).take(unlisted(1), unseen).isOver).toBe(true);
+  });
+});
+
+describe('another controller that writes for the Service', () => {
+  const told = (service: Driver) =>
+    service.askedOf('kube-event.write').map(({ reason, note }) => [reason, note.split(' ')[0]]);
+
+  test('§7.1: the Service is told once, and again when it comes back', () => {
+    const service = begin(seen({ otherWriter: 'else' }));
+    expect(told(service)).toEqual([['OtherControllerWrites', 'else']]);
+    service.take(ended(1, 'A', 'S'), seen({ otherWriter: 'else', wanted: 'B' }));
+    expect(told(service)).toEqual([]);
+    service.take(seen({ wanted: 'B' }), seen({ wanted: 'B', otherWriter: 'else' }));
+    expect(told(service)).toHaveLength(1);
   });
 });
 

@@ -1,10 +1,12 @@
 /**
  * Effect `endpoint-slices.reconcile`: one pass over the EndpointSlices of a Service.
  *
- * Reads what they must say and what they say from the scene (the world picture and what this replica wrote since), plans
- * (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan of a pass that was made is empty, and
- * the names of new slices follow from the effect's key. A slice that is not in the version that was known is read again and the rest
- * planned anew; only what goes on failing is reported.
+ * Reads what they must say and what they say from the scene (the world picture and what this replica wrote
+ * since), plans (endpoints/pack.ts), writes. Running it twice writes nothing the second time (I5): the plan
+ * of a pass that was made is empty, and the names of new slices follow from the series of the pass.
+ * Whatever began it, it looks at nothing and writes nothing before the scene is complete
+ * (docs/features/endpoints.md §5.5). A slice that is not in the version that was known is read again and
+ * the rest planned anew; only what goes on failing is reported.
  */
 import { createHash } from 'node:crypto';
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
@@ -13,33 +15,44 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { isOlderVersion } from '../../../base/resource-version.ts';
-import { endpointSlices } from '../../../kube/api/resources.ts';
-import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
-import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
+import type { Gathering, SlicesReconcile } from '../../../machines/service/slices-effects.ts';
+import type {
+  PassEnd,
+  SlicesFailed,
+  SlicesReconciled,
+  SlicesUnlisted,
+} from '../../../machines/service/slices-events.ts';
 import { wantedSlices } from '../packing/desired.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import { pack } from '../packing/pack.ts';
 import type { EndpointsScene, ServiceScene } from '../packing/scene.ts';
 import type { StandingSlice, WantedSlices } from '../packing/slices.ts';
-import { managedBy, managedByLabel } from '../slice-labels.ts';
-import { makeWrites, putInScene, type WriteResult } from './slice-writes.ts';
+import { createSliceReading } from './slice-reading.ts';
+import { makeWrites, type WriteResult } from './slice-writes.ts';
 
 export interface SlicesParts {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly scene: () => EndpointsScene;
   readonly endpointsPerSlice: number;
+  /** The other controller whose slices are adopted; null: none is. */
+  readonly takeOver: string | null;
   /** orrery_endpointslice_writes_total */
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
 }
 
-/** `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned for. */
+/**
+ * `again`: something was written, or has to be looked at anew; `made` is the token of what it was planned
+ * for.
+ */
 type Round =
   | { readonly kind: 'settled'; readonly compactable: boolean }
   | { readonly kind: 'again'; readonly made: string }
+  | { readonly kind: 'unlisted' }
   | Error;
 
 export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcile> {
+  const reading = createSliceReading(parts);
   return async (effect, context) => {
     const scene = parts.scene();
     let writes = 0;
@@ -49,10 +62,13 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
     };
     const end = (made?: string) => endOf(scene, effect, writes, made);
     await gather(scene, effect, parts.clock, context.signal);
-    if (isBehind(scene, effect)) await readSlices(parts.kube, scene, effect, context.signal);
+    if (!scene.isComplete()) return unlisted(effect);
+    const isStillBehind = () => isBehind(scene, effect);
+    if (isStillBehind()) await reading.read(effect, isStillBehind, context.signal);
     for (let round = 0; round <= limits.sliceRereads; round += 1) {
       const outcome = await makeRound({ ...parts, onWrite }, scene, effect, context, round);
       if (outcome instanceof Error) return failed(outcome, end());
+      if (outcome.kind === 'unlisted') return unlisted(effect);
       if (outcome.kind === 'settled') return reconciled(outcome.compactable, end());
       // Something else is wanted by now: another pass, which gathers first, sees to that.
       if (end().wanted !== outcome.made) return reconciled(false, end(outcome.made));
@@ -62,42 +78,46 @@ export function reconcileSlices(parts: SlicesParts): EffectRunner<SlicesReconcil
   };
 }
 
-/** Waits until nothing has changed for a moment. */
+/** Waits until nothing has changed for a moment; for longer ones where changes do not stop. */
 async function gather(
   scene: EndpointsScene,
-  { namespace, name, gather: { quietMs, maxMs } }: SlicesReconcile,
+  effect: SlicesReconcile,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  if (quietMs === 0) return;
-  const until = clock.monotonic() + maxMs;
+  const begun = clock.monotonic();
+  const { burst, ...first } = effect.gather;
+  const isOver = await quiet(scene, effect, { ...first, begun }, clock, signal);
+  if (!isOver && burst !== undefined) await quiet(scene, effect, { ...burst, begun }, clock, signal);
+}
+
+/** @returns false if changes have not stopped in time */
+async function quiet(
+  scene: EndpointsScene,
+  { namespace, name }: SlicesReconcile,
+  { quietMs, maxMs, begun }: Gathering & { readonly begun: number },
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (quietMs === 0) return true;
   let before = -1;
   for (let now = scene.generation(namespace, name); now !== before; now = scene.generation(namespace, name)) {
-    if (clock.monotonic() >= until) return;
+    if (clock.monotonic() - begun >= maxMs) return false;
     before = now;
     await sleep(clock, quietMs, signal);
   }
+  return true;
 }
 
-/** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
-function isBehind(scene: EndpointsScene, { namespace, name, version, reread }: SlicesReconcile): boolean {
-  if (reread || version === '') return reread;
+function unlisted({ pass }: SlicesReconcile): SlicesUnlisted {
+  return { type: 'slices.unlisted', pass };
+}
+
+/** Whether an earlier pass, of another replica, has written what is not known here yet. */
+function isBehind(scene: EndpointsScene, { namespace, name, version }: SlicesReconcile): boolean {
+  if (version === '') return false;
   const known = newestOf(scene.read(namespace, name)?.slices ?? []);
   return known === '' || isOlderVersion(known, version);
-}
-
-async function readSlices(
-  kube: KubePort,
-  scene: EndpointsScene,
-  { namespace, name }: SlicesReconcile,
-  signal: AbortSignal,
-): Promise<void> {
-  const labelSelector = `${managedByLabel}=${managedBy}`;
-  const { items } = await kube.list(endpointSlices, { namespace, labelSelector }, signal);
-  const uids = new Set(items.map((object) => putInScene(scene, namespace, object).uid));
-  for (const slice of scene.read(namespace, name)?.slices ?? []) {
-    if (!uids.has(slice.uid)) scene.remove(namespace, slice.name, slice.uid);
-  }
 }
 
 async function makeRound(
@@ -107,6 +127,7 @@ async function makeRound(
   { key, signal }: EffectContext,
   round: number,
 ): Promise<Round> {
+  if (!scene.isComplete()) return { kind: 'unlisted' };
   const { namespace, name, since } = effect;
   const now = scene.read(namespace, name);
   if (now === null) return { kind: 'settled', compactable: false };
@@ -121,7 +142,7 @@ async function makeRound(
     namespace,
     frame: wanted,
     triggeredAt: triggerTime(now, trigger, since),
-    suffix: (at) => suffixOf(`${key}/${round}/${at}`),
+    suffixes: suffixesOf(plan.writes, now, `${seriesOf(effect, now, key)}/${round}`),
     signal,
   });
   // Whatever writes the rest tells of the same change.
@@ -174,8 +195,8 @@ function endOf(
 }
 
 /**
- * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest transition that is not written
- * yet; for a Service that is new to us its creation.
+ * endpoints.kubernetes.io/last-change-trigger-time, as Kubernetes' own controller has it: the earliest
+ * transition that is not written yet; for a Service that is new to us its creation.
  */
 function triggerTime(
   { service, workloads }: ServiceScene,
@@ -187,6 +208,29 @@ function triggerTime(
   // Transition times have no fractions of a second.
   const times = workloads.map(({ digest }) => digest.readyAt).filter((at) => at >= since - (since % 1_000));
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/** @param key of the effect: what names followed from in 0.1.0, and do for a pass of which it asked */
+function seriesOf({ namespace, name, series }: SlicesReconcile, now: ServiceScene, key: string): string {
+  return series === undefined ? key : `${namespace}/${name}/${now.service.uid}/${series}`;
+}
+
+/** Of the new slices, by the place of the write. A name that is known to be taken is passed over. */
+function suffixesOf(
+  writes: readonly PlannedWrite[],
+  { slices }: ServiceScene,
+  series: string,
+): ReadonlyMap<number, string> {
+  const isTaken = (suffix: string) => slices.some(({ name }) => name.endsWith(`-${suffix}`));
+  const suffixes = new Map<number, string>();
+  let number = 0;
+  for (const [at, { operation }] of writes.entries()) {
+    if (operation !== 'create') continue;
+    let suffix = suffixOf(`${series}/${number++}`);
+    while (isTaken(suffix)) suffix = suffixOf(`${series}/${number++}`);
+    suffixes.set(at, suffix);
+  }
+  return suffixes;
 }
 
 function newestOf(slices: readonly StandingSlice[]): string {

@@ -1,8 +1,8 @@
 /**
  * Makes the writes of one plan: each after those that it waits for, several at a time, deletes last.
  *
- * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API server says; what was
- * written, or has to be read again, is told to the scene.
+ * Promises: a write that fails holds up those that wait for it and no others; 429 is waited out as the API
+ * server says; what was written, or has to be read again, is told to the scene.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
@@ -23,15 +23,15 @@ export interface WriteParts {
   readonly namespace: string;
   readonly frame: SliceFrame;
   readonly triggeredAt: number | null;
-  /** The name of the new slice for the write at this place. */
-  readonly suffix: (at: number) => string;
+  /** The ends of the names of new slices, by the place of the write. */
+  readonly suffixes: ReadonlyMap<number, string>;
   readonly onWrite: (operation: PlannedWrite['operation']) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or gone, nothing can be made there.
- * `skipped`: something that it waits for was not written.
+ * `written`: it stands. `stale`: another version stands; read again. `closed`: the namespace is going or
+ * gone, nothing can be made there. `skipped`: something that it waits for was not written.
  */
 export type WriteResult = 'written' | 'stale' | 'closed' | 'skipped' | Error;
 
@@ -89,7 +89,7 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
     write.operation === 'create'
       ? await kube.create(
           endpointSlices,
-          newSlice(frame, write, { namespace, suffix: parts.suffix(at), triggeredAt }),
+          newSlice(frame, write, { namespace, suffix: parts.suffixes.get(at) ?? '', triggeredAt }),
           signal,
         )
       : await kube.patch(
@@ -104,12 +104,13 @@ async function makeOne(write: PlannedWrite, at: number, parts: WriteParts): Prom
 async function readAgain(
   write: PlannedWrite,
   at: number,
-  { kube, scene, namespace, frame, suffix, signal }: WriteParts,
+  { kube, scene, namespace, frame, suffixes, signal }: WriteParts,
   refusal: OrreryError,
 ): Promise<WriteResult> {
   // Only a namespace that is not there makes a create find nothing.
   if (write.operation === 'create' && refusal.code === 'KUBE_NOT_FOUND') return 'closed';
-  const name = write.operation === 'create' ? `orrery-${frame.owner.name}-${suffix(at)}` : write.slice.name;
+  const name =
+    write.operation === 'create' ? `orrery-${frame.owner.name}-${suffixes.get(at)}` : write.slice.name;
   try {
     putInScene(scene, namespace, await kube.get(endpointSlices, namespace, name, signal));
   } catch (thrown) {

@@ -1,12 +1,15 @@
 /**
- * What the slices of a Service must say, and the slices that stand → the writes that lead from the one to the other. Pure.
+ * What the slices of a Service must say, and the slices that stand → the writes that lead from the one to
+ * the other. Pure.
  *
- * Few writes, in this order of preference: an endpoint stays where it is; what is homeless goes to slices that are written anyway, the
- * fullest first (a slice that has become empty is one of them: it is filled anew under its name instead of being deleted), then to the
- * fullest slice that takes all of it, then to new slices. When what all endpoints of a slice need of its ports changes in the same
- * way, the slice stays and its ports change. Where nothing changes, nothing is written.
- * Promises: no slice has more than `max` endpoints; an endpoint stands in one slice of its family; an endpoint that moves can
- * be written in an order in which it is never absent (order.ts).
+ * Few writes, in this order of preference: an endpoint stays where it is; what is homeless goes to slices
+ * that are written anyway, the fullest first (a slice that has become empty is one of them: it is filled
+ * anew under its name instead of being deleted), then to the fullest slice that takes all of it, then to
+ * new slices. When what all endpoints of a slice need of its ports changes in the same way, the slice stays
+ * and its ports change. Slices that are all written anyway become half as many if that is enough. Where
+ * nothing changes, nothing is written. Promises: no slice has more than `max` endpoints; an endpoint stands
+ * in one slice of its family; an endpoint that moves can be written in an order in which it is never absent
+ * (order.ts).
  */
 
 import type { IpFamily } from '../../../base/address.ts';
@@ -80,14 +83,20 @@ function packFamily(
     fill.empty();
     fill.fullestOrNew();
   }
-  const compactable = groups.map((group) => isCompactable(bins, group, options.max));
-  if (options.compact) {
-    for (const [at, group] of groups.entries()) if (compactable[at]) compact(bins, group, options.max);
-  }
-  return { bins, compactable: compactable.includes(true) };
+  const compactable = groups.filter((group) => isCompactable(bins, group, options.max));
+  // Where every slice is written anyway, half as many cost no write more: deletions take the place of
+  // updates.
+  const isFree = (group: SliceGroup) =>
+    bins.every((bin) => bin.group !== group || (bin.slice !== null && isChanged(wanted, bin)));
+  const now = compactable.filter((group) => options.compact || isFree(group));
+  for (const group of now) compact(bins, group, options.max);
+  return { bins, compactable: compactable.length > now.length };
 }
 
-/** Leaves endpoints where they are: first in slices that have their ports, then in slices whose ports change with them. */
+/**
+ * Leaves endpoints where they are: first in slices that have their ports, then in slices whose ports change
+ * with them.
+ */
 function settle(
   groups: readonly SliceGroup[],
   family: IpFamily,

@@ -1,6 +1,6 @@
 /**
- * What a pass over the slices of a Service reads, and where it tells what it wrote: the world picture and what this replica has
- * written since. Implemented by actors/endpoints-index.ts.
+ * What a pass over the slices of a Service reads, and where it tells what it wrote: the world picture and
+ * what this replica has written since. Implemented by actors/endpoints-index.ts.
  */
 import type { EndpointSliceDigest, ServiceDigest } from '../digests.ts';
 import type { NamedWorkload } from './desired.ts';
@@ -19,6 +19,12 @@ export interface ServiceScene {
 }
 
 export interface EndpointsScene {
+  /**
+   * Whether Services, workloads and slices were all listed by those who mirror them now. If not, what is
+   * read here may be the picture of a time long gone, in part: an endpoint whose workload is merely not
+   * listed yet must not be taken out.
+   */
+  isComplete(): boolean;
   /** null: no such Service, or nothing of it concerns slices. */
   read(namespace: string, service: string): ServiceScene | null;
   /** Grows with each change that concerns the Service's slices. */

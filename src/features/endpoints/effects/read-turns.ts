@@ -1,0 +1,29 @@
+/**
+ * Turns to read: so many at once, then so many a second, first come first served. Kubernetes' own
+ * controllers hold their work queues to the same bounds; a thousand Services that fail together then cost
+ * the API server no more than a few do.
+ */
+import { type Clock, sleep } from '../../../base/clock.ts';
+
+export interface ReadTurns {
+  /** Resolves when it is the caller's turn; rejects with the signal. */
+  take(signal: AbortSignal): Promise<void>;
+}
+
+export function createReadTurns(
+  clock: Clock,
+  { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
+): ReadTurns {
+  const everyMs = 1_000 / perSecond;
+  /** When the next turn would be, had everybody come as late as allowed; monotonic ms. */
+  let next = Number.NEGATIVE_INFINITY;
+  return {
+    async take(signal) {
+      const now = clock.monotonic();
+      next = Math.max(next, now - (atOnce - 1) * everyMs);
+      const at = next;
+      next += everyMs;
+      if (at > now) await sleep(clock, at - now, signal);
+    },
+  };
+}

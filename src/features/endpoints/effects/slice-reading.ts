@@ -1,0 +1,112 @@
+/**
+ * Reads the EndpointSlices of a namespace for passes that know only older ones than an earlier pass has
+ * left (docs/features/endpoints.md §6.5).
+ *
+ * Promises: one read of a namespace serves every Service that asks before it begins; it is made in pages,
+ * each in its turn; where the picture has caught up by then, nothing is read.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
+import { limits } from '../../../base/limits.ts';
+import { isOlderVersion } from '../../../base/resource-version.ts';
+import { endpointSlices } from '../../../kube/api/resources.ts';
+import type { EndpointsScene } from '../packing/scene.ts';
+import { managedBy, managedByLabel } from '../slice-labels.ts';
+import { createReadTurns } from './read-turns.ts';
+import { putInScene } from './slice-writes.ts';
+
+export interface SliceReading {
+  /**
+   * Tells the scene how the Service's slices stand, unless it is not behind any more. Rejects with the
+   * signal.
+   */
+  read(service: ReadService, isBehind: () => boolean, signal: AbortSignal): Promise<void>;
+}
+
+interface ReadService {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Listed {
+  readonly uids: ReadonlySet<string>;
+  readonly resourceVersion: string;
+}
+
+/** A read that has not begun yet. */
+interface Waiting {
+  readonly asking: Array<() => boolean>;
+  /** null: nobody needed it any more. */
+  readonly listed: Promise<Listed | null>;
+}
+
+export function createSliceReading(parts: {
+  readonly kube: KubePort;
+  readonly clock: Clock;
+  readonly scene: () => EndpointsScene;
+  readonly takeOver: string | null;
+}): SliceReading {
+  const turns = createReadTurns(parts.clock, {
+    perSecond: limits.sliceReadsPerSecond,
+    atOnce: limits.sliceReadsAtOnce,
+  });
+  const waiting = new Map<string, Waiting>();
+  // It belongs to nobody alone: whoever asked first may leave. The port bounds each page in time.
+  const { signal: shared } = new AbortController();
+
+  const writers = [managedBy, ...(parts.takeOver === null ? [] : [parts.takeOver])];
+  const list = async (namespace: string): Promise<Listed> => {
+    const uids = new Set<string>();
+    const options = {
+      namespace,
+      labelSelector: `${managedByLabel} in (${writers.join(',')})`,
+      limit: limits.kubePageObjects,
+    };
+    for (let page = ''; ; ) {
+      const read = await parts.kube.list(
+        endpointSlices,
+        page === '' ? options : { ...options, continue: page },
+        shared,
+      );
+      for (const object of read.items) uids.add(putInScene(parts.scene(), namespace, object).uid);
+      page = read.continue;
+      if (page === '') return { uids, resourceVersion: read.resourceVersion };
+      await turns.take(shared);
+    }
+  };
+  const begin = (namespace: string): Waiting => {
+    const asking: Waiting['asking'] = [];
+    const listed = turns.take(shared).then(() => {
+      waiting.delete(namespace);
+      return asking.some((isBehind) => isBehind()) ? list(namespace) : null;
+    });
+    // Whoever waits for it hears of it; there may be nobody left.
+    listed.catch(() => {});
+    return { asking, listed };
+  };
+
+  return {
+    async read({ namespace, name }, isBehind, signal) {
+      const read = waiting.get(namespace) ?? begin(namespace);
+      waiting.set(namespace, read);
+      read.asking.push(() => !signal.aborted && isBehind());
+      const listed = await unlessAborted(read.listed, signal);
+      if (listed === null) return;
+      const scene = parts.scene();
+      for (const slice of scene.read(namespace, name)?.slices ?? []) {
+        const isLater = isOlderVersion(listed.resourceVersion, slice.resourceVersion);
+        if (!listed.uids.has(slice.uid) && !isLater) scene.remove(namespace, slice.name, slice.uid);
+      }
+    },
+  };
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(asError(signal.reason));
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,106 @@
+/**
+ * The latest of each EndpointSlice: the world picture, and what this replica wrote or read itself and the
+ * picture does not show yet.
+ *
+ * Promises: of two versions of a slice the newer one counts; what is gone stays gone, whatever answer comes
+ * late; what the picture never shows is forgotten after a while, for then it was taken away before it could.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import { compareVersions } from '../../base/resource-version.ts';
+import type { EndpointSliceDigest } from './digests.ts';
+
+interface Own {
+  /** null: we deleted it. */
+  readonly digest: EndpointSliceDigest | null;
+  readonly uid: string;
+  /** Monotonic ms. */
+  readonly at: number;
+}
+
+export interface LatestSlices {
+  /** @param key `<ns>/<name>`, here and below */
+  get(key: string): EndpointSliceDigest | null;
+  /** Whether the picture shows it. */
+  isShown(key: string): boolean;
+  /** Takes what the world says. @returns what it said before */
+  setWorld(key: string, digest: EndpointSliceDigest | null): EndpointSliceDigest | null;
+  /** Takes what this replica wrote or read. @returns whether that is the latest */
+  put(key: string, digest: EndpointSliceDigest): boolean;
+  remove(key: string, uid: string): void;
+}
+
+export function createLatestSlices(clock: Clock): LatestSlices {
+  const world = new Map<string, EndpointSliceDigest>();
+  const own = new Map<string, Own>();
+  const buried = createBuried();
+
+  const get = (key: string): EndpointSliceDigest | null => {
+    const shown = world.get(key) ?? null;
+    const ours = own.get(key);
+    if (ours === undefined) return shown;
+    if (clock.monotonic() - ours.at > limits.sliceEchoMs) {
+      own.delete(key);
+      return shown;
+    }
+    if (ours.digest === null) return shown?.uid === ours.uid ? null : shown;
+    return shown === null || isLater(ours.digest, shown, true) ? ours.digest : shown;
+  };
+  return {
+    get,
+    isShown: (key) => world.has(key),
+    setWorld(key, digest) {
+      const before = world.get(key) ?? null;
+      if (digest === null) {
+        world.delete(key);
+        if (before !== null) buried.add(before.uid);
+        if (before !== null && own.get(key)?.uid === before.uid) own.delete(key);
+      } else {
+        // The picture may forget everything and be told it again.
+        buried.delete(digest.uid);
+        world.set(key, digest);
+        const ours = own.get(key);
+        if (ours?.digest && !isLater(ours.digest, digest, false)) own.delete(key);
+      }
+      return before;
+    },
+    put(key, digest) {
+      if (buried.has(digest.uid)) return false;
+      const shown = get(key);
+      if (shown !== null && !isLater(digest, shown, true)) return false;
+      own.set(key, { digest, uid: digest.uid, at: clock.monotonic() });
+      return true;
+    },
+    remove(key, uid) {
+      buried.add(uid);
+      if (world.get(key)?.uid === uid) own.set(key, { digest: null, uid, at: clock.monotonic() });
+      else if (own.get(key)?.uid === uid) own.delete(key);
+    },
+  };
+}
+
+/** uids that are gone for good, the last ones. */
+function createBuried() {
+  const uids = new Set<string>();
+  return {
+    has: (uid: string) => uids.has(uid),
+    delete: (uid: string) => uids.delete(uid),
+    add(uid: string) {
+      uids.add(uid);
+      if (uids.size <= limits.slicesBuried) return;
+      const [oldest] = uids;
+      if (oldest !== undefined) uids.delete(oldest);
+    },
+  };
+}
+
+/**
+ * Whether `a` is a later version than `b`, or another slice that came later: versions of one kind of object
+ * can be compared.
+ *
+ * @param heardLater whether this replica heard of `a` after `b`; that decides where versions do not
+ */
+function isLater(a: EndpointSliceDigest, b: EndpointSliceDigest, heardLater: boolean): boolean {
+  const order = compareVersions(a.resourceVersion, b.resourceVersion);
+  return order === undefined ? heardLater : order > 0;
+}

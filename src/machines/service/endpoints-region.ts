@@ -1,0 +1,240 @@
+/**
+ * The endpoints region of the Service chart: EndpointSlices for workloads outside the cluster.
+ *
+ * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`.
+ * Changes that come faster than they are written lead from one to the next; a lull of `burstLull` in
+ * `settling` leads back. What fails lies in `backingOff`, then in `stuck`, which only a pass that succeeds
+ * leaves. Its words are in slices-context.ts.
+ */
+import {
+  alonePass,
+  burstPass,
+  compactingPass,
+  firstPass,
+  floodPass,
+  otherWarning,
+  retryPass,
+  stuckWarning,
+} from './slices-context.ts';
+
+/** A person asks to look again. */
+const recheck = {
+  'service.recheck': { guard: 'hasSlices', target: '#service.endpoints.reconciling' },
+} as const;
+
+/** How long the next pass gathers follows from how the last one ended. */
+const whenDue = [
+  { guard: 'isFirstPassDue', target: '#service.endpoints.reconciling.first' },
+  { guard: 'isDensePassDue', target: '#service.endpoints.reconciling.burst' },
+  { guard: 'isPassDue', target: '#service.endpoints.reconciling.alone' },
+] as const;
+
+const pass = <P>(params: P) => ['startPass', { type: 'endpoint-slices.reconcile', params }] as const;
+
+/** More may follow: the region stays watchful for a moment. */
+const thenSettle = {
+  'slices.reconciled': {
+    guard: 'isThisPass',
+    actions: 'noteReconciled',
+    target: '#service.endpoints.settling',
+  },
+} as const;
+
+const warning = { type: 'kube-event.write', params: stuckWarning } as const;
+
+const failed = [
+  { guard: 'isLastRetry', actions: 'noteSlicesFailure', target: '#service.endpoints.stuck' },
+  { guard: 'isThisPass', actions: 'noteSlicesFailure', target: '#service.endpoints.backingOff' },
+] as const;
+
+const failedAgain = [
+  {
+    guard: 'isLastRetry',
+    actions: ['noteSlicesFailure', warning],
+    target: '#service.endpoints.stuck.resting',
+  },
+  { guard: 'isThisPass', actions: 'noteSlicesFailure', target: '#service.endpoints.stuck.resting' },
+] as const;
+
+const reconciling = {
+  description: 'A pass over the slices is in work.',
+  initial: 'alone',
+  on: {
+    'slices.reconciled': {
+      guard: 'isThisPass',
+      actions: 'noteReconciled',
+      target: '#service.endpoints.judging',
+    },
+    'slices.unlisted': { guard: 'isThisPass', target: '#service.endpoints.awaitingLists' },
+    'slices.failed': failed,
+  },
+  after: { passPatience: failed },
+  states: {
+    first: {
+      description: 'The first pass of the Service: it gathers while everything is being listed.',
+      entry: pass(firstPass),
+    },
+    alone: {
+      description: 'A change that stands alone is written within milliseconds.',
+      entry: pass(alonePass),
+    },
+    burst: {
+      description: 'Changes came faster than they were written; the pass gathers those that are close.',
+      entry: pass(burstPass),
+      on: thenSettle,
+    },
+    flood: {
+      description: 'Changes go on coming; the pass gathers for longer.',
+      entry: pass(floodPass),
+      on: thenSettle,
+    },
+    compacting: {
+      description: 'Endpoints move to half as many slices.',
+      entry: pass(compactingPass),
+    },
+    retrying: {
+      description: 'The last pass failed, and is made again.',
+      entry: pass(retryPass),
+    },
+  },
+} as const;
+
+const stuck = {
+  description: 'Every retry failed; it is tried on with long pauses, until a pass succeeds.',
+  tags: 'wrong',
+  initial: 'resting',
+  entry: warning,
+  on: {
+    'service.recheck': { actions: 'startAfresh', target: '.trying' },
+    'service.endpoints.observed': {
+      guard: 'isSlicesNews',
+      actions: ['rememberSlices', 'startAfresh'],
+      target: '.trying',
+    },
+  },
+  states: {
+    resting: {
+      description: 'Waits for its next try, or for news.',
+      after: { stuckPause: 'trying' },
+    },
+    trying: {
+      description: 'A pass is in work; if it succeeds, the Service is stuck no more.',
+      entry: pass(retryPass),
+      on: {
+        'service.endpoints.observed': {
+          guard: 'isSlicesNews',
+          actions: ['rememberSlices', 'startAfresh'],
+        },
+        'service.recheck': { actions: 'startAfresh' },
+        'slices.reconciled': {
+          guard: 'isThisPass',
+          actions: 'noteReconciled',
+          target: '#service.endpoints.judging',
+        },
+        'slices.unlisted': { guard: 'isThisPass', target: 'awaitingLists' },
+        'slices.failed': failedAgain,
+      },
+      after: { passPatience: failedAgain },
+    },
+    awaitingLists: {
+      description: 'What the try reads has not been listed anew yet.',
+      on: {
+        'service.endpoints.observed': {
+          guard: 'isSlicesSeen',
+          actions: 'rememberSlices',
+          target: 'trying',
+        },
+      },
+      after: { listPatience: 'trying' },
+    },
+  },
+} as const;
+
+export const endpointsRegion = {
+  description: 'EndpointSlices for workloads outside the cluster.',
+  initial: 'ignored',
+  on: {
+    'service.observed': { guard: 'isWithoutSlices', target: '.gone' },
+    'service.endpoints.observed': [
+      { guard: 'isSlicesGone', target: '.gone', actions: 'forgetSlices' },
+      { guard: 'isSlicesReturning', target: '.ignored', actions: 'rememberSlices' },
+      { guard: 'isSlicesNews', actions: 'rememberSlices' },
+    ],
+  },
+  always: [
+    {
+      guard: 'isOtherWriterNews',
+      actions: [{ type: 'kube-event.write', params: otherWarning }, 'noteOtherWriter'],
+    },
+    { guard: 'isOtherWriterGone', actions: 'noteOtherWriter' },
+  ],
+  states: {
+    ignored: {
+      description: 'The Service needs no slices: it selects nothing, or no workload outside the cluster.',
+      tags: 'settled',
+      always: whenDue,
+    },
+    current: {
+      description: 'The slices say what they must.',
+      tags: 'settled',
+      on: recheck,
+      always: [...whenDue, { guard: 'isSliceless', target: 'ignored' }],
+    },
+    sparse: {
+      description:
+        'The slices say what they must and could be held by half as many; they are compacted when nothing has happened for a while.',
+      tags: 'settled',
+      on: recheck,
+      always: [...whenDue, { guard: 'isSliceless', target: 'ignored' }],
+      after: { compactionPause: 'reconciling.compacting' },
+    },
+    settling: {
+      description: 'The slices say what they must after a burst of changes; more may follow.',
+      on: recheck,
+      always: [
+        { guard: 'isPassDue', target: 'reconciling.flood' },
+        { guard: 'isSliceless', target: 'ignored' },
+      ],
+      after: { burstLull: [{ guard: 'isCompactable', target: 'sparse' }, { target: 'current' }] },
+    },
+    reconciling,
+    judging: {
+      description: 'Chooses what follows a pass.',
+      always: [
+        { guard: 'isPassDue', target: 'reconciling.burst' },
+        { guard: 'isSliceless', target: 'ignored' },
+        { guard: 'isCompactable', target: 'sparse' },
+        { target: 'current' },
+      ],
+    },
+    awaitingLists: {
+      description:
+        'Services, workloads and slices have not all been listed anew yet: nothing is written on the picture of before.',
+      on: {
+        'service.endpoints.observed': {
+          guard: 'isSlicesSeen',
+          actions: 'rememberSlices',
+          target: 'reconciling.first',
+        },
+      },
+      after: { listPatience: 'reconciling.first' },
+    },
+    backingOff: {
+      description: 'The last pass failed; it is tried again after a pause, or when something changes.',
+      on: {
+        'service.recheck': { actions: 'startAfresh', target: 'reconciling.retrying' },
+        'service.endpoints.observed': {
+          guard: 'isSlicesNews',
+          actions: ['rememberSlices', 'startAfresh'],
+          target: 'reconciling.retrying',
+        },
+      },
+      after: { retryPause: 'reconciling.retrying' },
+    },
+    stuck,
+    gone: {
+      description: 'The Service does not exist any more, or no workload outside the cluster belongs to it.',
+      type: 'final',
+    },
+  },
+} as const;

@@ -157,7 +157,7 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/features/routes/routes-join.ts',
-        find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
+        find: 'return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
         replace: 'return needed.length > 0;',
       },
     ],

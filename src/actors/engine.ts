@@ -81,7 +81,10 @@ export class Engine implements EngineView {
     const { bus, subjects, clock, random, log } = options;
     const onStep = this.#onStep.bind(this);
     this.ports = hostPorts({ ...options, onStep }, () => this.runs);
-    this.world = createWorld({ bus, subjects, clock, log });
+    this.world = createWorld({
+      ...{ bus, subjects, clock, log },
+      isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
+    });
     this.runs = options.start(this);
     this.router = createRouter(
       this.world,
@@ -165,7 +168,10 @@ export class Engine implements EngineView {
       replica,
       incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
-      onChange: () => this.ownership.plan(),
+      onChange: () => {
+        this.world.judge();
+        this.ownership.plan();
+      },
     });
     const acquainted = new Promise<void>((resolve) => clock.after(acquaintanceMs, resolve));
     await this.world.start();

@@ -22,6 +22,7 @@ import type { EndpointsJoin } from '../../src/features/endpoints/endpoints-join.
 import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { VirtualClock } from '../virtual-clock.ts';
+import { MirrorStandIn } from './mirror-stand-in.ts';
 import { features, joinsOf, type TestFeatures } from './test-features.ts';
 
 export interface RanEffect {
@@ -50,12 +51,15 @@ export class TestCluster {
   readonly ran: RanEffect[] = [];
   readonly dead: string[] = [];
   outside: Outside = reachable;
+  /** Whoever holds the fences of the world that the test writes. */
+  readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
   #seed = 1;
 
   constructor() {
     this.hub = memoryHub({ clock: this.clock, cluster: 'test' });
     this.#world = this.hub.connect('mirror');
+    this.mirror = new MirrorStandIn({ bus: this.#world, subjects: this.subjects, clock: this.clock });
   }
 
   /** @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards */
@@ -104,8 +108,9 @@ export class TestCluster {
     return { name, engine, bus, routes, endpoints, requests };
   }
 
-  /** Puts an object into the world, as a mirror does. */
+  /** Puts an object into the world, as a mirror does; a statement, under the fence of the mirror of its name. */
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
+    if (resource === '_synced' && digest !== null) return this.mirror.state(name, digest);
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
   }
 

@@ -275,6 +275,10 @@ export class Host {
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
+    // That the world does not call for it brings no actor into being.
+    if (isNew && item.world !== undefined && item.event.facts === null) {
+      return settle(cell, item, { kind: 'ignored' });
+    }
     const event: StampedEvent = { ...item.event, at: clock.now(), random: random.next() };
     let result: StepResult;
     try {

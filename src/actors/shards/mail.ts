@@ -18,16 +18,22 @@ import type { HostPorts } from '../host/host-parts.ts';
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { begin, position } from './shard-run.ts';
 
-type MailPorts = Pick<
-  HostPorts,
-  'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing'
->;
+interface MailPorts
+  extends Pick<
+    HostPorts,
+    'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing'
+  > {
+  /** Whether the world can say already that it does not call for the actor. */
+  readonly isTold: (id: ActorId) => boolean;
+}
 
 /** Header of messages between actors: the sender's id. */
 export const fromHeader = 'Orrery-From';
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
+/** The world may call for the actor once the mirrors have listed everything: until then nobody can say that there is none. */
+const untoldRetryMs = 500;
 
 /** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
 export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
@@ -97,16 +103,23 @@ function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): v
 function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
   const onTaken = (outcome: Taken) => {
     const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
-    if (!isMissing || letter.retriesLeft === 0) return settle(ports, host, run, letter, outcome);
-    const again = { ...letter, retriesLeft: letter.retriesLeft - 1 };
+    const isUntold = isMissing && isYoung(ports, letter) && !ports.isTold(letter.id);
+    if (!isMissing || (letter.retriesLeft === 0 && !isUntold))
+      return settle(ports, host, run, letter, outcome);
+    const again = isUntold ? letter : { ...letter, retriesLeft: letter.retriesLeft - 1 };
     const waiting = run.waitingMail.get(letter.id);
     if (waiting) waiting.push(again);
     else run.waitingMail.set(letter.id, [again]);
-    if (!waiting) ports.clock.after(missingRetryMs, () => offerWaiting(ports, host, run, letter.id));
+    const restMs = isUntold ? untoldRetryMs : missingRetryMs;
+    if (!waiting) ports.clock.after(restMs, () => offerWaiting(ports, host, run, letter.id));
     return undefined;
   };
   host.deliver(run, letter.id, { ...letter.item, onTaken });
 }
+
+/** Not for ever: what waits keeps the position of the shard's mail. */
+const isYoung = ({ clock }: MailPorts, { message }: Letter) =>
+  clock.now() - message.storedAt < limits.parkedMailMs;
 
 function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
   if (run.burying.has(id)) return;

@@ -17,11 +17,12 @@ import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
-import { decode, encodeJson } from '../../bus/codec.ts';
+import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { beatMs, type Directory } from './directory.ts';
+import { type FenceValue, fenceValueOf } from './fence-value.ts';
 import { wantedOwner } from './rendezvous.ts';
 
 /** What the owner of a holding does. */
@@ -46,16 +47,6 @@ export interface HoldingSpec {
    */
   readonly mayHold?: () => boolean;
   readonly work: Work;
-}
-
-/** The value of a fence message (JSON). */
-interface FenceValue {
-  /** null: given back by its last owner. */
-  readonly replica: string | null;
-  readonly incarnation: string;
-  readonly at: number;
-  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
-  readonly releasedAt: number | null;
 }
 
 export interface HoldingView {
@@ -290,7 +281,7 @@ export class Ownership {
   }
 
   #onFence(message: StoredMessage): void {
-    const value = fenceValue(message);
+    const value = fenceValueOf(message.data);
     this.#fences.set(message.subject, { value, sequence: message.sequence });
     for (const { spec, chart } of this.#held.values()) {
       if (spec.fenceSubject !== message.subject) continue;
@@ -342,7 +333,7 @@ export class Ownership {
   /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
     const last = await this.#options.bus.last(stream, fenceSubject);
-    if (last) this.#fences.set(fenceSubject, { value: fenceValue(last), sequence: last.sequence });
+    if (last) this.#fences.set(fenceSubject, { value: fenceValueOf(last.data), sequence: last.sequence });
     else this.#fences.delete(fenceSubject);
   }
 
@@ -351,19 +342,10 @@ export class Ownership {
     const { incarnation } = this.#options.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
-    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt };
+    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt, statesAnew: true };
     const guard = { subject: spec.fenceSubject, sequence: seen };
     const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
     return sequence;
-  }
-}
-
-/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
-function fenceValue({ data }: StoredMessage): FenceValue {
-  try {
-    return decode(data) as FenceValue;
-  } catch {
-    return { replica: null, incarnation: '', at: 0, releasedAt: null };
   }
 }
 

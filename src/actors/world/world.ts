@@ -7,13 +7,14 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { Digest, ResourceName, WorldEntry } from '../../base/digests.ts';
+import type { Digest, ResourceName, SyncedDigest, WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { createStatements, type IsAlive } from './statements.ts';
 import { createWorldReading } from './world-reading.ts';
 
 export interface World {
@@ -23,6 +24,15 @@ export interface World {
   get(resource: ResourceName, namespace: string, name: string): Digest | null;
   /** Calls back after each change; `before` is what was known. */
   onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  /**
+   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is absent gone, and one that
+   * stands there known to be. null: everybody waits.
+   */
+  statement(mirror: string): SyncedDigest | null;
+  /** Calls back when a statement begins to count, and when one takes the place of another. */
+  onStatement(callback: (mirror: string) => void): void;
+  /** Somebody came or left: looks again whose statements count. */
+  judge(): void;
   /** Resolves once the stream was read up to this sequence, and the picture is whole. */
   reached(sequence: number): Promise<void>;
   readonly sequence: number;
@@ -45,6 +55,8 @@ interface WorldOptions {
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whose statements may count. */
+  readonly isAlive: IsAlive;
 }
 
 export function createWorld(options: WorldOptions): World {
@@ -54,6 +66,10 @@ export function createWorld(options: WorldOptions): World {
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
   const forgottenListeners: Array<() => void> = [];
+  const statementListeners: Array<(mirror: string) => void> = [];
+  const statements = createStatements(options.isAlive, (mirror) => {
+    for (const listener of statementListeners) listener(mirror);
+  });
   let sequence = 0;
   let isWhole = false;
   let trace: TraceContext | undefined;
@@ -63,7 +79,11 @@ export function createWorld(options: WorldOptions): World {
     if (parsed) {
       trace = message.headers[traceHeader];
       try {
-        apply({ ...parsed, digest: digestOf(message) });
+        const digest = digestOf(message);
+        apply({ ...parsed, digest });
+        if (parsed.resource === '_synced') {
+          statements.noteStatement(parsed.name, message.sequence, digest?.kind === 'synced' ? digest : null);
+        }
       } catch (error) {
         log.error(
           { subject: message.subject, error: asError(error).message },
@@ -71,6 +91,8 @@ export function createWorld(options: WorldOptions): World {
         );
       }
     }
+    const fenced = parsed ? undefined : subjects.parseWorldFence(message.subject);
+    if (fenced !== undefined) statements.noteFence(fenced, message.sequence, message.data);
     sequence = Math.max(sequence, message.sequence);
   };
   const beWhole = () => {
@@ -113,6 +135,7 @@ export function createWorld(options: WorldOptions): World {
     onAnother() {
       isWhole = false;
       sequence = 0;
+      statements.forget();
       forget(() => true);
       for (const listener of forgottenListeners) listener();
     },
@@ -129,6 +152,11 @@ export function createWorld(options: WorldOptions): World {
     onChange: (callback) => {
       listeners.push(callback);
     },
+    statement: (mirror) => statements.counting(mirror),
+    onStatement: (callback) => {
+      statementListeners.push(callback);
+    },
+    judge: () => statements.judge(),
     reached: (wanted) =>
       isWhole && sequence >= wanted
         ? Promise.resolve()

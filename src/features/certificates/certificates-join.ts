@@ -39,12 +39,12 @@ const needed = [
 
 const issuers = 'issuers.orrery.dev';
 
-export function createCertificatesJoin(world: Pick<World, 'get' | 'entries'>): Join {
+export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 'statement'>): Join {
   /** Host → who asks for it, by `<kind>/<ns>/<name>`. */
   const askers = new Map<string, Map<string, Asking>>();
   /** `<ns>/<secret>` → the hosts whose certificate is to stand there. */
   const hostsOfSecret = new Map<string, Map<string, number>>();
-  const isComplete = () => needed.every((resource) => world.get('_synced', '', resource) !== null);
+  const isComplete = () => needed.every((resource) => world.statement(resource) !== null);
 
   const remove = (key: string, asked: ReadonlyMap<string, Asking>) => {
     for (const [host, asking] of asked) {
@@ -69,7 +69,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries'>): J
       if (resource === 'secrets')
         return domainIds(hostsOfSecret.get(secretKey(namespace, name))?.keys() ?? []);
       if (resource === issuers) return [`issuer/_/${name}`, ...domainIds(askers.keys())];
-      if (resource === '_synced') return isNeeded(name) ? membersOf(world, askers) : [];
+      if (resource === '_synced') return [];
       const was = askedBy(entry, before);
       const is = askedBy(entry, digest);
       if (was.size === 0 && is.size === 0) return [];
@@ -89,7 +89,6 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries'>): J
   };
 }
 
-const isNeeded = (resource: string) => needed.includes(resource);
 const secretKey = (namespace: string, name: string) => `${namespace}/${name}`;
 const domainIds = (hosts: Iterable<string>) => [...hosts].map((host) => `domain/_/${host}`);
 

@@ -10,9 +10,9 @@ import type { ElectionFacts } from '../../machines/election/election-events.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */
-const statement = 'orrery.dev/v1alpha1/Election';
+const mirror = 'orrery.dev/v1alpha1/Election';
 
-export function createElectionJoin(world: Pick<World, 'get' | 'entries'>): Join {
+export function createElectionJoin(world: Pick<World, 'get' | 'entries' | 'statement'>): Join {
   return {
     kinds: ['election'],
     fold: ({ resource: changed, namespace, name }) =>
@@ -27,7 +27,7 @@ export function createElectionJoin(world: Pick<World, 'get' | 'entries'>): Join 
         const facts: ElectionFacts = { uid, generation, ...spec };
         return { type: 'election.observed', facts: deleting ? null : facts };
       }
-      return world.get('_synced', '', statement) === null ? null : { type: 'election.observed', facts: null };
+      return world.statement(mirror) === null ? null : { type: 'election.observed', facts: null };
     },
   };
 }

@@ -23,17 +23,16 @@ export interface EndpointsJoin extends Join {
 const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 
 export function createEndpointsJoin(options: {
-  readonly world: Pick<World, 'get' | 'isWhole'>;
+  readonly world: Pick<World, 'statement' | 'isWhole'>;
   readonly clock: Clock;
 }): EndpointsJoin {
   const { world, clock } = options;
   const index = new EndpointsIndex(clock);
-  const isComplete = () => neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  const isComplete = () => neededResources.every((resource) => world.statement(resource) !== null);
   return {
     index,
     kinds: ['service', 'workload'],
     fold(entry, before) {
-      if (entry.resource === '_synced') return neededResources.includes(entry.name) ? index.members() : [];
       return fold(index, entry, before, world.isWhole && isComplete());
     },
     *members() {

@@ -2,7 +2,7 @@
  * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is asked.
  *
  * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
- * mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a Service that is merely not listed yet must not
+ * mirrored with that very RouteGate in mind, and its mirror lives, its Pods and Services hear nothing: a Service that is merely not listed yet must not
  * look like one that does not exist (never Ready early).
  */
 
@@ -28,7 +28,7 @@ export interface RoutesJoin extends Join {
 const neededResources = ['pods', 'services', 'endpointslices'] as const;
 
 export function createRoutesJoin(options: {
-  readonly world: Pick<World, 'get'>;
+  readonly world: Pick<World, 'get' | 'statement'>;
   /** `<svc>.<ns>.svc.<cluster domain>` */
   readonly clusterDomain: () => string;
 }): RoutesJoin {
@@ -39,7 +39,8 @@ export function createRoutesJoin(options: {
     const { groupResource } = gate.spec;
     const needed: string[] = [...neededResources];
     if (groupResource !== null) needed.push(`${groupResource.apiVersion}/${groupResource.kind}`);
-    return needed.every((resource) => syncedGates(world, resource).includes(gate.version));
+    const isGateKnown = world.statement('routegates') !== null;
+    return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));
   };
 
   return {
@@ -136,16 +137,15 @@ function union(into: Affected, other: Affected): Affected {
 }
 
 /** Versions of the RouteGates with which the resource was mirrored completely. */
-function syncedGates(world: Pick<World, 'get'>, resource: string): readonly string[] {
-  const digest = world.get('_synced', '', resource);
-  return digest?.kind === 'synced' ? digest.gates : [];
+function syncedGates(world: Pick<World, 'get' | 'statement'>, resource: string): readonly string[] {
+  return world.statement(resource)?.gates ?? [];
 }
 
-function isAnySynced(world: Pick<World, 'get'>, kind: 'pod' | 'service'): boolean {
-  return world.get('_synced', '', `${kind}s`) !== null && world.get('_synced', '', 'routegates') !== null;
+function isAnySynced(world: Pick<World, 'get' | 'statement'>, kind: 'pod' | 'service'): boolean {
+  return world.statement(`${kind}s`) !== null && world.statement('routegates') !== null;
 }
 
-function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFacts | null {
+function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: string): PodFacts | null {
   const digest: PodDigest | undefined = group.pods.get(name);
   if (!digest) return null;
   const { gate } = group;
@@ -171,7 +171,7 @@ function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFac
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
 function groupResourceOf(
-  world: Pick<World, 'get'>,
+  world: Pick<World, 'get' | 'statement'>,
   { gate, value }: Group,
 ): { state: PodFacts['groupResource']; digest?: GroupResourceDigest } {
   const { groupResource } = gate.spec;
@@ -185,11 +185,15 @@ function groupResourceOf(
 }
 
 /** The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none. */
-function findGroupResource(world: Pick<World, 'get'>, gate: Gate, value: string): GroupResourceDigest | null {
+function findGroupResource(
+  world: Pick<World, 'get' | 'statement'>,
+  gate: Gate,
+  value: string,
+): GroupResourceDigest | null {
   const { groupResource } = gate.spec;
   if (groupResource === null) return null;
-  const synced = world.get('_synced', '', `${groupResource.apiVersion}/${groupResource.kind}`);
-  if (synced?.kind !== 'synced' || synced.resource === null) return null;
+  const synced = world.statement(`${groupResource.apiVersion}/${groupResource.kind}`);
+  if (synced === null || synced.resource === null) return null;
   const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
   return digest?.kind === 'groupresource' ? digest : null;
 }
@@ -199,7 +203,7 @@ function portOf({ spec }: Gate, service: ServiceDigest): number | null {
 }
 
 function serviceFacts(
-  world: Pick<World, 'get'>,
+  world: Pick<World, 'get' | 'statement'>,
   group: Group,
   name: string,
   slices: { readonly sum: number; readonly ready: readonly string[] },
@@ -252,7 +256,7 @@ function clusterAddress({ clusterIPs }: ServiceDigest, family: 'IPv4' | 'IPv6'):
 }
 
 /** What the group's owner says, else the Pods that there are; at least one. */
-function replicasOf(world: Pick<World, 'get'>, group: Group): number {
+function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
   if (!replicas) return Math.max(1, group.pods.size);
   const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);

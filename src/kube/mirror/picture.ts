@@ -43,8 +43,8 @@ export interface PictureOptions {
 }
 
 export interface Picture {
-  /** Takes what the world holds, before anything else. */
-  adopt(entries: Iterable<WorldEntry>, statement: SyncedDigest | null): void;
+  /** Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is stated anew. */
+  adopt(entries: Iterable<WorldEntry>): void;
   put(seen: Seen): void;
   remove(seen: Seen): void;
   /** Takes the complete list of a namespace, or of all (null). */
@@ -120,11 +120,10 @@ export function createPicture(options: PictureOptions): Picture {
   };
 
   return {
-    adopt(entries, heldStatement) {
+    adopt(entries) {
       for (const { namespace, name: objectName, digest } of entries) {
         if (digest !== null && isOfObject(digest)) known.set(keyOf(namespace, objectName), digest);
       }
-      knownStatement = heldStatement;
     },
     put,
     remove({ namespace, name: objectName, digest }) {

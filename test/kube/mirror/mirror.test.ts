@@ -91,7 +91,7 @@ describe('differences', () => {
     expect([before, after]).toMatchObject([{ uid: 'uid-2' }, { uid: 'uid-3' }]);
   });
 
-  test('the replica that takes over publishes what has changed meanwhile, deletions included, and nothing else', async () => {
+  test('the replica that takes over publishes what has changed meanwhile, deletions included, and its own statement, and nothing else', async () => {
     const { scene, kube, mirror } = await withPods((kube) => {
       for (const name of ['same', 'changed', 'gone']) kube.put(pods, 'shop', name, pod());
     });
@@ -106,7 +106,7 @@ describe('differences', () => {
     const subjects = scene.history
       .slice(before + 1)
       .map(({ subject }) => scene.subjects.parseWorld(subject)?.name);
-    expect(subjects.sort()).toEqual(['changed', 'gone', 'new']);
+    expect(subjects.sort()).toEqual(['changed', 'gone', 'new', 'pods']);
     expect(scene.names('pods')).toEqual(['pods/shop/changed', 'pods/shop/new', 'pods/shop/same']);
   });
 

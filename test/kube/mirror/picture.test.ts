@@ -38,7 +38,7 @@ function begin(held: readonly PodDigest[] = []) {
     onDirty: (key) => dirty.push(key),
   });
   const entries: WorldEntry[] = held.map((one) => ({ resource: 'pods', ...seen(one) }));
-  picture.adopt(entries, null);
+  picture.adopt(entries);
   /** What would be published for the object, stored at once. */
   const publish = () => {
     const message = picture.take('shop/web-0');

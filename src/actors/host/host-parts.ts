@@ -19,7 +19,7 @@ import type { EffectData, Stepper } from './step.ts';
 export interface HostMetrics {
   transition(kind: string): void;
   stepSeconds(seconds: number): void;
-  effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted'): void;
+  effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried'): void;
   deadLetter(reason: string): void;
 }
 

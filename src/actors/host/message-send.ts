@@ -2,7 +2,7 @@
  * `message.send`: one event to other actors, by the mail stream.
  *
  * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it the receiver's record
- * tells the repetition.
+ * tells the repetition. What some receivers were sent already is not sent to them again by later tries.
  */
 
 import { traceHeader } from '../../base/tracing.ts';
@@ -13,11 +13,20 @@ import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
 
 export function sendMessage(bus: Bus, subjects: Subjects): EffectRunner<MessageSend> {
-  return async ({ to, event }, { key, actor, trace }) => {
+  /** Of effects that are tried again: who was sent the message. The effect itself is the same at each try. */
+  const sentTo = new WeakMap<MessageSend, Set<number>>();
+  return async (effect, { key, actor, trace }) => {
+    const { to, event } = effect;
+    const sent = sentTo.get(effect) ?? new Set<number>();
+    sentTo.set(effect, sent);
     const { data, headers } = writeMessage(event, { cause: key });
     const from = { ...headers, 'Orrery-From': actor, ...(trace ? { [traceHeader]: trace } : {}) };
     await Promise.all(
-      to.map((id, index) => bus.append(subjects.send(id), data, { headers: from, msgId: `${key}/${index}` })),
+      to.map(async (id, index) => {
+        if (sent.has(index)) return;
+        await bus.append(subjects.send(id), data, { headers: from, msgId: `${key}/${index}` });
+        sent.add(index);
+      }),
     );
     return { type: 'effect.settled', effect: 'message.send', error: null };
   };

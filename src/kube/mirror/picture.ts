@@ -2,7 +2,8 @@
  * What a mirror sees of Kubernetes, beside what the world holds of it: the difference is what must be published.
  *
  * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors has them). Promises: a version
- * that is older than one known of the same object changes nothing; an object that was not seen is only gone once the list of
+ * that is older than one known of the same object changes nothing, unless a complete list shows it: then the cluster was restored from
+ * a backup, and the list is right (docs/disaster-recovery.md); an object that was not seen is only gone once the list of
  * its namespace is complete; digests that differ in nothing but the version are equal.
  * Absent: sending (publisher.ts), requests (scope.ts).
  */
@@ -10,6 +11,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Digest, SyncedDigest, WorldEntry } from '../../base/digests.ts';
 import type { ChallengeDigest } from '../../base/digests-certificates.ts';
 import { limits } from '../../base/limits.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
 import { carriedOver } from '../../features/certificates/digest-certificates.ts';
 import type { Interest } from './interest.ts';
 import type { Outgoing } from './publisher.ts';
@@ -77,7 +79,8 @@ export function createPicture(options: PictureOptions): Picture {
     const held = known.get(key);
     const subject = subjectOf(resource, namespace, objectName);
     if (digest !== undefined && interest.wants(namespace, objectName, digest)) {
-      if (held !== undefined && (isSame(held, digest) || isOlder(digest, held))) return null;
+      // The same in an older version is published too: it is what later versions are compared with.
+      if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
       return { subject, data: encode(digest), onStored: () => known.set(key, digest) };
     }
     if (held === undefined || (digest === undefined && !isListed(namespace))) return null;
@@ -100,14 +103,15 @@ export function createPicture(options: PictureOptions): Picture {
       },
     };
   };
-  const put = ({ namespace, name: objectName, digest: seen }: Seen) => {
+  const put = ({ namespace, name: objectName, digest: seen }: Seen, isOfList = false) => {
     if (!isOfObject(seen)) return;
     const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(objectName);
     const digest = carriedOver(before ?? known.get(keyOf(namespace, objectName)), seen);
-    if (before !== undefined && isOlder(digest, before)) return;
+    const wentBack = before !== undefined && isOlder(digest, before);
+    if (wentBack && !isOfList) return;
     objects.set(namespace, inNamespace.set(objectName, digest));
-    if (before === undefined || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
+    if (before === undefined || wentBack || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
   };
   const drop = (namespace: string, objectName: string) => {
     const inNamespace = objects.get(namespace);
@@ -125,7 +129,7 @@ export function createPicture(options: PictureOptions): Picture {
         if (digest !== null && isOfObject(digest)) known.set(keyOf(namespace, objectName), digest);
       }
     },
-    put,
+    put: (seen) => put(seen),
     remove({ namespace, name: objectName, digest }) {
       const before = objects.get(namespace)?.get(objectName);
       // The end of an earlier object of that name says nothing about this one.
@@ -139,7 +143,7 @@ export function createPicture(options: PictureOptions): Picture {
           if (!names.has(keyOf(inside, objectName))) drop(inside, objectName);
         }
       }
-      for (const seen of listed) put(seen);
+      for (const seen of listed) put(seen, true);
       offerKnown(namespace);
     },
     reconsider(namespace, names) {
@@ -172,11 +176,5 @@ function isSame(a: ObjectDigest, b: ObjectDigest): boolean {
 
 /** Whether `a` is an earlier version of the very object of which `b` is one; versions that are no numbers cannot be compared. */
 function isOlder(a: ObjectDigest, b: ObjectDigest): boolean {
-  const [first, second] = [a.resourceVersion, b.resourceVersion];
-  if (a.uid !== b.uid || !isNumber(first) || !isNumber(second)) return false;
-  return first.length === second.length ? first < second : first.length < second.length;
-}
-
-function isNumber(version: string): boolean {
-  return /^(0|[1-9][0-9]*)$/.test(version);
+  return a.uid === b.uid && isOlderVersion(a.resourceVersion, b.resourceVersion);
 }

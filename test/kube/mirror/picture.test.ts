@@ -118,3 +118,20 @@ test('a tombstone lasts an hour, a digest for ever', () => {
   picture.remove(seen(digest('a', '2')));
   expect(picture.take('shop/web-0')?.ttlSeconds).toBe(3_600);
 });
+
+test('a complete list is right, whatever version it shows: the cluster was restored', () => {
+  const { picture, publish } = begin([digest('a', '900', { deleting: true })]);
+  picture.put(seen(digest('a', '901', { deleting: true })));
+  picture.replace('shop', [seen(digest('a', '20'))]);
+  expect(publish()).toMatchObject({ resourceVersion: '20', deleting: false });
+  expect(publish()).toBeNull();
+  // And what follows is later than that.
+  picture.put(seen(digest('a', '21', { deleting: true })));
+  expect(publish()).toMatchObject({ resourceVersion: '21', deleting: true });
+});
+
+test('an object that differs in nothing but a version that went back is published, for the versions to come', () => {
+  const { picture, publish } = begin([digest('a', '900')]);
+  picture.replace('shop', [seen(digest('a', '20'))]);
+  expect(publish()).toMatchObject({ resourceVersion: '20' });
+});

@@ -327,6 +327,7 @@ export class Host {
         event,
         result,
         fence: shard.fence,
+        mailOf: shard.mailOf,
         replica,
       });
       bytes = packRecord(next.record);

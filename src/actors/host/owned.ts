@@ -107,6 +107,10 @@ export interface ShardRun {
   /** The world must be known so far before actors are told of it: an earlier owner told them of that. */
   world: number;
   readonly mail: Progress;
+  /** The mail stream to which places belong (`mailEpoch`): in another one of the name they mean nothing. */
+  mailOf: string;
+  /** That of records that do not say it: those of releases before. */
+  unnamedMailOf: string | null;
   /** Sequences of saved records whose transition is not on the event stream yet. */
   readonly feed: Progress;
   /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */

@@ -25,6 +25,8 @@ interface MailPorts
   > {
   /** Whether the world can say already that it does not call for the actor. */
   readonly isTold: (id: ActorId) => boolean;
+  /** The mail stream is another one than that in which the shard's places are. */
+  readonly onMailAnother: (run: ShardRun) => void;
 }
 
 /** Header of messages between actors: the sender's id. */
@@ -40,7 +42,11 @@ export async function followMail(ports: MailPorts, host: Host, run: ShardRun): P
   const reading = ++run.reading;
   const following = await ports.bus.follow('mail', {
     subjects: [ports.subjects.mailOfShard(run.shard)],
-    from: { kind: 'sequence', sequence: position(run.mail) + 1 },
+    from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
+    // Nothing that is known of the mail holds any more: the shard is read anew.
+    onAnother: () => {
+      if (reading === run.reading && run.phase !== 'closed') ports.onMailAnother(run);
+    },
     onMessage: (message) => {
       if (reading === run.reading) take(ports, host, run, message);
     },
@@ -48,6 +54,9 @@ export async function followMail(ports: MailPorts, host: Host, run: ShardRun): P
   if (run.phase === 'closed' || reading !== run.reading) void following.stop();
   else run.following = following;
 }
+
+/** Without the mark of a state to which the stream was put back. */
+const streamOf = ({ mailOf }: ShardRun) => mailOf.replace(/~.*$/, '');
 
 /** Reads the mail again from the first message that was not taken: after a mailbox was full. */
 export async function rereadMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {

@@ -28,6 +28,8 @@ export function createShardRun(shard: number, fence: number): ShardRun {
     phase: 'loading',
     saving: new Set(),
     world: 0,
+    mailOf: '',
+    unnamedMailOf: null,
     mail: { outstanding: new Set(), begun: 0, saved: 0 },
     feed: { outstanding: new Set(), begun: 0, saved: 0 },
     unpublished: new Map(),

@@ -51,7 +51,11 @@ export function createShards(options: {
     const { kind, namespace, name } = parseActorId(id);
     return router.isTold(kind, namespace, name);
   };
-  const ports: ShardPorts = { ...options.ports, isTold };
+  const ports: ShardPorts = {
+    ...options.ports,
+    isTold,
+    onMailAnother: (run) => options.onFenced(holdingName(run.shard)),
+  };
   const runs = new Map<number, ShardRun>();
   const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
 

@@ -1,17 +1,21 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk.
+ * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every few seconds: whoever
+ * deletes one while everything runs must not wait for that.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
-import type { Random } from '../../base/random.ts';
+import { jittered, type Random } from '../../base/random.ts';
 import type { StreamDefinitions } from '../streams.ts';
-import { ensureStreams } from './ensure-streams.ts';
+import { ensureStreams, isAnyMissing } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
-import { keepTrying } from './keep-trying.ts';
+import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
+
+/** A small request for each stream; whoever sends to one that is gone waits about as long. */
+const lookMs = 2_000;
 
 export interface KeepStreams {
   readonly wire: Wire;
@@ -36,17 +40,36 @@ export async function keepStreams(options: KeepStreams): Promise<void> {
   };
   await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
   /** One at a time; ends with the connection, the next one begins again. */
-  let looking: AbortController | undefined;
-  wire.onStatus((status) => {
-    looking?.abort();
-    if (status !== 'connected') return;
+  let looking = new AbortController();
+  const look = (isNew: boolean): void => {
+    looking.abort();
     const mine = new AbortController();
     looking = mine;
-    keepTrying({ ...attempt, signal: mine.signal }, () => ensureStreams(api, streams, replicas)).catch(
-      (error) => {
-        if (!mine.signal.aborted)
-          log.error({ error: asError(error) }, 'the streams could not be looked after');
-      },
-    );
+    lookAfter({ ...options, signal: mine.signal }, attempt, isNew).catch((error) => {
+      if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
+    });
+  };
+  wire.onStatus((status) => {
+    if (status === 'connected') look(true);
+    else looking.abort();
   });
+  look(false);
+}
+
+/** Until the connection is lost. */
+async function lookAfter(
+  options: KeepStreams & { readonly signal: AbortSignal },
+  attempt: Omit<KeepTrying, 'signal'>,
+  isNew: boolean,
+): Promise<void> {
+  const { api, streams, replicas, clock, random, log, signal } = options;
+  const ensure = () => keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
+  if (isNew) await ensure();
+  for (;;) {
+    await sleep(clock, jittered(lookMs, 0.3, random), signal);
+    // Who cannot be asked now is asked again.
+    if (!(await isAnyMissing(api, streams).catch(() => false))) continue;
+    log.error({}, 'a stream is gone while NATS runs; it is made anew, empty');
+    await ensure();
+  }
 }

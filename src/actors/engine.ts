@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Timer } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import { ledShard } from '../base/limits.ts';
 import type { Log } from '../base/log-port.ts';
 import type { Random } from '../base/random.ts';
@@ -50,6 +50,8 @@ export interface EngineOptions {
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
+  /** Another replica that was there before lives under this one's name: it has ended what it did, and must end itself. */
+  readonly onNameTaken?: (error: OrreryError) => void;
 }
 
 /** How often idle cells are put to rest and checkpoints are saved. */
@@ -168,6 +170,7 @@ export class Engine implements EngineView {
       replica,
       incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
+      onTwin: (incarnation, isElder) => this.#onTwin(incarnation, isElder),
       onChange: () => {
         this.world.judge();
         this.ownership.plan();
@@ -230,6 +233,16 @@ export class Engine implements EngineView {
       this.#pending = null;
       this.shards.observe(pending);
     });
+  }
+
+  #onTwin(incarnation: string, isElder: boolean): void {
+    const { log, replica, onNameTaken } = this.#options;
+    const facts = { replica, incarnation };
+    if (!isElder) return log.error(facts, 'another replica has started under this name; it must end');
+    this.kill();
+    onNameTaken?.(
+      new OrreryError('REPLICA_NAME_TAKEN', `another replica lives under the name ${replica}; this one ends`),
+    );
   }
 
   #describe() {

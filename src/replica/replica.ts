@@ -41,6 +41,7 @@ export interface Replica {
   /** Where HTTP listens; the port is the real one. */
   readonly http: { readonly host: string; readonly port: number };
   /** Resolves when everything has been handed over and closed. */
+  /** Rejects with REPLICA_NAME_TAKEN. */
   readonly ended: Promise<void>;
 }
 
@@ -84,8 +85,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: systemClock,
     node,
   });
+  const nameTaken = Promise.withResolvers<never>();
+  nameTaken.promise.catch(() => {});
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
-  const engine: Engine = await createEngine({ ...config, release }, features, connections);
+  const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
@@ -94,7 +97,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
-  await Promise.race([starting, abortOf(stop)]);
+  await Promise.race([starting, abortOf(stop), nameTaken.promise]);
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watchParts, engine.ownership);
   const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
@@ -109,7 +112,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, control, inspection, inspector, http, ...connections }),
+    ended: Promise.race([
+      end(stop, { engine, control, inspection, inspector, http, ...connections }),
+      nameTaken.promise,
+    ]),
   };
 }
 
@@ -166,6 +172,7 @@ async function createEngine(
   config: RunConfig,
   features: readonly Feature[],
   { bus, subjects, kube, log, metrics, health, tracing }: Connections,
+  nameTaken: PromiseWithResolvers<never>,
 ): Promise<Engine> {
   const incarnation = systemRandom.id();
   const { replica, release } = config;
@@ -173,6 +180,7 @@ async function createEngine(
   const starters = await Promise.all(features.map((feature) => feature.load()));
   return new Engine({
     ...common,
+    onNameTaken: nameTaken.reject,
     features,
     start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
     effects: [

@@ -50,6 +50,8 @@ export class TestCluster {
   readonly subjects = subjectsOf('test');
   readonly ran: RanEffect[] = [];
   readonly dead: string[] = [];
+  /** Replicas that ended since another lives under their name. */
+  readonly named: string[] = [];
   outside: Outside = reachable;
   /** Whoever holds the fences of the world that the test writes. */
   readonly mirror: MirrorStandIn;
@@ -86,6 +88,7 @@ export class TestCluster {
         deadLetter: (reason) => void this.dead.push(reason),
       },
       replica: name,
+      onNameTaken: ({ code }) => void this.named.push(`${name} ${code}`),
       release: '1.0.0',
       features,
       start: (view) => {

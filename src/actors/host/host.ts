@@ -336,7 +336,14 @@ export class Host {
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
-    const sequence = await traced(span, this.#store(cell, next.record, bytes));
+    let sequence: number;
+    try {
+      sequence = await traced(span, this.#store(cell, next.record, bytes));
+    } catch (error) {
+      if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
+      await this.#parking.park(cell, hot, item, error);
+      return;
+    }
     const { record, transition, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), transition] };

@@ -3,7 +3,8 @@
  *
  * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this replica does not hear its
  * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
- * knows the others within one round trip.
+ * knows the others within one round trip. Two that live under one name would take everything from each other for ever: the younger
+ * one is told so. The last beats of one that died do not count for that, nor those of one that leaves.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -24,6 +25,8 @@ export interface Beat {
   readonly shards: readonly number[];
   readonly actors: number;
   readonly stepsPerSecond: number;
+  /** How long the process has been there, ms. Absent: a release before 0.1.0. */
+  readonly ageMs?: number;
 }
 
 export interface Member extends Beat {
@@ -39,6 +42,10 @@ export const beatMs = 500;
 /** A replica is missing after so many beats. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
+/** Whoever is heard of over so long a time lives: a process that died has said its last word. */
+const twinMs = 2 * beatMs;
+/** Ages that differ by less tell nothing: the messages took some time. */
+const ageDoubtMs = 100;
 
 export interface Directory {
   readonly incarnation: string;
@@ -59,27 +66,47 @@ export function startDirectory(options: {
   readonly clock: Clock;
   readonly replica: string;
   readonly incarnation: string;
-  readonly describe: () => Omit<Beat, 'replica' | 'incarnation'>;
+  readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;
+  /** Another process lives under this replica's name. @param isElder that one was there before, and stays */
+  readonly onTwin?: (incarnation: string, isElder: boolean) => void;
   /** Called after each own beat, and when somebody came or left. */
   readonly onChange: () => void;
 }): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = options;
   const members = new Map<string, Member>();
+  /** Under this replica's own name: when a beat of the incarnation was heard first, monotonic ms. */
+  const twins = new Map<string, number>();
+  const born = clock.monotonic();
   let timer: Timer | null = null;
   let stopped = false;
 
   const beat = () => {
     if (stopped) return;
-    bus.publish(subjects.member(replica), encodeJson({ replica, incarnation, ...describe() } satisfies Beat));
+    const ageMs = Math.round(clock.monotonic() - born);
+    const own = { replica, incarnation, ...describe(), ageMs } satisfies Beat;
+    bus.publish(subjects.member(replica), encodeJson(own));
   };
   const tick = () => {
     beat();
     onChange();
     timer = clock.after(beatMs, tick);
   };
+  const hearTwin = (twin: Beat) => {
+    const now = clock.monotonic();
+    const first = twins.get(twin.incarnation);
+    if (first === undefined) {
+      twins.clear();
+      twins.set(twin.incarnation, now);
+      beat();
+    } else if (!twin.leaving && now - first >= twinMs) {
+      twins.set(twin.incarnation, now);
+      options.onTwin?.(twin.incarnation, isElder(twin, { incarnation, ageMs: now - born }));
+    }
+  };
   const hear = (message: BusMessage) => {
     const heard = readBeat(message);
     if (!heard) return;
+    if (heard.replica === replica && heard.incarnation !== incarnation) return hearTwin(heard);
     const known = members.get(heard.replica);
     const isNew = known?.incarnation !== heard.incarnation;
     const now = clock.monotonic();
@@ -121,6 +148,13 @@ export function startDirectory(options: {
   };
 }
 
+/** Both come to the same answer. */
+function isElder(twin: Beat, own: { readonly incarnation: string; readonly ageMs: number }): boolean {
+  if (twin.ageMs === undefined) return true;
+  const difference = twin.ageMs - own.ageMs;
+  return Math.abs(difference) > ageDoubtMs ? difference > 0 : twin.incarnation > own.incarnation;
+}
+
 function readBeat(message: BusMessage): Beat | null {
   try {
     const beat = decode(message.data) as Partial<Beat> | null;
@@ -135,6 +169,7 @@ function readBeat(message: BusMessage): Beat | null {
       shards: Array.isArray(beat.shards) ? beat.shards : [],
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
+      ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
     };
   } catch {
     // Foreign bytes on our subject are nobody's heartbeat.

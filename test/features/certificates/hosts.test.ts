@@ -90,3 +90,23 @@ test('a Secret has a legal name, for a wildcard too', () => {
   expect(secretNameOf('app.example.com')).toBe('app.example.com');
   expect(secretNameOf('*.example.com')).toBe('wildcard.example.com');
 });
+
+test('no pattern keeps the process busy, however many ** it has', () => {
+  const host = `${'a.'.repeat(120)}example`;
+  const began = performance.now();
+  for (const stars of [5, 20, 60]) {
+    expect(allows(`${'**.'.repeat(stars)}b`, host)).toBe(false);
+    expect(allows(`${'**.'.repeat(stars)}example`, host)).toBe(true);
+  }
+  expect(performance.now() - began).toBeLessThan(1_000);
+});
+
+test('** stands for one label or more, wherever it is', () => {
+  expect(allows('**.example', 'example')).toBe(false);
+  expect(allows('**.example', 'a.example')).toBe(true);
+  expect(allows('a.**.**.z', 'a.b.z')).toBe(false);
+  expect(allows('a.**.**.z', 'a.b.c.z')).toBe(true);
+  expect(allows('**.b.**', 'a.b.c')).toBe(true);
+  expect(allows('**.b.**', 'b.c')).toBe(false);
+  expect(allows('**', 'a.b.c')).toBe(true);
+});

@@ -8,7 +8,7 @@
 import { packRecord } from '../src/actors/host/records.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { systemClock } from '../src/base/clock.ts';
-import { secrets } from '../src/kube/api/resources.ts';
+import { secrets } from '../src/features/certificates/resources.ts';
 import { machines } from '../test/chart-of.ts';
 import { certificate, domainFacts, inspected } from '../test/features/certificates/certificate-samples.ts';
 import { startPebble } from '../test/features/certificates/pebble.ts';

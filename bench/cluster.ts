@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { ensureAll, readManifests } from '../packages/dev-cluster/manifests.ts';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { createReplicas, type DevReplica, untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { namespaces, pods } from '../packages/dev-cluster/resources.ts';
 import { shopNamespace, shopRouteGate } from '../packages/dev-cluster/scenarios/scenario-objects.ts';
 import { startKubeApi } from '../packages/kube-api/server.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
@@ -22,8 +23,8 @@ import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
+import { routeGates } from '../src/features/routes/resources.ts';
 import { connectKube, type KubeConnection } from '../src/kube/api/client.ts';
-import { namespaces, pods, routeGates } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

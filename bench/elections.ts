@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { namespaces } from '../packages/dev-cluster/resources.ts';
 import { type Candidate, startCandidate } from '../packages/dev-cluster/scenarios/candidate.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubePort } from '../src/base/kube-port.ts';
@@ -24,7 +25,7 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { type Campaign, startCampaign } from '../src/features/elections/campaign.ts';
 import { leaseRecordOf } from '../src/features/elections/lease.ts';
-import { elections, leases, namespaces } from '../src/kube/api/resources.ts';
+import { elections, leases } from '../src/features/elections/resources.ts';
 
 const { values } = parseArgs({
   options: {

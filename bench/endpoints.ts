@@ -13,12 +13,14 @@ import { parseArgs } from 'node:util';
 import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
 import { type Informer, startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { namespaces } from '../packages/dev-cluster/resources.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
 import { systemRandom as random } from '../src/base/random.ts';
+import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
-import { endpointSlices, externalWorkloads, namespaces, services } from '../src/kube/api/resources.ts';
+import { endpointSlices, services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

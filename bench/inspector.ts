@@ -27,7 +27,7 @@ import { encodeJson } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/shard.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { createPageFiles, type PageFile } from '../src/inspector/page-files.ts';
+import { createPageFiles, type PageFile } from '../src/inspector/http/page-files.ts';
 import { machines } from '../test/chart-of.ts';
 import { launch } from '../test/inspector/browser.ts';
 import { startCrowd } from '../test/inspector/crowd.ts';

@@ -17,6 +17,7 @@ import { startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import type { RoutingEvent } from '../packages/dev-cluster/network/routing.ts';
 import { isTrue, type PodObject } from '../packages/dev-cluster/objects.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
+import { namespaces, pods } from '../packages/dev-cluster/resources.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import type { KubeObject } from '../src/base/kube-port.ts';
 import { silentLog as log } from '../src/base/log.ts';
@@ -24,7 +25,8 @@ import { systemRandom as random } from '../src/base/random.ts';
 import type { Transition } from '../src/base/views.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { namespaces, pods, routeGates, services } from '../src/kube/api/resources.ts';
+import { routeGates } from '../src/features/routes/resources.ts';
+import { services } from '../src/kube/api/resources.ts';
 
 const { values } = parseArgs({
   options: {

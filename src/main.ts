@@ -13,6 +13,8 @@ if (import.meta.filename.endsWith('.ts')) {
 }
 const { runCommandLine } = await import('./cli/program.ts');
 const { processTerminal } = await import('./cli/terminal.ts');
-const exitCode = await runCommandLine(process.argv.slice(2), processTerminal());
+const terminal = processTerminal();
+const exitCode = await runCommandLine(process.argv.slice(2), terminal);
+await terminal.flushed?.();
 // A command has ended when it says so: nothing that it left open may hold the process.
 process.exit(exitCode);

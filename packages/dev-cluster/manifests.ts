@@ -8,8 +8,8 @@ import { type Clock, sleep } from '../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../src/base/kube-port.ts';
 import { limits } from '../../src/base/limits.ts';
-import { customResourceDefinitions } from '../../src/kube/api/resources.ts';
 import type { PodObject } from './objects.ts';
+import { customResourceDefinitions } from './resources.ts';
 
 /** Every object of every YAML file of the folder, files in order of their names. */
 export async function readManifests(folder: string): Promise<KubeObject[]> {

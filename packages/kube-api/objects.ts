@@ -48,11 +48,6 @@ export function withMeta(object: StoredObject, meta: Partial<ObjectMeta>): Store
   return { ...object, metadata: { ...object.metadata, ...meta } };
 }
 
-/** Whole seconds in RFC 3339, as Kubernetes writes times. */
-export function wholeSeconds(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
-
 /** The place of an object in its storage. */
 export interface Place {
   /** Empty for cluster-scoped objects. */

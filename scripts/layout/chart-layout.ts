@@ -8,8 +8,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import elk, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
-import type { ChartState } from '../../src/inspector/chart.ts';
-import { statesOf } from '../../src/inspector/chart.ts';
+import type { ChartState } from '../../src/inspector/charts/chart.ts';
+import { statesOf } from '../../src/inspector/charts/chart.ts';
 import type {
   Box,
   ChartLayout,
@@ -18,8 +18,8 @@ import type {
   DrawnState,
   DrawnText,
   Point,
-} from '../../src/inspector/chart-layout.ts';
-import { chartOf } from '../../src/inspector/machine-view.ts';
+} from '../../src/inspector/charts/chart-layout.ts';
+import { chartOf } from '../../src/inspector/charts/machine-view.ts';
 import type { Chart } from '../../src/machines/chart.ts';
 import { type Arrow, type Drawn, drawnTransitions } from './drawn-transitions.ts';
 import { strain } from './strain.ts';

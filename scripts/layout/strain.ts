@@ -1,5 +1,5 @@
 /** How hard a drawing is to read, as one number: crossings first, then length of arrows, size, and a form far from a screen's. Pure. */
-import type { ChartLayout, Point } from '../../src/inspector/chart-layout.ts';
+import type { ChartLayout, Point } from '../../src/inspector/charts/chart-layout.ts';
 
 interface Segment {
   readonly edge: number;

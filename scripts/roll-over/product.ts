@@ -4,6 +4,7 @@ export { type DevCluster, startDevCluster } from '../../packages/dev-cluster/clu
 export { freePort } from '../../packages/dev-cluster/network/ports.ts';
 export { startRelay } from '../../packages/dev-cluster/network/relay.ts';
 export { createReplica } from '../../packages/dev-cluster/processes/processes.ts';
+export { namespaces, nodes } from '../../packages/dev-cluster/resources.ts';
 export { startElectionScenario } from '../../packages/dev-cluster/scenarios/election-scenario.ts';
 export { startOutsideScenario } from '../../packages/dev-cluster/scenarios/outside-scenario.ts';
 export { startCertificateScenario } from '../../packages/dev-cluster/scenarios/scenario-certificates.ts';
@@ -22,17 +23,9 @@ export type { Bus, StoredMessage, StreamName } from '../../src/bus/bus.ts';
 export { decode, encodeJson } from '../../src/bus/codec.ts';
 export { connectNats } from '../../src/bus/nats/nats.ts';
 export { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+export { domains, issuers, secrets } from '../../src/features/certificates/resources.ts';
+export { elections, leases } from '../../src/features/elections/resources.ts';
+export { externalWorkloads } from '../../src/features/endpoints/resources.ts';
+export { pods, routeGates } from '../../src/features/routes/resources.ts';
 export { connectKube } from '../../src/kube/api/client.ts';
-export {
-  domains,
-  elections,
-  externalWorkloads,
-  issuers,
-  leases,
-  namespaces,
-  nodes,
-  pods,
-  routeGates,
-  secrets,
-  services,
-} from '../../src/kube/api/resources.ts';
+export { services } from '../../src/kube/api/resources.ts';

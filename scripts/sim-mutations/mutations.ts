@@ -26,9 +26,9 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'const sequence = await traced(span, this.#store(cell, next.record, bytes));',
+        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await traced(span, this.#store(cell, next.record, bytes));',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes));',
       },
       {
         file: 'src/actors/host/host.ts',
@@ -187,8 +187,8 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/features/routes/effects/pod-condition.ts',
-        find: '    metadata: { uid },',
-        replace: '    metadata: {},',
+        find: 'return { metadata: { uid }, status',
+        replace: 'return { metadata: {}, status',
       },
     ],
   },

@@ -50,7 +50,10 @@ export interface EngineOptions {
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
-  /** Another replica that was there before lives under this one's name: it has ended what it did, and must end itself. */
+  /**
+   * Another replica that was there before lives under this one's name: it has ended what it did, and must end
+   * itself.
+   */
   readonly onNameTaken?: (error: OrreryError) => void;
 }
 
@@ -238,7 +241,10 @@ export class Engine implements EngineView {
   #onTwin(incarnation: string, isElder: boolean): void {
     const { log, replica, onNameTaken } = this.#options;
     const facts = { replica, incarnation };
-    if (!isElder) return log.error(facts, 'another replica has started under this name; it must end');
+    if (!isElder) {
+      log.error(facts, 'another replica has started under this name; it must end');
+      return;
+    }
     this.kill();
     onNameTaken?.(
       new OrreryError('REPLICA_NAME_TAKEN', `another replica lives under the name ${replica}; this one ends`),

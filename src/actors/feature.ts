@@ -21,7 +21,7 @@ import type { Directory } from './shards/directory.ts';
 import type { HoldingSpec, Ownership } from './shards/ownership.ts';
 import type { Shards } from './shards/shard-work.ts';
 import type { Join } from './world/join.ts';
-import type { WatchDeclaration } from './world/watch-declaration.ts';
+import type { NamedWatches, WatchDeclaration } from './world/watch-declaration.ts';
 import type { World } from './world/world.ts';
 
 export interface Feature {
@@ -33,6 +33,8 @@ export interface Feature {
   readonly messages: Readonly<Record<string, KindMessages>>;
   /** The Kubernetes resources that it watches, and what it keeps of an object. */
   readonly watches: readonly WatchDeclaration[];
+  /** The same for kinds that are known at run time only. */
+  readonly namedWatches?: NamedWatches;
   /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
   readonly rights: readonly KubernetesRight[];
   /** Paths of a replica's HTTP server. */
@@ -138,8 +140,6 @@ export interface FeatureRun {
   readonly holdings?: () => readonly HoldingSpec[];
   /** What the replica that mirrors a resource keeps beside it, by the name of the mirror. */
   readonly keepers?: Readonly<Record<string, Keeper>>;
-  /** Resources whose kinds are known at run time only. */
-  readonly namedWatches?: NamedWatches;
   /** Called after each saved step, with the context that the step was saved with. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   readonly gauges?: () => Iterable<Gauge>;
@@ -155,12 +155,6 @@ export interface FeatureRun {
 export interface Keeper {
   start(): void;
   stop(): void;
-}
-
-export interface NamedWatches {
-  /** Resources of the world whose entries say what is wanted. */
-  readonly tellers: readonly string[];
-  wanted(): readonly WatchDeclaration[];
 }
 
 /** Every chart of the features, each once. @throws Error if two features have different charts for one kind */

@@ -7,7 +7,14 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Address } from './digests.ts';
+
+export type IpFamily = 'IPv4' | 'IPv6';
+
+/** An address in canonical form (RFC 5952 for IPv6, dotted decimal for IPv4). */
+export interface Address {
+  readonly ip: string;
+  readonly family: IpFamily;
+}
 
 /** undefined: the text is no address. */
 export function parseAddress(text: string): Address | undefined {

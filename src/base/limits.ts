@@ -26,9 +26,9 @@ export const limits = {
   effectsInFlight: 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
   recordBytes: 512 * 1024,
-  /** Probe calls in flight in one process: the readiness specification. */
+  /** Probe calls in flight in one process: docs/features/routes.md §4.9. */
   probeCallsInFlight: 64,
-  /** Bytes read of one probe answer: the readiness specification. */
+  /** Bytes read of one probe answer: docs/features/routes.md §1.6. */
   probeAnswerBytes: 4096,
   /** Actors in one answer to rpc.list: about 200 bytes each, so half of NATS' default max_payload (1 MiB). */
   listActors: 2_000,
@@ -96,7 +96,7 @@ export const limits = {
   sliceWritesAtOnce: 16,
   /** A pass reads slices again that changed meanwhile and plans anew so often, before the Service waits and tries again. */
   sliceRereads: 5,
-  /** Calls of one sampling round at the same time: a few (readiness specification), so that one Service never holds many of the 64. */
+  /** Calls of one sampling round at the same time: a few (docs/features/routes.md §4.6), so that one Service never holds many of the 64. */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */
   probeCallsPerRound: 1_000,

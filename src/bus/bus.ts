@@ -75,7 +75,10 @@ export type StreamName = 'mail' | 'world' | 'state' | 'event' | 'dead';
 export type FollowFrom =
   /** Only the last message of each subject, then everything new. */
   | { readonly kind: 'lastPerSubject' }
-  /** From this sequence on (inclusive). `of`: of the stream that was made then (`streamState`); a later one is another (`onAnother`). */
+  /**
+   * From this sequence on (inclusive). `of`: of the stream that was made then (`streamState`); a later one is
+   * another (`onAnother`).
+   */
   | { readonly kind: 'sequence'; readonly sequence: number; readonly of?: string }
   /** From this wall time on. */
   | { readonly kind: 'time'; readonly at: number }
@@ -92,8 +95,10 @@ export interface FollowOptions {
    */
   readonly onMessage: (message: StoredMessage) => void;
   /**
-   * The stream was made anew, or was put back to what it was before (a backup, a disk that lost its end): what was delivered need not stand
-   * in it, and its messages follow from the first. Absent: a stream that lost its end is followed from where it ends now.
+   * The stream was made anew, or was put back to what it was before (a backup, a disk that lost its end):
+   * what was delivered need not stand
+   * in it, and its messages follow from the first. Absent: a stream that lost its end is followed from where
+   * it ends now.
    */
   readonly onAnother?: () => void;
 }

@@ -27,9 +27,9 @@ export function chartCommand(program: Program, terminal: Terminal): void {
 async function draw(name: string, format: string): Promise<readonly string[]> {
   const [{ charts }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
     import('../replica/charts.ts'),
-    import('../inspector/machine-view.ts'),
-    import('../inspector/chart-text.ts'),
-    import('../inspector/chart-mermaid.ts'),
+    import('../inspector/charts/machine-view.ts'),
+    import('../inspector/charts/chart-text.ts'),
+    import('../inspector/charts/chart-mermaid.ts'),
   ]);
   const chart = charts.find((one) => one.name === name);
   if (!chart) {

@@ -83,7 +83,7 @@ async function print(
   terminal: Terminal,
 ): Promise<void> {
   const { actors, missingShards, next } = answer;
-  const { wrongStates } = await import('../inspector/wrong-state.ts');
+  const { wrongStates } = await import('../inspector/charts/wrong-state.ts');
   const isWrongState = wrongStates(charts);
   const ranked = actors.map((actor) => ({ actor, urgency: urgencyOf(actor, isWrongState) }));
   ranked.sort((a, b) => a.urgency - b.urgency);

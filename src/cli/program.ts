@@ -7,13 +7,13 @@
 
 import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../replica/config.ts';
+import { healthCommand } from './agent/health.ts';
 import { chartCommand } from './chart.ts';
 import { devCommand } from './dev.ts';
-import { electCommand } from './elect.ts';
+import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
-import { healthCommand } from './health.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';

@@ -27,6 +27,8 @@ export interface Terminal {
   readonly become?: (program: NewProgram) => void;
   /** Aborted when the person presses Ctrl-C or the process is asked to end. */
   readonly interrupted: AbortSignal;
+  /** Resolves when whoever reads has been handed everything, or reads no more; absent where nothing can be left over. */
+  flushed?(): Promise<void>;
 }
 
 /** The terminal of this process. Colours only where a person looks, and not with NO_COLOR. */
@@ -53,7 +55,17 @@ export function processTerminal(): Terminal {
       listen(interrupt);
       return interrupt.signal;
     },
+    // A slow reader of a pipe is behind; what it was not handed yet would be lost with the process.
+    flushed: () => Promise.all([drained(stdout), drained(stderr)]).then(() => {}),
   };
+}
+
+/** The callback of a write comes after those of all before it; one that fails says that nobody reads on. */
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) resolve();
+    else stream.write('', () => resolve());
+  });
 }
 
 function become({ argv, env }: NewProgram): void {

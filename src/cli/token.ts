@@ -98,7 +98,7 @@ export async function requestToken(
   name: string,
   expirationSeconds: number,
 ): Promise<{ readonly token: string; readonly expires: string }> {
-  const { serviceAccounts } = await import('../kube/api/resources.ts');
+  const { coreResource } = await import('../kube/api/resources.ts');
   const request = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
@@ -107,7 +107,12 @@ export async function requestToken(
   };
   try {
     const signal = AbortSignal.timeout(limits.kubeRequestMs);
-    const { status } = await kube.create(serviceAccounts, request, signal, 'token');
+    const { status } = await kube.create(
+      coreResource('serviceaccounts', 'ServiceAccount'),
+      request,
+      signal,
+      'token',
+    );
     const { token, expirationTimestamp } = (status ?? {}) as {
       token?: unknown;
       expirationTimestamp?: unknown;

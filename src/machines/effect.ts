@@ -20,7 +20,8 @@ export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
   /** Longest time that it may take, milliseconds. */
   timeoutMs(effect: E): number;
   /**
-   * It has no failure edge: whatever it meets, it is tried again with growing pauses, and stays in the outbox until it is done or the
+   * It has no failure edge: whatever it meets, it is tried again with growing pauses, and stays in the outbox
+   * until it is done or the
    * shard has another owner, who goes on with it. `timeoutMs` bounds one try.
    */
   readonly untilDone: boolean;

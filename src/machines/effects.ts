@@ -4,7 +4,8 @@ import type { PlainEvent } from '../base/plain-event.ts';
 import { effect } from './effect.ts';
 
 /**
- * Sends one event to other actors, by the mail stream: at least once, however long the stream is away or full. Outcome: effect.settled,
+ * Sends one event to other actors, by the mail stream: at least once, however long the stream is away or
+ * full. Outcome: effect.settled,
  * once everything is stored.
  */
 export interface MessageSend {

@@ -1,7 +1,7 @@
 /**
  * Configuration of a replica: every flag of `orrery run`, its environment variable, its default and what it may be.
  *
- * Owns: the table of flags (the command line, the usage text and docs/operating.md are made from it) and the reading of their
+ * Owns: the table of flags (the command line, the usage text and docs/reference/command-line.md are made from it) and the reading of their
  * values. Promises: a value that is not allowed ends in one USAGE error, whose line names the flag, the value and what is allowed.
  * Absent: the parsing of argv (cli/program.ts), and opening any of the named files.
  */
@@ -140,7 +140,7 @@ export const runFlags = {
   }),
   bundle: flag(anyText, {
     placeholder: 'DIR',
-    description: 'release-gated manifests (docs/releases.md)',
+    description: 'release-gated manifests (docs/features/releases.md)',
     defaultText: 'none',
   }),
   'proxier-health-timeout': flag(wholeNumber(1, 86_400), {

@@ -8,10 +8,10 @@ import { systemClock as clock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { createFeed } from '../inspector/feed.ts';
-import { openLive } from '../inspector/open-live.ts';
-import { createPageFiles } from '../inspector/page-files.ts';
-import type { HttpOptions } from '../inspector/server.ts';
+import { createPageFiles } from '../inspector/http/page-files.ts';
+import type { HttpOptions } from '../inspector/http/server.ts';
+import { createFeed } from '../inspector/live/live-watch.ts';
+import { openLive } from '../inspector/live/open-live.ts';
 import { charts } from './charts.ts';
 import type { RunConfig } from './config.ts';
 

@@ -8,21 +8,29 @@ import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
 import type { Feature, FeatureRun, HttpAnswerer } from '../actors/feature.ts';
 import { sendMessage } from '../actors/host/message-send.ts';
-import { everybodyMay } from '../base/access.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
 import { createLog, type Log } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { isTracingWanted, type Tracing } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
+import { encode } from '../bus/codec.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../inspector/server.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../inspector/http/server.ts';
+import { everybodyMay } from '../kube/api/access.ts';
 import { connectKube, type KubeConnection } from '../kube/api/client.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';
+import {
+  declaredHoldings,
+  followNamedKinds,
+  type HoldingParts,
+  neededMirrors,
+} from '../kube/mirror/holdings.ts';
 import type { Mirror } from '../kube/mirror/mirror.ts';
+import { tracedStore } from '../kube/mirror/traced-store.ts';
 import { kubeEventWrite, messageSend } from '../machines/effects.ts';
 import { charts } from './charts.ts';
 import { natsAccess, type RunConfig } from './config.ts';
@@ -35,7 +43,6 @@ import { createInspector, type Inspector } from './inspector-parts.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { createMetrics, type Metrics, metricTables } from './metrics.ts';
 import { gaugesOf, readinessOf } from './replica-tells.ts';
-import { constantWatches, followNamedKinds, neededMirrors, type WatchParts } from './watches.ts';
 
 export interface Replica {
   /** Where HTTP listens; the port is the real one. */
@@ -89,17 +96,17 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   nameTaken.promise.catch(() => {});
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
   const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
-  const watchParts = watchPartsOf(config, { ...connections, engine, mirrors });
+  const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
-  const starting = engine.start(constantWatches(watchParts, () => engine.ownership));
+  const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
   await Promise.race([starting, abortOf(stop), nameTaken.promise]);
   if (stop.aborted) starting.catch(() => {});
-  else followNamedKinds(watchParts, engine.ownership);
+  else followNamedKinds(watching, engine.ownership);
   const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
   const control = serveControl({
     engine,
@@ -119,23 +126,33 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   };
 }
 
-/** What the watches are made of; `mirrors` is told of each. */
-function watchPartsOf(
+/** What mirrors are made of; `mirrors` is told of each. */
+function mirrorParts(
   { namespaces }: RunConfig,
-  parts: Connections & { readonly engine: Engine; readonly mirrors: Mirror[] },
-): WatchParts {
-  const { bus, subjects, kube, log, engine, metrics, tracing, mirrors } = parts;
+  parts: Connections & {
+    readonly engine: Engine;
+    readonly features: readonly Feature[];
+    readonly mirrors: Mirror[];
+  },
+): HoldingParts {
+  const { bus, subjects, kube, log, engine, features, metrics, tracing, mirrors } = parts;
+  const { world } = engine;
   return {
     ...basics,
-    bus,
+    features,
+    bus: tracing === undefined ? bus : tracedStore(bus, tracing),
+    encode,
     subjects,
     kube,
     log,
-    world: engine.world,
+    world: {
+      entries: (resource) => world.entries(resource),
+      onChange: (callback) => world.onChange(callback),
+      ready: (_resource, sequence) => world.reached(sequence),
+    },
     namespaces,
     keepers: Object.assign({}, ...engine.runs.map(({ keepers }) => keepers ?? {})),
     metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-    tracing,
     onMirror: (mirror) => void mirrors.push(mirror),
   };
 }
@@ -219,11 +236,12 @@ function startHttpOf(
   }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly inspector: Inspector },
 ): Promise<HttpServer> {
   const isOpen = config.inspectorAuth === 'none';
+  const needed = neededMirrors(features);
   return startHttp({
     host: config.http.host,
     port: config.http.port,
     ...inspector.http,
-    readiness: () => readinessOf(bus, engine, health, neededMirrors),
+    readiness: () => readinessOf(bus, engine, health, needed),
     health(endpoint) {
       const answer = healthAnswer(endpoint, health.picture(), systemClock.now());
       const code = String(answer.status);

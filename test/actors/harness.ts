@@ -3,12 +3,13 @@
  * answered as the test says.
  */
 
+import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun } from '../../src/actors/host/host-parts.ts';
+import type { Feature, FeaturePorts } from '../../src/actors/feature.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/base/digests.ts';
 import { limits } from '../../src/base/limits.ts';
+import { silentLog } from '../../src/base/log-port.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';
@@ -19,8 +20,10 @@ import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import type { Endpoint } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../src/features/routes/digests.ts';
 import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
+import { FakeKube } from '../kube/fake-kube.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { MirrorStandIn } from './mirror-stand-in.ts';
 import { features, joinsOf, type TestFeatures } from './test-features.ts';
@@ -32,7 +35,7 @@ export interface RanEffect {
 }
 
 /** What the outside answers; the default reaches every Pod through every Service and accepts every patch. */
-export type Outside = (effect: EffectData, run: EffectRun, replica: string) => Promise<PlainEvent>;
+export type Outside = (effect: EffectData, run: EffectContext, replica: string) => Promise<PlainEvent>;
 
 export interface TestReplica {
   readonly name: string;
@@ -57,8 +60,11 @@ export class TestCluster {
   readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
   #seed = 1;
+  readonly #more: readonly Feature[];
 
-  constructor() {
+  /** @param more features beside the program's own joins: they run as they are, unless `outside` answers their effects */
+  constructor(more: readonly Feature[] = []) {
+    this.#more = more;
     this.hub = memoryHub({ clock: this.clock, cluster: 'test' });
     this.#world = this.hub.connect('mirror');
     this.mirror = new MirrorStandIn({ bus: this.#world, subjects: this.subjects, clock: this.clock });
@@ -73,6 +79,8 @@ export class TestCluster {
     const send = sendMessage(bus, this.subjects);
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
     let joins: TestFeatures | undefined;
+    let own: readonly RunnableEffect[] = [];
+    const starters = await Promise.all(this.#more.map((feature) => feature.load()));
     const engine = new Engine({
       bus: options.bend?.(bus) ?? bus,
       ...(options.isFit ? { isFit: options.isFit } : {}),
@@ -90,13 +98,18 @@ export class TestCluster {
       replica: name,
       onNameTaken: ({ code }) => void this.named.push(`${name} ${code}`),
       release: '1.0.0',
-      features,
+      features: distinct([...features, ...this.#more]),
       start: (view) => {
         joins = joinsOf(view, this);
-        return joins.runs;
+        const ports = { ...this.#portsOf(name, bus), engine: view };
+        const more = starters.map((start) => start(ports));
+        own = more.flatMap(({ effects = [] }) => effects);
+        return [...joins.runs, ...more];
       },
       runEffect: (effect, run) => {
         this.ran.push({ replica: name, effect, key: run.key });
+        const runner = own.find(({ type }) => type === effect.type);
+        if (runner) return runner.run(effect, run);
         if (effect.type === 'message.send') return send(effect as never, run as never) as Promise<PlainEvent>;
         return this.outside(effect, run, name);
       },
@@ -111,7 +124,17 @@ export class TestCluster {
     return { name, engine, bus, routes, endpoints, requests };
   }
 
-  /** Puts an object into the world, as a mirror does; a statement, under the fence of the mirror of its name. */
+  #portsOf(replica: string, bus: Bus): Omit<FeaturePorts, 'engine'> {
+    const { clock, subjects } = this;
+    const metrics = { count() {}, observe() {} };
+    const random = seededRandom(this.#seed++);
+    const common = { bus, subjects, clock, random, metrics, replica, log: silentLog };
+    return { ...common, kube: new FakeKube(), incarnation: replica, release: '1.0.0' };
+  }
+
+  /**
+   * Puts an object into the world, as a mirror does; a statement, under the fence of the mirror of its name.
+   */
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
     if (resource === '_synced' && digest !== null) return this.mirror.state(name, digest);
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
@@ -222,3 +245,8 @@ export const gateSpec: RouteGateSpec = {
   },
   whenRouteIsLost: 'keep',
 };
+
+/** One feature of each name: one that is tried may stand in the list already. */
+function distinct(all: readonly Feature[]): readonly Feature[] {
+  return all.filter(({ name }, index) => all.findIndex((one) => one.name === name) === index);
+}

@@ -1,4 +1,7 @@
-/** Whoever mirrors, for tests that write the world themselves: it holds the fences and is heard of, and mirrors nothing. */
+/**
+ * Whoever mirrors, for tests that write the world themselves: it holds the fences and is heard of, and
+ * mirrors nothing.
+ */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../src/bus/bus.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';

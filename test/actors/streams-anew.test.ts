@@ -1,4 +1,7 @@
-/** Streams that were made anew or put back while actors went on: what a place in another stream means, which is nothing. */
+/**
+ * Streams that were made anew or put back while actors went on: what a place in another stream means, which
+ * is nothing.
+ */
 import { expect, test } from 'vitest';
 import { unpackRecord } from '../../src/actors/host/records.ts';
 import type { ActorId } from '../../src/base/ids.ts';

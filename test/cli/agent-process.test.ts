@@ -1,8 +1,8 @@
 /** The process that a node agent becomes. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { agentProcess } from '../../src/cli/agent-process.ts';
-import { agentVariable } from '../../src/cli/agent-variable.ts';
+import { agentProcess } from '../../src/cli/agent/agent-process.ts';
+import { agentVariable } from '../../src/cli/agent/agent-variable.ts';
 
 const config = {
   cluster: 'test',

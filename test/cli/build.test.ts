@@ -1,10 +1,19 @@
 /** The built program, as the image runs it: plain JavaScript, without the sources. */
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type * as PageFilesModuleType from '../../src/inspector/page-files.ts';
+import type * as PageFilesModuleType from '../../src/inspector/http/page-files.ts';
 
 type PageFilesModule = typeof PageFilesModuleType;
 
@@ -33,7 +42,9 @@ test('the built program finds its parts and its version', () => {
 });
 
 test('the built page is whole: each module that it asks for is there, and the drawings of the charts', async () => {
-  const { createPageFiles } = (await import(join(dir, 'dist/inspector/page-files.js'))) as PageFilesModule;
+  const { createPageFiles } = (await import(
+    join(dir, 'dist/inspector/http/page-files.js')
+  )) as PageFilesModule;
   const files = createPageFiles();
   const page = files.page().plain.toString('utf8');
   const paths = [...page.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].map(([, path = '']) => path);
@@ -59,4 +70,38 @@ test('the health of a proxier is a function of the package, for other programs',
   });
   expect(answer).toBe('503 false\n');
   expect(existsSync(join(dir, 'dist/features/proxiers/proxier-health.d.ts'))).toBe(true);
+});
+
+test('the package holds neither the development cluster nor what only it needs', () => {
+  const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [{ files }] = JSON.parse(packed) as [{ files: readonly { readonly path: string }[] }];
+  const outside = files.map(({ path }) => path).filter((path) => /^(packages|src|test|scripts)\//.test(path));
+  expect(outside).toEqual([]);
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  expect(Object.keys(dependencies)).not.toContain('@marcbachmann/cel-js');
+});
+
+test('without the development cluster `orrery dev` says so in one line', () => {
+  // The same files, beside modules of which the workspaces are none.
+  const bare = mkdtempSync(join(tmpdir(), 'orrery-bare-'));
+  try {
+    cpSync(join(dir, 'dist'), join(bare, 'dist'), { recursive: true });
+    cpSync(join(root, 'package.json'), join(bare, 'package.json'));
+    mkdirSync(join(bare, 'node_modules'));
+    for (const name of readdirSync(join(root, 'node_modules')).filter((one) => one !== '@orrery'))
+      symlinkSync(join(root, 'node_modules', name), join(bare, 'node_modules', name));
+    const { status, stderr } = spawnSync(process.execPath, [join(bare, 'dist/main.js'), 'dev'], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/^error: the development cluster is not part of an installation[^\n]+\n$/);
+  } finally {
+    rmSync(bare, { recursive: true, force: true });
+  }
 });

@@ -132,7 +132,7 @@ describe('NATS is away', () => {
     const { code, err } = await orrery(['get', '--nats', `127.0.0.1:${port}`]);
     silent.close();
     expect([code, err.split('\n').length]).toEqual([1, 2]);
-    expect(systemClock.monotonic() - started).toBeLessThan(limits.cliConnectMs + 3_000);
+    expect(systemClock.monotonic() - started).toBeLessThan(limits.cliConnectMs + 30_000);
   });
 });
 

@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type HttpParts, routes } from '../../src/inspector/routes.ts';
+import { type HttpParts, routes } from '../../src/inspector/http/routes.ts';
 import { environmentName, readRunConfig, runFlags } from '../../src/replica/config.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { rightsOf } from '../../src/replica/rights.ts';
 import { baseManifests, readYaml, root, yamlFiles } from './manifests.ts';
 
 interface Container {
@@ -89,7 +91,9 @@ describe('the replicas', () => {
     '%s asks a path that is answered without a token',
     (probe) => {
       const { httpGet } = container[probe] as { httpGet: { path: string; port: string } };
-      const open = routes({} as HttpParts).filter((route) => route.open);
+      const open = routes({ featurePaths: [], charts: [] } as unknown as HttpParts).filter(
+        (route) => route.open,
+      );
       expect(open.map(({ path }) => path)).toContain(httpGet.path);
       expect(container.ports.map(({ name }) => name)).toContain(httpGet.port);
     },
@@ -123,30 +127,23 @@ describe('access', () => {
       apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}: ${verbs.join(' ')}`)),
     );
 
-  test('Orrery may do exactly this', () => {
-    const allowed = [
-      '/pods: get list watch',
-      '/services: get list watch',
-      'discovery.k8s.io/endpointslices: get list watch',
-      'orrery.dev/elections: get list watch',
-      'workload.linkerd.io/externalworkloads: get list watch',
-      'orrery.dev/routegates: get list watch',
-      '/nodes: get list watch',
-      '/pods/status: patch',
-      'orrery.dev/elections/status: patch',
-      'orrery.dev/routegates/status: patch',
-      'discovery.k8s.io/endpointslices: create patch delete',
-      '/services/finalizers: update',
-      'workload.linkerd.io/externalworkloads: patch',
-      'workload.linkerd.io/externalworkloads/status: patch',
-      'orrery.dev/releases/status: patch',
-      'orrery.dev/releases: get create',
-      'events.k8s.io/events: create patch',
-      'coordination.k8s.io/leases: get list watch create update patch',
-      'authentication.k8s.io/tokenreviews: create',
-      'authorization.k8s.io/subjectaccessreviews: create',
-    ];
-    expect(grants(roleOf('orrery')).sort()).toEqual(allowed.sort());
+  const pairsOf = (rules: readonly { group: string; resource: string; verbs: readonly string[] }[]) =>
+    [
+      ...new Set(
+        rules.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${group}/${resource}: ${verb}`)),
+      ),
+    ].sort();
+
+  test('Orrery may do exactly what its features and the replica itself declare', () => {
+    const declared = rightsOf(featuresOf()).flatMap(({ apiGroup: group, resources, verbs }) =>
+      resources.map((resource) => ({ group, resource, verbs })),
+    );
+    const allowed = ['orrery', 'orrery-certificates', 'orrery-secrets']
+      .flatMap(roleOf)
+      .flatMap(({ apiGroups, resources, verbs }) =>
+        apiGroups.flatMap((group) => resources.map((resource) => ({ group, resource, verbs }))),
+      );
+    expect(pairsOf(allowed)).toEqual(pairsOf(declared));
   });
 
   test('no role has a wildcard, and one alone, which can be left out, reaches Secrets', () => {

@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics, metricTable } from '../../src/replica/metrics.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { createMetrics, metricTables } from '../../src/replica/metrics.ts';
 import { root } from './manifests.ts';
+
+const metricTable = metricTables(featuresOf());
 
 interface Rule {
   readonly alert: string;
@@ -36,7 +39,7 @@ const expressions = [...rules.map(({ alert, expr }) => [alert, expr] as const), 
 
 /** Name → type of what a replica really says. */
 async function existing(): Promise<Map<string, string>> {
-  const { body } = await createMetrics({ processMetrics: true }).text();
+  const { body } = await createMetrics({ table: metricTable, processMetrics: true }).text();
   const types = [...body.matchAll(/^# TYPE (\S+) (\S+)$/gm)];
   return new Map(types.map(([, name = '', type = '']) => [name, type]));
 }

@@ -11,10 +11,11 @@ import {
 } from '../../packages/dev-cluster/cluster.ts';
 import { ensureAll, readManifests } from '../../packages/dev-cluster/manifests.ts';
 import { isTrue, type PodObject, type ServiceObject } from '../../packages/dev-cluster/objects.ts';
+import { pods } from '../../packages/dev-cluster/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { pods, services } from '../../src/kube/api/resources.ts';
+import { services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { knock } from './http.ts';
 

@@ -13,6 +13,7 @@ import { type Routing, startRouting } from '../../packages/dev-cluster/network/r
 import { type Kubelet, startKubelet } from '../../packages/dev-cluster/nodes/kubelet.ts';
 import type { PodObject, PodSpec, ServiceObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
+import { namespaces, pods } from '../../packages/dev-cluster/resources.ts';
 import { claimRange } from '../../packages/kube-api/addresses.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
@@ -20,7 +21,7 @@ import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { connectKube } from '../../src/kube/api/client.ts';
-import { namespaces, pods, services } from '../../src/kube/api/resources.ts';
+import { services } from '../../src/kube/api/resources.ts';
 
 export const gate = 'orrery.dev/routes-verified';
 

@@ -5,11 +5,11 @@ import {
   type Informer,
   startInformer,
 } from '../../packages/dev-cluster/controllers/informer.ts';
+import { pods } from '../../packages/dev-cluster/resources.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeWatchEvent } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { pods } from '../../src/kube/api/resources.ts';
 import { settle, VirtualClock } from '../virtual-clock.ts';
 
 interface Watch {

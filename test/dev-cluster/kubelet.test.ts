@@ -1,8 +1,8 @@
 /** The kubelet stand-in against an API server, with real sockets. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
+import { nodes, pods } from '../../packages/dev-cluster/resources.ts';
 import { socketAddress } from '../../packages/kube-api/addresses.ts';
-import { nodes, pods } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { container, type DevBench, gate, startBench } from './dev-parts.ts';
 import { ask, knock } from './http.ts';

@@ -8,7 +8,8 @@ import {
   type PodObject,
   type ServiceObject,
 } from '../../packages/dev-cluster/objects.ts';
-import { endpointSlices, pods, services } from '../../src/kube/api/resources.ts';
+import { pods } from '../../packages/dev-cluster/resources.ts';
+import { endpointSlices, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { container, type DevBench, gate, startBench } from './dev-parts.ts';
 import { ask, knock } from './http.ts';

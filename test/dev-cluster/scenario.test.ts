@@ -5,10 +5,10 @@ import { startInformer } from '../../packages/dev-cluster/controllers/informer.t
 import { ensureDefinitions, readManifests } from '../../packages/dev-cluster/manifests.ts';
 import type { Routing } from '../../packages/dev-cluster/network/routing.ts';
 import { isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
+import { pods } from '../../packages/dev-cluster/resources.ts';
 import type { PodReady } from '../../packages/dev-cluster/scenarios/narrator.ts';
 import { type Scenario, startScenario } from '../../packages/dev-cluster/scenarios/shop.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { pods } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { type DevBench, startBench } from './dev-parts.ts';
 

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest';
 import { writeStatus } from '../../packages/dev-cluster/controllers/workload-parts.ts';
 import type { WorkloadObject } from '../../packages/dev-cluster/objects.ts';
+import { statefulSets } from '../../packages/dev-cluster/resources.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubePort } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import { statefulSets } from '../../src/kube/api/resources.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
 const set: WorkloadObject = { metadata: { name: 'web', namespace: 'shop', uid: 'one' } };

@@ -8,8 +8,8 @@ import {
   replicaSets,
   type WorkloadObject,
 } from '../../packages/dev-cluster/objects.ts';
+import { deployments, pods, statefulSets } from '../../packages/dev-cluster/resources.ts';
 import type { KubeResource } from '../../src/base/kube-port.ts';
-import { deployments, pods, statefulSets } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { container, type DevBench, gate, startBench } from './dev-parts.ts';
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { untilReady } from '../../packages/dev-cluster/processes/replicas.ts';
+import { namespaces } from '../../packages/dev-cluster/resources.ts';
 import { type Candidate, startCandidate } from '../../packages/dev-cluster/scenarios/candidate.ts';
 import { systemClock as clock } from '../../src/base/clock.ts';
 import { silentLog as log } from '../../src/base/log.ts';
@@ -18,7 +19,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { leaseRecordOf } from '../../src/features/elections/lease.ts';
-import { elections, leases, namespaces } from '../../src/kube/api/resources.ts';
+import { elections, leases } from '../../src/features/elections/resources.ts';
 import { until } from '../until.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,10 +1,13 @@
 /**
  * Services and workloads outside the cluster on an API server, and what their slices say: words for the whole-path tests of endpoints.
  */
+
+import { namespaces } from '../../packages/dev-cluster/resources.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
+import { externalWorkloads } from '../../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../src/features/endpoints/slice-labels.ts';
-import { endpointSlices, externalWorkloads, namespaces, services } from '../../src/kube/api/resources.ts';
+import { endpointSlices, services } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 
 export interface SliceObject extends KubeObject {

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { createReplica } from '../../packages/dev-cluster/processes/processes.ts';
+import { namespaces } from '../../packages/dev-cluster/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { KubeObject } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Readiness } from '../../src/base/views.ts';
-import { namespaces, releases } from '../../src/kube/api/resources.ts';
+import { releases } from '../../src/features/releases/resources.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
 

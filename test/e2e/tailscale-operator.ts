@@ -7,13 +7,10 @@ import { startInformer } from '../../packages/dev-cluster/controllers/informer.t
 import { createReconciler } from '../../packages/dev-cluster/controllers/reconciler.ts';
 import { isDeleting, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
+import { pods as podResource } from '../../packages/dev-cluster/resources.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { KubeObject } from '../../src/base/kube-port.ts';
-import {
-  endpointSlices,
-  pods as podResource,
-  services as serviceResource,
-} from '../../src/kube/api/resources.ts';
+import { endpointSlices, services as serviceResource } from '../../src/kube/api/resources.ts';
 import { egressSlice, namespace } from './tailscale-objects.ts';
 
 const groupOfPod = (pod: KubeObject) => pod.metadata.labels?.['tailscale.com/parent-resource'];

@@ -12,13 +12,13 @@ import { afterEach, expect, test } from 'vitest';
 import { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 import { ensureAll, ensureDefinitions, parseManifest } from '../../packages/dev-cluster/manifests.ts';
 import { isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
+import { pods, statefulSets } from '../../packages/dev-cluster/resources.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { KubeObject } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Transition } from '../../src/base/views.ts';
-import { pods, statefulSets } from '../../src/kube/api/resources.ts';
 import { until } from '../until.ts';
 import { gaps, markings, readStory } from './story.ts';
 import {

@@ -7,7 +7,7 @@ import {
   isLoopbackName,
   isToken,
   tokenOf,
-} from '../../src/inspector/credentials.ts';
+} from '../../src/inspector/http/credentials.ts';
 
 const protocolOf = (token: string) =>
   `orrery.inspect.v1, base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;

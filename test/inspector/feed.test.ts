@@ -7,10 +7,10 @@ import { startInspection } from '../../src/actors/control/inspection.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
-import { createFeed, type Feed } from '../../src/inspector/feed.ts';
-import { type LiveSession, startLive } from '../../src/inspector/live.ts';
-import type { LiveMessage } from '../../src/inspector/live-messages.ts';
-import { startStately, stateValue } from '../../src/inspector/stately.ts';
+import { type LiveSession, startLive } from '../../src/inspector/live/live.ts';
+import type { LiveMessage } from '../../src/inspector/live/live-messages.ts';
+import { createFeed, type Feed } from '../../src/inspector/live/live-watch.ts';
+import { startStately, stateValue } from '../../src/inspector/live/stately.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
 

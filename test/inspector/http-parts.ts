@@ -1,13 +1,13 @@
 /** A replica's HTTP with answers made up by the test. */
 
-import type { Authorize } from '../../src/base/access.ts';
-import { everybodyMay } from '../../src/base/access.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
 import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
-import { createPageFiles } from '../../src/inspector/page-files.ts';
-import type { HttpOptions } from '../../src/inspector/server.ts';
+import { createPageFiles } from '../../src/inspector/http/page-files.ts';
+import type { HttpOptions } from '../../src/inspector/http/server.ts';
+import type { Authorize } from '../../src/kube/api/access.ts';
+import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
 

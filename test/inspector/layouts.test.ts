@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf, layoutOf } from '../../scripts/layout/chart-layout.ts';
-import { statesOf } from '../../src/inspector/chart.ts';
-import type { Box, ChartLayout } from '../../src/inspector/chart-layout.ts';
-import { chartOf } from '../../src/inspector/machine-view.ts';
+import { statesOf } from '../../src/inspector/charts/chart.ts';
+import type { Box, ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
+import { chartOf } from '../../src/inspector/charts/machine-view.ts';
 import { machines } from '../chart-of.ts';
 
 const folder = join(import.meta.dirname, '../../src/inspector/page/charts');

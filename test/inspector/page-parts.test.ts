@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ChartLayout } from '../../src/inspector/chart-layout.ts';
-import { followView, wholeView, zoomed } from '../../src/inspector/page/camera.ts';
-import { senderOf } from '../../src/inspector/page/cause.ts';
-import { compare } from '../../src/inspector/page/difference.ts';
+import type { ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
+import { senderOf } from '../../src/inspector/page/actor/cause.ts';
+import { compare } from '../../src/inspector/page/actor/difference.ts';
+import { followView, wholeView, zoomed } from '../../src/inspector/page/chart/camera.ts';
+import { possibleFrom, takenBy } from '../../src/inspector/page/chart/taken.ts';
 import { actorHref, hrefOf, listHref, noFilter, readRoute } from '../../src/inspector/page/route.ts';
-import { possibleFrom, takenBy } from '../../src/inspector/page/taken.ts';
 
 const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
 const layoutOf = (name: string): ChartLayout =>

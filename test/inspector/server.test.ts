@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
+import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
 import { byToken, healthOf, httpOptions, scriptedControl, webPod } from './http-parts.ts';
 
 async function get(url: string, overrides: Partial<HttpOptions> = {}, headers: Record<string, string> = {}) {

@@ -1,6 +1,6 @@
 /** The page, signing in and sending events over HTTP: who gets what. */
 import { describe, expect, test } from 'vitest';
-import { createHttp, type HttpOptions } from '../../src/inspector/server.ts';
+import { createHttp, type HttpOptions } from '../../src/inspector/http/server.ts';
 import { byToken, httpOptions, scriptedControl } from './http-parts.ts';
 
 async function call(

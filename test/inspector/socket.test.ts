@@ -2,9 +2,9 @@
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Access } from '../../src/base/access.ts';
 import { limits } from '../../src/base/limits.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/server.ts';
+import { type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
+import type { Access } from '../../src/kube/api/access.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 import { byToken, httpOptions } from './http-parts.ts';

@@ -1,5 +1,7 @@
 /** Sample events that lead a walk through every state of each chart. */
 
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
 import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
@@ -93,7 +95,7 @@ export interface Sample {
   readonly situationsMax?: number;
 }
 
-export const samples: Readonly<Record<string, Sample>> = {
+const listed: Readonly<Record<string, Sample>> = {
   pod: {
     input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
     events: [
@@ -260,3 +262,12 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
     { ...service, events: [{ type: 'service.endpoints.observed', facts: endpointsFacts }] },
   ],
 };
+
+/** Kinds that bring their sample in a file of their own: `test/machines/<kind>/sample.ts`. */
+const own = await Promise.all(
+  readdirSync(import.meta.dirname, { withFileTypes: true })
+    .filter((entry) => existsSync(join(import.meta.dirname, entry.name, 'sample.ts')))
+    .map(async ({ name }) => [name, (await import(`./${name}/sample.ts`)).sample as Sample] as const),
+);
+
+export const samples: Readonly<Record<string, Sample>> = { ...listed, ...Object.fromEntries(own) };

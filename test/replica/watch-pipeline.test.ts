@@ -1,7 +1,7 @@
 /** A watch as a pipeline of its replica: silence and what waits for the world make it late, quiet does not. */
 import { afterEach, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
-import { nodes } from '../../src/kube/api/resources.ts';
+import { nodes } from '../../src/features/proxiers/resources.ts';
 import type { Mirror } from '../../src/kube/mirror/mirror.ts';
 import { watchPipelines } from '../../src/replica/health/own-health.ts';
 import { type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';

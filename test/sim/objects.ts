@@ -1,15 +1,14 @@
 /** The objects of a simulated cluster: one RouteGate, and groups of Pods and Services, in the namespace `shop`. */
 
+import type { Address, IpFamily } from '../../src/base/address.ts';
 import { parseAddress } from '../../src/base/address.ts';
 import type {
-  Address,
   GroupResourceDigest,
-  IpFamily,
   PodDigest,
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../../src/base/digests.ts';
+} from '../../src/features/routes/digests.ts';
 import { groupKind } from './sim-mirror.ts';
 import { groupLabel } from './sim-world.ts';
 

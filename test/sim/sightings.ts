@@ -5,13 +5,13 @@
  */
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
-import type { Digest } from '../../src/base/digests.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { Transition } from '../../src/base/views.ts';
 import type { StoredMessage, StreamName } from '../../src/bus/bus.ts';
 import { decode } from '../../src/bus/codec.ts';
 import { headerOf } from '../../src/bus/envelope.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
+import type { Digest } from './digest.ts';
 import type { Patched } from './sim-kube.ts';
 import type { Answered } from './sim-routing.ts';
 

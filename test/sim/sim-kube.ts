@@ -4,10 +4,12 @@
  * A replica reaches it by `portFor`, over a network that takes time and fails as drawn: a request may be lost before or after it
  * was served, and one that was given up by its caller may still be served.
  */
-import type { Digest, PodDigest } from '../../src/base/digests.ts';
+
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
+import type { PodDigest } from '../../src/features/routes/digests.ts';
 import type { Chance } from './chance.ts';
+import type { Digest } from './digest.ts';
 import type { SimProcess } from './process.ts';
 import type { SimClock } from './sim-clock.ts';
 

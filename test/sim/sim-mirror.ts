@@ -8,13 +8,15 @@
  */
 
 import { sleep } from '../../src/base/clock.ts';
-import { type Digest, type RouteGateDigest, type SyncedDigest, selects } from '../../src/base/digests.ts';
+import { type SyncedDigest, selects } from '../../src/base/digests.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { BusMessage } from '../../src/bus/bus.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { MemoryHub } from '../../src/bus/memory/hub.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
+import type { RouteGateDigest } from '../../src/features/routes/digests.ts';
+import type { Digest } from './digest.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { KubeEntry, SimKube } from './sim-kube.ts';
 

@@ -4,8 +4,8 @@
  * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
  */
 
+import type { EffectContext } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
-import type { EffectRun } from '../../src/actors/host/host-parts.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import { parseAddress } from '../../src/base/address.ts';
@@ -133,7 +133,7 @@ export class SimReplica {
     const { world } = this.#options;
     const send = sendMessage(bus, world.subjects);
     const sample = this.#sampling();
-    return (data: EffectData, run: EffectRun): Promise<PlainEvent> => {
+    return (data: EffectData, run: EffectContext): Promise<PlainEvent> => {
       const effect = data as unknown as Effect;
       const { key, actor } = run;
       world.see({ kind: 'effect', replica: this.name, key, actor, effect: data, mutedAt: this.mutedAt });
@@ -163,7 +163,7 @@ export class SimReplica {
     const { clock } = this.process;
     const call = world.routing.callFor(this.process);
     const sampler = createSampler({ limiter, clock, parseAddress, call });
-    return async (effect: RouteSample, { signal, emit, actor }: EffectRun): Promise<PlainEvent> => {
+    return async (effect: RouteSample, { signal, emit, actor }: EffectContext): Promise<PlainEvent> => {
       const { group, round, probe, calls, wanted } = effect;
       const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
       const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));

@@ -5,7 +5,7 @@
  * answers is whoever has the address at that moment: an address may have passed to another Pod. Services may swallow calls
  * (black-holed), and Pods may answer with an error for a while, or without naming themselves.
  */
-import type { PodDigest, ServiceDigest } from '../../src/base/digests.ts';
+import type { PodDigest, ServiceDigest } from '../../src/features/routes/digests.ts';
 import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../src/features/routes/probe/call.ts';
 import type { Chance } from './chance.ts';
 import type { SimProcess } from './process.ts';

@@ -2,7 +2,9 @@
  * The people and controllers of a simulated cluster: they make, replace and remove the objects of `objects.ts`, as a StatefulSet, an
  * endpoints controller and an operator would.
  */
-import type { IpFamily, PodDigest, ServiceDigest } from '../../src/base/digests.ts';
+
+import type { IpFamily } from '../../src/base/address.ts';
+import type { PodDigest, ServiceDigest } from '../../src/features/routes/digests.ts';
 import {
   conditionType,
   gate,

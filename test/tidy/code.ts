@@ -72,15 +72,12 @@ export interface Size {
 const fileCeiling = 400;
 const functionCeiling = 60;
 
-/**
- * The file and each of its functions with their lengths in lines. Lines of functions inside a function count for those: a
- * factory with many small functions is read one by one, like a class with many small methods.
- */
+/** The file and each of its functions with their lengths in lines; a function counts whole, whatever is inside. */
 export function sizesOf({ path, text, tree, lineOf }: Source): Size[] {
   const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
   const functions = [...functionsOf(tree, 'module')].map(({ name, node }) => ({
     name: `${path}#${name}`,
-    lines: ownLines(node, lineOf),
+    lines: lineOf(node.end) - lineOf(node.start) + 1,
     ceiling: functionCeiling,
   }));
   return [{ name: path, lines, ceiling: fileCeiling }, ...functions];
@@ -101,17 +98,6 @@ function* functionsOf(node: Node, name: string): Generator<{ name: string; node:
       for (const inner of childrenOf(child)) yield* functionsOf(inner, named);
     } else yield* functionsOf(child, named);
   }
-}
-
-function ownLines(node: Node, lineOf: Source['lineOf']): number {
-  const inner = childrenOf(node).flatMap(outermostFunctions);
-  // The line on which an inner function begins stays with the outer one.
-  const innerLines = inner.map(({ start, end }) => lineOf(end) - lineOf(start));
-  return innerLines.reduce((left, lines) => left - lines, lineOf(node.end) - lineOf(node.start) + 1);
-}
-
-function outermostFunctions(node: Node): Node[] {
-  return functionTypes.includes(node.type) ? [node] : childrenOf(node).flatMap(outermostFunctions);
 }
 
 function nameOf(node: Node): string | undefined {
@@ -142,4 +128,14 @@ export function overCeiling(sizes: readonly Size[], recorded: Readonly<Record<st
       return `${name}: ${now === undefined ? 'take it out of' : `write ${now} into`} test/tidy.baseline.json`;
     });
   return [...grown, ...shrunk];
+}
+
+const commentWidth = 110;
+
+/** Lines of comments that are wider than a reader's eye follows, by file. */
+export function wideComments({ path, text }: Pick<Source, 'path' | 'text'>): Size[] {
+  const lines = text
+    .split('\n')
+    .filter((line) => line.length > commentWidth && /^\s*(\*|\/\*|\/\/)/.test(line));
+  return lines.length === 0 ? [] : [{ name: `${path} (wide comments)`, lines: lines.length, ceiling: 0 }];
 }

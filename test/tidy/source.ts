@@ -81,6 +81,8 @@ function readImport(path: string, node: Node, lineOf: Source['lineOf']): Import[
     'ImportExpression',
   ];
   if (!statements.includes(node.type) || !isNode(node.source)) return [];
+  // A module that is named at run time is no import of the program.
+  if (typeof node.source.value !== 'string') return [];
   const specifier = String(node.source.value);
   const target = specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier;
   return [{ target, typeOnly: isTypeOnly(node), line: lineOf(node.start) }];

@@ -5,8 +5,8 @@
  * one. They are annotations, which is where Kubernetes' own controller keeps them.
  */
 import type { KubeResource } from '../../../src/base/kube-port.ts';
-import { deployments as deploymentResource } from '../../../src/kube/api/resources.ts';
 import { replicaSets as replicaSetResource, type WorkloadObject } from '../objects.ts';
+import { deployments as deploymentResource } from '../resources.ts';
 import type { Informer } from './informer.ts';
 import type { WorkloadParts } from './workload-parts.ts';
 

@@ -6,13 +6,13 @@
  * deadlines, proportional scaling in the middle of a rollout.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { deployments as resource } from '../../../src/kube/api/resources.ts';
 import {
   isDeleting,
   type PodObject,
   replicaSets as replicaSetResource,
   type WorkloadObject,
 } from '../objects.ts';
+import { deployments as resource } from '../resources.ts';
 import { deploymentConditions } from './deployment-conditions.ts';
 import { numberRevisions, revisionAnnotation, revisionOf } from './deployment-revisions.ts';
 import { childMeta, childrenOf, templateHash } from './pod-template.ts';

@@ -6,11 +6,7 @@
  * controller manager, only Services with `dev.orrery.dev/publish` are looked after.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import {
-  pods as podResource,
-  services,
-  endpointSlices as sliceResource,
-} from '../../../src/kube/api/resources.ts';
+import { services, endpointSlices as sliceResource } from '../../../src/kube/api/resources.ts';
 import {
   devAnnotation,
   type EndpointSliceObject,
@@ -20,6 +16,7 @@ import {
   type ServiceObject,
 } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { pods as podResource } from '../resources.ts';
 import {
   isSameSlice,
   isSelected,

@@ -10,6 +10,7 @@ import { asError, hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource, KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { jittered } from '../../../src/base/random.ts';
+import { isOlderVersion } from '../../../src/base/resource-version.ts';
 import { keyOf } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 
@@ -57,7 +58,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
     const held = picture.get(key);
     // An answer to an own write may come after the watch told of the object's end.
     if (graves.has(object.metadata.uid ?? '')) return;
-    if (held !== undefined && !isNewer(object, held)) return;
+    if (held !== undefined && !isNewer(object, held.metadata.resourceVersion)) return;
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
     const previous = picture.get(key);
     // What the API server stores under this resource has this shape; each field is optional in the type.
@@ -86,7 +87,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
       next = page.continue;
       if (next !== '') continue;
       for (const [key, object] of picture)
-        if (!seen.has(key) && versionOf(object) <= Number(page.resourceVersion)) forget(key);
+        if (!seen.has(key) && !isNewer(object, page.resourceVersion)) forget(key);
       return page.resourceVersion;
     }
   };
@@ -146,11 +147,7 @@ function scopeOf(options: { namespace?: string; labelSelector?: string }) {
   };
 }
 
-/** Resource versions of one resource grow (a documented promise of the API server since 1.35, true of etcd always). */
-function versionOf(object: KubeObject): number {
-  return Number(object.metadata.resourceVersion ?? 0);
-}
-
-function isNewer(object: KubeObject, held: KubeObject): boolean {
-  return versionOf(object) > versionOf(held);
+/** Whether the object is surely of a later version. */
+function isNewer({ metadata }: KubeObject, version: string | undefined): boolean {
+  return isOlderVersion(version, metadata.resourceVersion);
 }

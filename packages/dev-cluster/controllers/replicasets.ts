@@ -3,7 +3,7 @@
  *
  * Surplus Pods are chosen as Kubernetes does: those not scheduled or not ready first, then the youngest.
  */
-import { pods as podResource } from '../../../src/kube/api/resources.ts';
+
 import {
   hasEnded,
   isDeleting,
@@ -12,6 +12,7 @@ import {
   replicaSets as resource,
   type WorkloadObject,
 } from '../objects.ts';
+import { pods as podResource } from '../resources.ts';
 import { childrenOf, podFromTemplate } from './pod-template.ts';
 import { createPod, deleteThis, type WorkloadParts, writeStatus } from './workload-parts.ts';
 

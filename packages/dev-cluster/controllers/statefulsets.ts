@@ -7,8 +7,8 @@
  * stands in).
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { pods as podResource, statefulSets as resource } from '../../../src/kube/api/resources.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from '../objects.ts';
+import { pods as podResource, statefulSets as resource } from '../resources.ts';
 import { childrenOf, podFromTemplate, templateHash } from './pod-template.ts';
 import { keepRevision } from './statefulset-revisions.ts';
 import { createPod, deleteThis, type WorkloadParts, writeStatus } from './workload-parts.ts';

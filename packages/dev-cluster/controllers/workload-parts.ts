@@ -4,9 +4,9 @@
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
-import { pods } from '../../../src/kube/api/resources.ts';
 import { controllerUid, isDeleting, keyOf, type PodObject, type WorkloadObject } from '../objects.ts';
 import type { DevParts } from '../parts.ts';
+import { pods } from '../resources.ts';
 import type { Informer } from './informer.ts';
 
 export interface WorkloadPictures {

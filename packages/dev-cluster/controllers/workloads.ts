@@ -5,9 +5,9 @@
  * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
  */
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
-import { deployments, pods as podResource, statefulSets } from '../../../src/kube/api/resources.ts';
 import { isDeleting, keyOf, type PodObject, replicaSets, splitKey, type WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { deployments, pods as podResource, statefulSets } from '../resources.ts';
 import { reconcileDeployment } from './deployments.ts';
 import { type Change, type Informer, startInformer } from './informer.ts';
 import { createReconciler, type Reconciler } from './reconciler.ts';

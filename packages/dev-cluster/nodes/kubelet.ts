@@ -8,12 +8,12 @@
 
 import { hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { pods as podResource } from '../../../src/kube/api/resources.ts';
 import { createAddressPool, parseNetwork } from '../../kube-api/addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { createReconciler } from '../controllers/reconciler.ts';
 import { hasEnded, isDeleting, keyOf, type PodObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { pods as podResource } from '../resources.ts';
 import { type BehaviourDefaults, behaviourOf } from './behaviour.ts';
 import { hostIp, startNode } from './node.ts';
 import { type PodRunner, startPodRunner } from './pod-runner.ts';

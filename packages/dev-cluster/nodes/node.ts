@@ -8,8 +8,8 @@ import type { Timer } from '../../../src/base/clock.ts';
 import { timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { nodes } from '../../../src/kube/api/resources.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { nodes } from '../resources.ts';
 
 export interface NodeOptions extends DevParts {
   readonly nodeName: string;

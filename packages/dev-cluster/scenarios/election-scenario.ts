@@ -10,9 +10,10 @@ import type { KubePort } from '../../../src/base/kube-port.ts';
 import type { Log } from '../../../src/base/log.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import type { Subjects } from '../../../src/bus/subjects.ts';
-import { elections, namespaces } from '../../../src/kube/api/resources.ts';
+import { elections } from '../../../src/features/elections/resources.ts';
 import { ensureObject } from '../manifests.ts';
 import type { DevPart } from '../parts.ts';
+import { namespaces } from '../resources.ts';
 import { type Candidate, startCandidate } from './candidate.ts';
 import { inSeconds } from './durations.ts';
 

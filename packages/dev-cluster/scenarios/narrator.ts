@@ -4,11 +4,11 @@
  * Watches Pods and the routing's events; writes nothing. Times are its own observations, since a condition's has whole seconds.
  */
 import type { Timer } from '../../../src/base/clock.ts';
-import { pods } from '../../../src/kube/api/resources.ts';
 import { startInformer } from '../controllers/informer.ts';
 import type { Routing, RoutingEvent } from '../network/routing.ts';
 import { isDeleting, isTrue, type PodObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { pods } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 
 /** A Pod became Ready. */

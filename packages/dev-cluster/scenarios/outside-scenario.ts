@@ -8,14 +8,16 @@ import { join, resolve } from 'node:path';
 import { sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
-import { endpointSlices, externalWorkloads, namespaces, services } from '../../../src/kube/api/resources.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { socketAddress } from '../../kube-api/addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { ensureObject } from '../manifests.ts';
 import type { EndpointSliceObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { createReplica } from '../processes/processes.ts';
+import { namespaces } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 
 export interface OutsideScenarioOptions extends Omit<DevParts, 'namespace'> {

@@ -8,11 +8,12 @@
 import { sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
-import { domains, issuers, namespaces, secrets } from '../../../src/kube/api/resources.ts';
+import { domains, issuers, secrets } from '../../../src/features/certificates/resources.ts';
 import { createAuthority } from '../../kube-api/http/certificates.ts';
 import { type Change, startInformer } from '../controllers/informer.ts';
 import { ensureObject } from '../manifests.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { namespaces } from '../resources.ts';
 
 export interface CertificateScenarioOptions extends Omit<DevParts, 'namespace'> {
   readonly print: (line: string) => void;

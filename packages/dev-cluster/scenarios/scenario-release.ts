@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
-import { releases } from '../../../src/kube/api/resources.ts';
+import { releases } from '../../../src/features/releases/resources.ts';
 import type { DevCluster } from '../cluster.ts';
 import type { DevPart } from '../parts.ts';
 import { untilReady } from '../processes/replicas.ts';

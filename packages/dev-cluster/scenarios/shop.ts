@@ -10,18 +10,15 @@ import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
-import {
-  namespaces,
-  routeGates,
-  services as serviceResource,
-  statefulSets,
-} from '../../../src/kube/api/resources.ts';
+import { routeGates } from '../../../src/features/routes/resources.ts';
+import { services as serviceResource } from '../../../src/kube/api/resources.ts';
 import { isLoopback } from '../../kube-api/addresses.ts';
 import { ensureObject } from '../manifests.ts';
 import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';
 import type { Routing } from '../network/routing.ts';
 import type { ServiceObject, WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { namespaces, statefulSets } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 import { type PodReady, startNarrator } from './narrator.ts';
 import {

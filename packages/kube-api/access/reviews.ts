@@ -1,9 +1,9 @@
 /** Reviews: questions about tokens, users and access, which are answered and not stored. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { isObject, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
-import { wholeSeconds } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { badRequest, invalid } from '../status.ts';
 import { bodyObject } from '../writing/body.ts';
@@ -41,7 +41,7 @@ export function answerReview(cluster: Cluster, request: ApiRequest, target: Targ
   const isAboutSelf = resource.kind === 'SelfSubjectReview';
   const metadata = {
     ...(target.namespace === undefined ? {} : { namespace: target.namespace }),
-    ...(isAboutSelf ? { creationTimestamp: wholeSeconds(cluster.clock.now()) } : {}),
+    ...(isAboutSelf ? { creationTimestamp: kubeTime(cluster.clock.now()) } : {}),
   };
   const type = { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata };
   // The real server repeats what it was asked, but for the namespace of rules.

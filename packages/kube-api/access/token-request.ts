@@ -1,9 +1,9 @@
 /** The `token` subresource of ServiceAccounts: a token for whoever runs in the account's name. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { type JsonObject, listAt, numberAt, objectAt } from '../json.ts';
-import { wholeSeconds } from '../objects.ts';
 import { builtinSchema } from '../schema/builtin.ts';
 import { DecodeError, decode } from '../schema/decode.ts';
 import { badRequest, invalid } from '../status.ts';
@@ -31,9 +31,9 @@ export function requestToken(cluster: Cluster, request: ApiRequest, target: Targ
   const body = {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { name, namespace, uid, creationTimestamp: wholeSeconds(now) },
+    metadata: { name, namespace, uid, creationTimestamp: kubeTime(now) },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: sent.boundObjectRef ?? null },
-    status: { token, expirationTimestamp: wholeSeconds(expiresAt) },
+    status: { token, expirationTimestamp: kubeTime(expiresAt) },
   };
   return { code: 201, body: JSON.stringify(body) };
 }

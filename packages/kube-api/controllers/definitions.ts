@@ -2,9 +2,10 @@
  * Brings CustomResourceDefinitions to life: accepts their names, serves their resources, and empties and forgets them when
  * they are deleted.
  */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Cluster } from '../cluster.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import { type StoredObject, wholeSeconds } from '../objects.ts';
+import type { StoredObject } from '../objects.ts';
 import { customResources, customStorage } from '../resources/custom.ts';
 import type { Change, Version } from '../storage/version.ts';
 import { definitionFinalizer, removeObject } from '../writing/remove.ts';
@@ -150,7 +151,7 @@ export class Definitions {
   /** A condition that says the same as before keeps the time of its last change. */
   #setStatus(version: Version, status: JsonObject, conditions: readonly JsonObject[]): void {
     const known = objectsAt(version.object, 'status', 'conditions');
-    const now = wholeSeconds(this.#cluster.clock.now());
+    const now = kubeTime(this.#cluster.clock.now());
     const timed = conditions.map((condition) => {
       const before = known.find(
         (other) => other.type === condition.type && other.status === condition.status,

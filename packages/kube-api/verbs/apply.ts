@@ -1,8 +1,8 @@
 /** PATCH as server-side apply: makes the object if there is none, and keeps account of who owns which field. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Answer, Target } from '../http/request.ts';
 import { isObject, type JsonObject, textAt } from '../json.ts';
-import { wholeSeconds } from '../objects.ts';
 import { apply, beforeFirstApply } from '../patching/apply.ts';
 import { entriesOf, type Manager, type Ownership, ownershipOf } from '../patching/managers.ts';
 import { misfit } from '../patching/typed-check.ts';
@@ -54,7 +54,7 @@ function appliedValue(
 ): JsonObject {
   const apiVersion = apiVersionOf(resource);
   const manager: Manager = { name: fieldManager, operation: 'Apply', apiVersion, subresource };
-  const time = wholeSeconds(cluster.clock.now());
+  const time = kubeTime(cluster.clock.now());
   const live = old === undefined ? {} : withoutManagers(shownValue(resource, old));
   const { value, ownership } = apply(
     ownedSchema(resource),

@@ -1,8 +1,9 @@
 /** Binding: a scheduler says on which node a Pod runs. The one way to set a Pod's node after its creation. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { objectAt, objectsAt, textAt } from '../json.ts';
-import { type StoredObject, wholeSeconds } from '../objects.ts';
+import type { StoredObject } from '../objects.ts';
 import { badRequest, conflict, plainError } from '../status.ts';
 import type { Version } from '../storage/version.ts';
 import { bodyObject } from '../writing/body.ts';
@@ -47,7 +48,7 @@ function bound(cluster: Cluster, { object }: Version, node: string): StoredObjec
     type: 'PodScheduled',
     status: 'True',
     lastProbeTime: null,
-    lastTransitionTime: wholeSeconds(cluster.clock.now()),
+    lastTransitionTime: kubeTime(cluster.clock.now()),
   };
   return {
     ...object,

@@ -1,6 +1,7 @@
 /** A new object: identity, rules, allocation, storage. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import { type Cluster, generatedName } from '../cluster.ts';
-import { type ObjectMeta, placeOf, type StoredObject, wholeSeconds } from '../objects.ts';
+import { type ObjectMeta, placeOf, type StoredObject } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { alreadyExists, badRequest, forbidden, notFound, plainError } from '../status.ts';
 import { type Version, versionOf } from '../storage/version.ts';
@@ -47,7 +48,7 @@ function newMeta(cluster: Cluster, resource: Resource, given: ObjectMeta, namesp
     ...namespaceOf(given, resource, namespace),
     uid: newUid(cluster.random),
     resourceVersion: '',
-    creationTimestamp: wholeSeconds(cluster.clock.now()),
+    creationTimestamp: kubeTime(cluster.clock.now()),
     ...(resource.rules.generation === undefined ? {} : { generation: 1 }),
   };
   delete meta.deletionTimestamp;

@@ -1,7 +1,8 @@
 /** Field ownership of what is written: which values are compared, and what then stands in `metadata.managedFields`. */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Cluster } from '../cluster.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { type ObjectMeta, type StoredObject, wholeSeconds } from '../objects.ts';
+import type { ObjectMeta, StoredObject } from '../objects.ts';
 import {
   afterUpdate,
   entriesOf,
@@ -67,7 +68,7 @@ export function trackedWrite(
     old: old === undefined ? emptyObject(resource) : comparable(resource, old, writer.subresource),
     next: comparable(resource, incoming, writer.subresource),
   };
-  const time = writer.subresource === 'scale' ? '' : wholeSeconds(cluster.clock.now());
+  const time = writer.subresource === 'scale' ? '' : kubeTime(cluster.clock.now());
   return entriesOf(afterUpdate(ownership, ownedSchema(resource), values, manager, time));
 }
 

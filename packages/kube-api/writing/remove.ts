@@ -4,9 +4,10 @@
  * Promises: an object is removed only when nothing holds it; until then it carries deletionTimestamp. Deleting twice is
  * harmless; a second call may only shorten the grace.
  */
+import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Cluster } from '../cluster.ts';
 import { listAt, numberAt, objectAt, textAt } from '../json.ts';
-import { type ObjectMeta, placeOf, type StoredObject, wholeSeconds, withMeta } from '../objects.ts';
+import { type ObjectMeta, placeOf, type StoredObject, withMeta } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { conflict, forbidden } from '../status.ts';
 import type { Version } from '../storage/version.ts';
@@ -91,7 +92,7 @@ function removeNamespace(
     const isHeld = listAt(object, 'spec', 'finalizers').length > 0 || (finalizers ?? []).length > 0;
     return isHeld ? { version, isGone: false } : take(cluster, resource, version, options);
   }
-  const marked = withMeta(object, { deletionTimestamp: wholeSeconds(cluster.clock.now()) });
+  const marked = withMeta(object, { deletionTimestamp: kubeTime(cluster.clock.now()) });
   marked.status = { ...objectAt(object, 'status'), phase: 'Terminating' };
   return { version: save(cluster, resource, version, marked, options.isDryRun), isGone: false };
 }
@@ -104,7 +105,7 @@ function removeDefinition(
   options: DeleteOptions,
 ): Removal {
   const { object } = version;
-  const now = wholeSeconds(cluster.clock.now());
+  const now = kubeTime(cluster.clock.now());
   const finalizers = [...(object.metadata.finalizers ?? []), definitionFinalizer];
   const marked = withMeta(object, { deletionTimestamp: now, finalizers });
   const terminating = {
@@ -169,7 +170,7 @@ function markedObject(
   const { finalizers: _, ...rest } = metadata;
   const marked: ObjectMeta = {
     ...rest,
-    deletionTimestamp: wholeSeconds(Math.max(from + grace * 1000, isFirst ? 0 : now)),
+    deletionTimestamp: kubeTime(Math.max(from + grace * 1000, isFirst ? 0 : now)),
     deletionGracePeriodSeconds: grace,
     ...(finalizers.length > 0 ? { finalizers } : {}),
     ...(isFirst && metadata.generation !== undefined ? { generation: metadata.generation + 1 } : {}),

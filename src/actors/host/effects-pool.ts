@@ -3,8 +3,10 @@
  *
  * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
  * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
- * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again. One that is
- * declared `untilDone` does not fail: it is tried again after pauses that grow, in which it holds no place. While the
+ * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs
+ * it again. One that is
+ * declared `untilDone` does not fail: it is tried again after pauses that grow, in which it holds no place.
+ * While the
  * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
  * proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
@@ -18,14 +20,15 @@ import { jittered } from '../../base/random.ts';
 import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
-import type { EffectRun, HostPorts } from './host-parts.ts';
+import type { EffectContext } from '../effect-runner.ts';
+import type { HostPorts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
 export interface EffectsPool {
   /** @param onOutcome called once, unless the run's signal is aborted before */
   start(
     effect: EffectData,
-    run: Omit<EffectRun, 'signal'> & { signal: AbortSignal },
+    run: Omit<EffectContext, 'signal'> & { signal: AbortSignal },
     onOutcome: (event: PlainEvent) => void,
     /** Rejects if the shard is not ours any more. */
     prove: () => Promise<void>,
@@ -36,7 +39,7 @@ export interface EffectsPool {
 
 interface Job {
   readonly effect: EffectData;
-  readonly run: EffectRun;
+  readonly run: EffectContext;
   readonly onOutcome: (event: PlainEvent) => void;
   readonly prove: () => Promise<void>;
   /** Since when it waits, by both clocks: one of them may stand still while the process does. */
@@ -103,7 +106,10 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
   };
 }
 
-/** Between the tries of an effect that goes on until it is done: the first soon, since a stream elects its leader within seconds. */
+/**
+ * Between the tries of an effect that goes on until it is done: the first soon, since a stream elects its
+ * leader within seconds.
+ */
 const retryMinMs = 250;
 const retryMaxMs = 30_000;
 

@@ -7,12 +7,13 @@ import type { ActorId } from '../../base/ids.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
-import type { TraceContext, Tracing } from '../../base/tracing.ts';
+import type { Tracing } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
+import type { EffectContext } from '../effect-runner.ts';
 import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
 
@@ -21,15 +22,6 @@ export interface HostMetrics {
   stepSeconds(seconds: number): void;
   effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried'): void;
   deadLetter(reason: string): void;
-}
-
-export interface EffectRun {
-  readonly key: string;
-  readonly actor: ActorId;
-  readonly signal: AbortSignal;
-  readonly emit: (event: PlainEvent) => void;
-  /** Of the effect's span, where traces are wanted. */
-  readonly trace?: TraceContext | undefined;
 }
 
 export interface HostPorts {
@@ -49,7 +41,7 @@ export interface HostPorts {
   /** Called after each saved step, with the context that the step was saved with. */
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
-  readonly runEffect: (effect: EffectData, run: EffectRun) => Promise<PlainEvent>;
+  readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
   /** The shard in which an actor lives. */
   readonly homeOf: (id: ActorId) => number;
   /** What may come to actors from outside. */

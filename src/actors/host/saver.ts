@@ -3,7 +3,8 @@
  *
  * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects with NOT_OWNER when
  * another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known whether the record is stored, and with the abort
- * reason when the shard was given up; with MESSAGE_TOO_LARGE when the server takes nothing so large. While NATS is surely not reached it
+ * reason when the shard was given up; with MESSAGE_TOO_LARGE when the server takes nothing so large. While
+ * NATS is surely not reached it
  * waits, as long as it takes.
  *
  * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard

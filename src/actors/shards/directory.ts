@@ -3,7 +3,8 @@
  *
  * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this replica does not hear its
  * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
- * knows the others within one round trip. Two that live under one name would take everything from each other for ever: the younger
+ * knows the others within one round trip. Two that live under one name would take everything from each other
+ * for ever: the younger
  * one is told so. The last beats of one that died do not count for that, nor those of one that leaves.
  */
 
@@ -11,6 +12,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { createTwins } from './twins.ts';
 
 /** One heartbeat, JSON on `member.<replica>`. */
 export interface Beat {
@@ -42,11 +44,6 @@ export const beatMs = 500;
 /** A replica is missing after so many beats. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
-/** Whoever is heard of over so long a time lives: a process that died has said its last word. */
-const twinMs = 2 * beatMs;
-/** Ages that differ by less tell nothing: the messages took some time. */
-const ageDoubtMs = 100;
-
 export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
@@ -74,16 +71,17 @@ export function startDirectory(options: {
 }): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = options;
   const members = new Map<string, Member>();
-  /** Under this replica's own name: when a beat of the incarnation was heard first, monotonic ms. */
-  const twins = new Map<string, number>();
-  const born = clock.monotonic();
+  const twins = createTwins({
+    ...{ clock, incarnation, livesAfterMs: 2 * beatMs },
+    onNew: () => beat(),
+    onTwin: (twin, isElder) => options.onTwin?.(twin, isElder),
+  });
   let timer: Timer | null = null;
   let stopped = false;
 
   const beat = () => {
     if (stopped) return;
-    const ageMs = Math.round(clock.monotonic() - born);
-    const own = { replica, incarnation, ...describe(), ageMs } satisfies Beat;
+    const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
     bus.publish(subjects.member(replica), encodeJson(own));
   };
   const tick = () => {
@@ -91,22 +89,10 @@ export function startDirectory(options: {
     onChange();
     timer = clock.after(beatMs, tick);
   };
-  const hearTwin = (twin: Beat) => {
-    const now = clock.monotonic();
-    const first = twins.get(twin.incarnation);
-    if (first === undefined) {
-      twins.clear();
-      twins.set(twin.incarnation, now);
-      beat();
-    } else if (!twin.leaving && now - first >= twinMs) {
-      twins.set(twin.incarnation, now);
-      options.onTwin?.(twin.incarnation, isElder(twin, { incarnation, ageMs: now - born }));
-    }
-  };
   const hear = (message: BusMessage) => {
     const heard = readBeat(message);
     if (!heard) return;
-    if (heard.replica === replica && heard.incarnation !== incarnation) return hearTwin(heard);
+    if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
     const known = members.get(heard.replica);
     const isNew = known?.incarnation !== heard.incarnation;
     const now = clock.monotonic();
@@ -146,13 +132,6 @@ export function startDirectory(options: {
       subscription.stop();
     },
   };
-}
-
-/** Both come to the same answer. */
-function isElder(twin: Beat, own: { readonly incarnation: string; readonly ageMs: number }): boolean {
-  if (twin.ageMs === undefined) return true;
-  const difference = twin.ageMs - own.ageMs;
-  return Math.abs(difference) > ageDoubtMs ? difference > 0 : twin.incarnation > own.incarnation;
 }
 
 function readBeat(message: BusMessage): Beat | null {

@@ -34,7 +34,10 @@ export const fromHeader = 'Orrery-From';
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
-/** The world may call for the actor once the mirrors have listed everything: until then nobody can say that there is none. */
+/**
+ * The world may call for the actor once the mirrors have listed everything: until then nobody can say that
+ * there is none.
+ */
 const untoldRetryMs = 500;
 
 /** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */

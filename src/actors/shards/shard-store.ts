@@ -97,8 +97,10 @@ async function mailNow({ bus, clock, log }: StorePorts, signal: AbortSignal): Pr
 }
 
 /**
- * Where the shard goes on in its mail. A place is one in a certain stream: in one that was made anew, or put back to an earlier state, the
- * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again then (at least once).
+ * Where the shard goes on in its mail. A place is one in a certain stream: in one that was made anew, or put
+ * back to an earlier state, the
+ * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again
+ * then (at least once).
  */
 function findMail(
   { clock, log }: StorePorts,

@@ -5,7 +5,7 @@
  * Promises of each: what it keeps is an index over the world picture and nothing more, so that every replica has the same; it speaks
  * only when its part of the picture is complete, since a thing that is merely not listed yet must not look like one that does not exist.
  */
-import type { Digest, WorldEntry } from '../../base/digests.ts';
+import type { AnyDigest, WorldEntry } from '../../base/digests.ts';
 
 /** What the world says to one actor. */
 export interface Observation {
@@ -24,11 +24,12 @@ export interface Join {
   /** The kinds of actors that it speaks to. */
   readonly kinds: readonly string[];
   /** Takes a change of the world. @returns the actors that it concerns */
-  fold(entry: WorldEntry, before: Digest | null): Iterable<string>;
+  fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
   /** Ids of the actors that this part of the world calls for. */
   members(): Iterable<string>;
   /**
-   * What an actor has to be told now; null: nothing can be said, since some mirror has not stated that all of its objects stand in the
+   * What an actor has to be told now; null: nothing can be said, since some mirror has not stated that all of
+   * its objects stand in the
    * picture (`world.statement`). Whoever was told nothing, or a part, is told again when one does.
    */
   observe(kind: string, namespace: string, name: string): Observation | null;

@@ -1,17 +1,23 @@
 /**
  * Which statements of the mirrors count: "everything of this resource stands in the world" (`_synced`).
  *
- * The stream outlives all replicas, and a statement in it speaks of the time when it was made. It counts only while the mirror that made
- * it goes on: made under the last fence, whose holder lives. While nobody mirrors, and until the next holder has listed everything
+ * The stream outlives all replicas, and a statement in it speaks of the time when it was made. It counts only
+ * while the mirror that made
+ * it goes on: made under the last fence, whose holder lives. While nobody mirrors, and until the next holder
+ * has listed everything
  * anew, what the world lacks may merely not be known, and what it holds may be gone (I10).
  *
- * A mirror writes under its fence alone, so what stands behind the last fence was written under it. Holders of a release that does not
+ * A mirror writes under its fence alone, so what stands behind the last fence was written under it. Holders
+ * of a release that does not
  * state anew what stood there before are believed from their claim on: nobody could ever wait for more.
  */
 import type { SyncedDigest } from '../../base/digests.ts';
 import { type FenceValue, fenceValueOf } from '../shards/fence-value.ts';
 
-/** Whether that very process lives; null: nobody can be judged now (the broker is away), and whoever was believed still is. */
+/**
+ * Whether that very process lives; null: nobody can be judged now (the broker is away), and whoever was
+ * believed still is.
+ */
 export type IsAlive = (replica: string, incarnation: string) => boolean | null;
 
 export interface Statements {

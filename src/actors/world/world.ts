@@ -7,7 +7,13 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { Digest, ResourceName, SyncedDigest, WorldEntry } from '../../base/digests.ts';
+import {
+  type AnyDigest,
+  asDigest,
+  type ResourceName,
+  type SyncedDigest,
+  type WorldEntry,
+} from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
@@ -21,11 +27,12 @@ export interface World {
   start(): Promise<void>;
   /** Entries of one resource that exist. */
   entries(resource: ResourceName): Iterable<WorldEntry>;
-  get(resource: ResourceName, namespace: string, name: string): Digest | null;
+  get(resource: ResourceName, namespace: string, name: string): AnyDigest | null;
   /** Calls back after each change; `before` is what was known. */
-  onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+  onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   /**
-   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is absent gone, and one that
+   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is
+   * absent gone, and one that
    * stands there known to be. null: everybody waits.
    */
   statement(mirror: string): SyncedDigest | null;
@@ -62,7 +69,7 @@ interface WorldOptions {
 export function createWorld(options: WorldOptions): World {
   const { subjects, log } = options;
   const resources = new Map<ResourceName, Map<string, WorldEntry>>();
-  const listeners: Array<(entry: WorldEntry, before: Digest | null) => void> = [];
+  const listeners: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
   const forgottenListeners: Array<() => void> = [];
@@ -82,7 +89,7 @@ export function createWorld(options: WorldOptions): World {
         const digest = digestOf(message);
         apply({ ...parsed, digest });
         if (parsed.resource === '_synced') {
-          statements.noteStatement(parsed.name, message.sequence, digest?.kind === 'synced' ? digest : null);
+          statements.noteStatement(parsed.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
         }
       } catch (error) {
         log.error(
@@ -182,8 +189,8 @@ export function createWorld(options: WorldOptions): World {
   };
 }
 
-function digestOf(message: StoredMessage): Digest | null {
+function digestOf(message: StoredMessage): AnyDigest | null {
   if (message.data.byteLength === 0) return null;
-  const value = decode(message.data) as (Partial<Digest> & { readonly deleted?: boolean }) | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+  const value = decode(message.data) as { readonly kind?: string; readonly deleted?: boolean } | null;
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as AnyDigest);
 }

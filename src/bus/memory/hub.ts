@@ -31,7 +31,9 @@ export interface MemoryHub {
   connect(name?: string): MemoryBus;
   /** Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next. */
   makeAnew(stream: StreamName): void;
-  /** Replaces a stream by one of its name that holds what `stored` said at some time: restored from a backup. */
+  /**
+   * Replaces a stream by one of its name that holds what `stored` said at some time: restored from a backup.
+   */
   putBack(stream: StreamName, messages: readonly StoredMessage[]): void;
   /** What a stream holds now, oldest first. */
   stored(stream: StreamName): readonly StoredMessage[];

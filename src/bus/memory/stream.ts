@@ -30,7 +30,10 @@ export interface MemoryStream {
   purge(matches: SubjectMatcher, belowSequence: number): void;
   /** The stream is another one of the same name, without a message: a server that came back with an empty disk. */
   makeAnew(): void;
-  /** The stream is another one of the same name that holds these, under their sequences: restored from a backup. */
+  /**
+   * The stream is another one of the same name that holds these, under their sequences: restored from a
+   * backup.
+   */
   putBack(messages: readonly StoredMessage[]): void;
   /** Tells the stream from those before it. */
   readonly generation: number;

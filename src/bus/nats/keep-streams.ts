@@ -1,7 +1,8 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every few seconds: whoever
+ * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every
+ * few seconds: whoever
  * deletes one while everything runs must not wait for that.
  */
 import { type Clock, sleep } from '../../base/clock.ts';

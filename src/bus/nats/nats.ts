@@ -69,7 +69,8 @@ const dialTimeoutMs = 5_000;
 /**
  * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
  *
- * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards, or max_payload is too small), USAGE (a file cannot be read),
+ * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards, or max_payload
+ * is too small), USAGE (a file cannot be read),
  * BUS_UNREACHABLE (only if `signal` was aborted)
  */
 export async function connectNats(options: NatsOptions): Promise<Bus> {

@@ -1,7 +1,9 @@
 /** What the feature counts: ends of certificates, and attempts by their outcome. Pure. */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
+import { asDigest } from '../../base/digests.ts';
 import type { Transition } from '../../base/views.ts';
 import { shardOf } from '../../bus/shard.ts';
+import type { SecretDigest } from './digests.ts';
 
 /** The ends of the certificates whose actors are owned here: so each host is told by one replica. */
 export function* certificateExpiries({
@@ -11,8 +13,9 @@ export function* certificateExpiries({
   const owned = new Set<number>();
   for (const { shard, phase } of shards.open()) if (phase === 'active') owned.add(shard);
   const earliest = new Map<string, number>();
-  for (const { digest } of world.entries('secrets')) {
-    if (digest?.kind !== 'secrets' || digest.fingerprint === null) continue;
+  for (const entry of world.entries('secrets')) {
+    const digest = asDigest<SecretDigest>(entry.digest, 'secrets');
+    if (digest === null || digest.fingerprint === null) continue;
     const { host, notAfter } = digest;
     if (owned.has(shardOf(`domain/_/${host}`)))
       earliest.set(host, Math.min(notAfter, earliest.get(host) ?? notAfter));

@@ -8,8 +8,7 @@
 
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import type { Digest, WorldEntry } from '../../base/digests.ts';
-import type { IssuerDigest } from '../../base/digests-certificates.ts';
+import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import type {
   DomainFacts,
   DomainIssuer,
@@ -17,6 +16,7 @@ import type {
   IssuerFacts,
   Target,
 } from '../../machines/domain/domain-facts.ts';
+import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { allows, secretNameOf } from './hosts.ts';
 import { registeredDomain } from './registered-domain.ts';
 
@@ -106,29 +106,34 @@ function count(map: Map<string, Map<string, number>>, key: string, host: string,
 }
 
 /** The hosts that an object asks for. */
-function askedBy({ namespace, name }: WorldEntry, digest: Digest | null): ReadonlyMap<string, Asking> {
-  const asked = new Map<string, Asking>();
-  if (digest === null || !('deleting' in digest) || digest.deleting) return asked;
+function askedBy({ namespace, name }: WorldEntry, digest: AnyDigest | null): ReadonlyMap<string, Asking> {
+  if (digest === null || !isOfObject(digest) || digest.deleting) return new Map();
   const { uid, createdAt } = digest;
-  const ask = (kind: DomainSource['kind'], host: string, wish: Pick<Asking, 'secretName' | 'issuer'>) => {
-    const generation = 'generation' in digest ? digest.generation : 0;
-    asked.set(host, { source: { kind, namespace, name, uid, generation }, createdAt, ...wish });
-  };
-  switch (digest.kind) {
-    case 'domains':
-      if (!('invalid' in digest.spec)) ask('Domain', digest.spec.host, digest.spec);
-      break;
-    case 'services':
-      for (const host of digest.serve?.hosts ?? []) {
-        ask('Service', host, { secretName: secretNameOf(host), issuer: null });
-      }
-      break;
-    case 'ingresses':
-      for (const { host, secretName } of digest.hosts)
-        ask('Ingress', host, { secretName, issuer: digest.issuer });
-      break;
+  return new Map(
+    wishesOf(digest).map(({ kind, generation, host, secretName, issuer }) => {
+      const source = { kind, namespace, name, uid, generation };
+      return [host, { source, createdAt, secretName, issuer }];
+    }),
+  );
+}
+
+interface Wish extends Pick<Asking, 'secretName' | 'issuer'>, Pick<DomainSource, 'kind' | 'generation'> {
+  readonly host: string;
+}
+
+function wishesOf(digest: AnyDigest): readonly Wish[] {
+  if (isDigest<DomainDigest>(digest, 'domains')) {
+    const { generation, spec } = digest;
+    return 'invalid' in spec ? [] : [{ kind: 'Domain', generation, ...spec }];
   }
-  return asked;
+  if (isDigest<IngressDigest>(digest, 'ingresses')) {
+    const { generation, hosts, issuer } = digest;
+    return hosts.map((one) => ({ kind: 'Ingress', generation, ...one, issuer }));
+  }
+  const { serve } = asDigest<ServiceDigest>(digest, 'services') ?? {};
+  return (serve?.hosts ?? []).map((host) => {
+    return { kind: 'Service', generation: 0, host, secretName: secretNameOf(host), issuer: null };
+  });
 }
 
 function domainFacts(
@@ -166,7 +171,7 @@ const fingerprintChars = 16;
 
 function storedAt(world: Pick<World, 'get'>, target: Target): string | null {
   const digest = world.get('secrets', target.namespace, target.secretName);
-  return digest?.kind === 'secrets' ? (digest.fingerprint?.slice(0, fingerprintChars) ?? null) : null;
+  return asDigest<SecretDigest>(digest, 'secrets')?.fingerprint?.slice(0, fingerprintChars) ?? null;
 }
 
 /** The Issuer that the oldest asker names; where none is named, the oldest that allows the host. */
@@ -177,7 +182,7 @@ function chooseIssuer(
 ): { readonly issuer: DomainIssuer | null; readonly missing: string } {
   const wanted = asking.find(({ issuer }) => issuer !== null)?.issuer ?? null;
   const all = [...world.entries(issuers)].flatMap(({ name, digest }) =>
-    digest?.kind === 'issuers' && !digest.deleting ? [{ name, digest }] : [],
+    isDigest<IssuerDigest>(digest, 'issuers') && !digest.deleting ? [{ name, digest }] : [],
   );
   const candidates = all
     .filter(({ name, digest }) => (wanted === null || name === wanted) && allowsHost(digest, host))
@@ -207,8 +212,8 @@ function issuerOf(name: string, { uid, generation, spec }: IssuerDigest): Domain
 }
 
 function issuerFacts(world: Pick<World, 'get'>, name: string): IssuerFacts | null {
-  const digest = world.get(issuers, '', name);
-  if (digest?.kind !== 'issuers' || digest.deleting) return null;
+  const digest = asDigest<IssuerDigest>(world.get(issuers, '', name), 'issuers');
+  if (digest === null || digest.deleting) return null;
   const { uid, generation, spec } = digest;
   if ('invalid' in spec) return { uid, generation, kind: 'acme', invalid: spec.invalid, budget: null };
   return { uid, generation, kind: spec.acme === null ? 'ca' : 'acme', invalid: null, budget: spec.budget };

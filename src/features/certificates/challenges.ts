@@ -7,13 +7,13 @@
 
 import type { World } from '../../actors/world/world.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Digest } from '../../base/digests.ts';
-import type { ChallengeDigest } from '../../base/digests-certificates.ts';
+import { type AnyDigest, asDigest } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { decode, encode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
+import type { ChallengeDigest } from './digests.ts';
 
 /** No resource of Kubernetes has this name. */
 const resource = '_acme';
@@ -25,10 +25,10 @@ export function createChallengeBoard(parts: {
   readonly clock: Clock;
 }): ChallengeBoard {
   const { bus, subjects, world, clock } = parts;
-  const answerIn = (digest: Partial<Digest> | null) =>
-    digest?.kind === 'challenge' && (digest as ChallengeDigest).expiresAt > clock.now()
-      ? (digest as ChallengeDigest).keyAuthorization
-      : null;
+  const answerIn = (digest: AnyDigest | null) => {
+    const challenge = asDigest<ChallengeDigest>(digest, 'challenge');
+    return challenge !== null && challenge.expiresAt > clock.now() ? challenge.keyAuthorization : null;
+  };
   const subjectOf = (token: string) => subjects.world(resource, '', token);
   const known = (token: string) => answerIn(world.get(resource, '', token));
   return {
@@ -47,7 +47,7 @@ export function createChallengeBoard(parts: {
       const stored = await bus.last('world', subjectOf(token));
       return stored === undefined || stored.data.byteLength === 0
         ? null
-        : answerIn(decode(stored.data) as Partial<Digest> | null);
+        : answerIn(decode(stored.data) as AnyDigest | null);
     },
     has: (token) => known(token) !== null,
   };

@@ -5,14 +5,28 @@ import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
 import type { CertificatesSettings } from './start.ts';
+import { watches } from './watches.ts';
 
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {
     name: 'certificates',
     charts: [domainChart, issuerChart],
     messages: { domain: domainMessages, issuer: issuerMessages },
-    watches: [],
-    rights: [],
+    watches,
+    rights: [
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['domains/status', 'issuers/status'],
+        verbs: ['patch'],
+        why: 'what Domains and Issuers are told',
+      },
+      {
+        apiGroup: '',
+        resources: ['secrets'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'certificates with their keys, keys that wait for theirs, account keys',
+      },
+    ],
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',

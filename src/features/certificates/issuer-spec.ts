@@ -6,7 +6,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
-import type { IssuerSpec } from '../../base/digests-certificates.ts';
+import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
 /** The limits of Let's Encrypt (letsencrypt.org/docs/rate-limits): new orders, certificates of a registered domain, duplicates. */

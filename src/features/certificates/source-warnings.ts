@@ -4,13 +4,14 @@
  * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
  * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
  */
-
-import { type Clock, sleep, timestamp } from '../../base/clock.ts';
-import type { Digest, WorldEntry } from '../../base/digests.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
-import { domains } from '../../kube/api/resources.ts';
+import { dated } from '../../kube/api/conditions.ts';
+import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
+import { domains } from './resources.ts';
 
 export interface SourceWarning {
   readonly regarding: {
@@ -29,7 +30,7 @@ export interface SourceWarningParts {
   readonly kube: KubePort;
   readonly world: {
     entries(resource: string): Iterable<WorldEntry>;
-    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+    onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
   readonly warn: (warning: SourceWarning, signal: AbortSignal) => Promise<unknown>;
   readonly clock: Clock;
@@ -101,36 +102,30 @@ export class SourceWarnings {
     const { kube, warn, clock } = this.#parts;
     await warn({ regarding, reason, note, key: `source/${uid}/${note}` }, signal);
     if (kind !== 'Domain') return;
-    const lastTransitionTime = timestamp(clock.now()).replace(/\.\d+Z$/, 'Z');
-    const ready = { type: 'Ready', status: 'False', reason, message: note, lastTransitionTime };
-    const conditions = [{ ...ready, observedGeneration: generation }];
-    const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions };
+    const current = await kube.get(domains, namespace, name, signal);
+    const told = { reason, message: note, observedGeneration: generation };
+    const ready = dated(current, { type: 'Ready', status: 'False', ...told }, clock.now());
+    const status = { state: 'invalid', lastError: note, observedGeneration: generation, conditions: [ready] };
     const body = { metadata: { uid }, status };
     await kube.patch(domains, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
   }
 }
 
-function complaintOf(digest: Digest | null): Complaint | null {
-  switch (digest?.kind) {
-    case 'domains': {
-      if (!('invalid' in digest.spec)) return null;
-      const { uid, generation } = digest;
-      const named = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain', uid, generation };
-      return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
-    }
-    case 'services': {
-      if (digest.serve?.invalid == null) return null;
-      const named = { apiVersion: 'v1', kind: 'Service', uid: digest.uid, generation: 0 };
-      const note = `annotation orrery.dev/serve: ${digest.serve.invalid}; it changes nothing`;
-      return { ...named, reason: 'InvalidServe', note };
-    }
-    case 'ingresses': {
-      if (digest.invalid === null) return null;
-      const { uid, generation } = digest;
-      const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
-      return { ...named, reason: 'InvalidHost', note: digest.invalid };
-    }
-    default:
-      return null;
+function complaintOf(digest: AnyDigest | null): Complaint | null {
+  if (isDigest<DomainDigest>(digest, 'domains')) {
+    if (!('invalid' in digest.spec)) return null;
+    const { uid, generation } = digest;
+    const named = { apiVersion: 'orrery.dev/v1alpha1', kind: 'Domain', uid, generation };
+    return { ...named, reason: 'InvalidSpec', note: digest.spec.invalid };
   }
+  if (isDigest<IngressDigest>(digest, 'ingresses')) {
+    const { uid, generation, invalid } = digest;
+    const named = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', uid, generation };
+    return invalid === null ? null : { ...named, reason: 'InvalidHost', note: invalid };
+  }
+  const service = asDigest<ServiceDigest>(digest, 'services');
+  if (service?.serve?.invalid == null) return null;
+  const named = { apiVersion: 'v1', kind: 'Service', uid: service.uid, generation: 0 };
+  const note = `annotation orrery.dev/serve: ${service.serve.invalid}; it changes nothing`;
+  return { ...named, reason: 'InvalidServe', note };
 }

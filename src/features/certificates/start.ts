@@ -4,6 +4,7 @@ import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
 import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { HostPort } from '../../base/config-values.ts';
+import { asDigest } from '../../base/digests.ts';
 import {
   acmeAuthorize,
   acmeFinalize,
@@ -21,6 +22,7 @@ import { createHttpClient, type HttpClient } from './acme/http.ts';
 import { attemptOutcome, certificateExpiries } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
+import type { IssuerDigest } from './digests.ts';
 import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
 import { authorizeOrder } from './effects/acme-authorize.ts';
 import { finalizeOrder } from './effects/acme-finalize.ts';
@@ -63,8 +65,8 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
 /** Issuers as the world knows them. */
 function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
-    const digest = world.get('issuers.orrery.dev', '', name);
-    if (digest?.kind !== 'issuers' || digest.deleting || 'invalid' in digest.spec) return null;
+    const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');
+    if (digest === null || digest.deleting || 'invalid' in digest.spec) return null;
     return { version: `${digest.uid}/${digest.generation}`, spec: digest.spec };
   };
 }

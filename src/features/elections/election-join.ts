@@ -6,7 +6,9 @@
 
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
+import { asDigest } from '../../base/digests.ts';
 import type { ElectionFacts } from '../../machines/election/election-events.ts';
+import type { ElectionDigest } from './election-digest.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */
@@ -21,8 +23,8 @@ export function createElectionJoin(world: Pick<World, 'get' | 'entries' | 'state
       for (const { namespace, name } of world.entries(resource)) yield `election/${namespace}/${name}`;
     },
     observe(_kind, namespace, name) {
-      const digest = world.get(resource, namespace, name);
-      if (digest?.kind === 'elections') {
+      const digest = asDigest<ElectionDigest>(world.get(resource, namespace, name), 'elections');
+      if (digest !== null) {
         const { uid, generation, spec, deleting } = digest;
         const facts: ElectionFacts = { uid, generation, ...spec };
         return { type: 'election.observed', facts: deleting ? null : facts };

@@ -1,5 +1,5 @@
 /**
- * Answers candidates: `rpc.election.<ns>.<name>.campaign|renew|resign|get` (docs/elections.md).
+ * Answers candidates: `rpc.election.<ns>.<name>.campaign|renew|resign|get` (docs/features/elections.md).
  *
  * Each request is a step of the election's actor, saved before it is answered; the answer tells what is known then and waits for
  * nobody else. Only the owner of the election answers.

@@ -1,6 +1,7 @@
 /** The feature `elections`: who leads, by one Lease that client-go's candidates contend for too (docs/features/elections.md). */
 import type { Feature } from '../../actors/feature.ts';
 import { electionChart } from '../../machines/election/election.ts';
+import { electionPart } from './election-digest.ts';
 import { electionMessages } from './messages.ts';
 
 export function elections(): Feature {
@@ -8,8 +9,16 @@ export function elections(): Feature {
     name: 'elections',
     charts: [electionChart],
     messages: { election: electionMessages },
-    watches: [],
-    rights: [],
+    watches: [{ resource: { apiVersion: 'orrery.dev/v1alpha1', kind: 'Election' }, digest: electionPart }],
+    rights: [
+      { apiGroup: 'orrery.dev', resources: ['elections/status'], verbs: ['patch'], why: 'who leads' },
+      {
+        apiGroup: 'coordination.k8s.io',
+        resources: ['leases'],
+        verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+        why: 'elections are decided by Leases',
+      },
+    ],
     metrics: {
       orrery_election_term: {
         type: 'gauge',

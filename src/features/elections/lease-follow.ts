@@ -12,11 +12,11 @@ import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import { leases } from '../../kube/api/resources.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
-import type { ObjectFeed } from '../../kube/mirror/watch.ts';
+import type { ObjectSink } from '../../kube/mirror/watch.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
+import { leases } from './resources.ts';
 
 /** null: there is none. `resourceVersion`: null where no version of the missing Lease is known. */
 export interface LeaseNews {
@@ -120,7 +120,7 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
     polling?.cancel();
     polling = null;
   };
-  const feed: ObjectFeed<SeenObject> = {
+  const sink: ObjectSink<SeenObject> = {
     read: seenObject,
     onReplace(objects) {
       endPolling();
@@ -137,7 +137,7 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
     resource: leases,
     namespace,
     ...(breadth === 'object' ? { fieldSelector: `metadata.name=${place.name}` } : {}),
-    feed,
+    sink,
     onRestart(code) {
       if (code === 'KUBE_REFUSED' && polling === null) poll();
     },

@@ -9,8 +9,8 @@ import type { Clock } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import { leases } from '../../kube/api/resources.ts';
 import type { LeasePlace, LeaseRecord } from '../../machines/election/lease-record.ts';
+import { leases } from './resources.ts';
 
 export interface SeenLease {
   readonly record: LeaseRecord;

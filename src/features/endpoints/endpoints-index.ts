@@ -8,13 +8,8 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import {
-  type EndpointSliceDigest,
-  type Labels,
-  type ServiceDigest,
-  selects,
-  type WorkloadDigest,
-} from '../../base/digests.ts';
+import { type Labels, selects } from '../../base/digests.ts';
+import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { isDnsLabel, type NamedWorkload } from './packing/desired.ts';
 import type { EndpointsScene, ServiceScene } from './packing/scene.ts';
 import { canonical } from './packing/slices.ts';

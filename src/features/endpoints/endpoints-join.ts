@@ -9,9 +9,10 @@
 import type { Join, Observation } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Digest, WorkloadDigest, WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, type WorldEntry } from '../../base/digests.ts';
 import type { EndpointsFacts } from '../../machines/service/slices-events.ts';
 import type { WorkloadFacts } from '../../machines/workload/workload-facts.ts';
+import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
 import { EndpointsIndex } from './endpoints-index.ts';
 import { isDnsLabel } from './packing/desired.ts';
 
@@ -48,15 +49,20 @@ export function createEndpointsJoin(options: {
   };
 }
 
-function fold(index: EndpointsIndex, entry: WorldEntry, before: Digest | null, isLive: boolean): string[] {
+function fold(index: EndpointsIndex, entry: WorldEntry, before: AnyDigest | null, isLive: boolean): string[] {
   const { namespace, name, digest } = entry;
   switch (digest?.kind ?? before?.kind) {
     case 'services':
-      return index.setService(namespace, name, digest?.kind === 'services' ? digest : null);
+      return index.setService(namespace, name, asDigest<ServiceDigest>(digest, 'services'));
     case 'externalworkloads':
-      return index.setWorkload(namespace, name, digest?.kind === 'externalworkloads' ? digest : null, isLive);
+      return index.setWorkload(
+        namespace,
+        name,
+        asDigest<WorkloadDigest>(digest, 'externalworkloads'),
+        isLive,
+      );
     case 'endpointslices':
-      return index.setSlice(namespace, name, digest?.kind === 'endpointslices' ? digest : null);
+      return index.setSlice(namespace, name, asDigest<EndpointSliceDigest>(digest, 'endpointslices'));
     default:
       return [];
   }

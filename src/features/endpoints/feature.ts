@@ -5,14 +5,34 @@ import { serviceChart } from '../../machines/service/service.ts';
 import { workloadChart } from '../../machines/workload/workload.ts';
 import { workloadMessages } from './messages.ts';
 import type { EndpointsSettings } from './start.ts';
+import { watches } from './watches.ts';
 
 export function endpoints(settings: EndpointsSettings = { endpointsPerSlice: 100 }): Feature {
   return {
     name: 'endpoints',
     charts: [serviceChart, workloadChart],
     messages: { workload: workloadMessages },
-    watches: [],
-    rights: [],
+    watches,
+    rights: [
+      {
+        apiGroup: 'discovery.k8s.io',
+        resources: ['endpointslices'],
+        verbs: ['create', 'patch', 'delete'],
+        why: 'EndpointSlices for workloads outside the cluster',
+      },
+      {
+        apiGroup: '',
+        resources: ['services/finalizers'],
+        verbs: ['update'],
+        why: 'slices block the deletion of their Service, as its controller may',
+      },
+      {
+        apiGroup: 'workload.linkerd.io',
+        resources: ['externalworkloads', 'externalworkloads/status'],
+        verbs: ['patch'],
+        why: 'the condition Ready of workloads that ask to be probed',
+      },
+    ],
     metrics: {
       orrery_endpointslice_writes_total: {
         type: 'counter',

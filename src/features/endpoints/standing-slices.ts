@@ -8,8 +8,9 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { EndpointSliceDigest } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
+import { compareVersions } from '../../base/resource-version.ts';
+import type { EndpointSliceDigest } from './digests.ts';
 import { canonical, type StandingSlice } from './packing/slices.ts';
 
 interface Own {
@@ -57,7 +58,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
       return shown;
     }
     if (ours.digest === null) return shown?.uid === ours.uid ? null : shown;
-    return shown === null || isNewer(ours.digest, shown) ? ours.digest : shown;
+    return shown === null || isLater(ours.digest, shown, true) ? ours.digest : shown;
   };
   const link = (namespace: string, name: string, digest: EndpointSliceDigest) => {
     const service = `${namespace}/${serviceOf(digest)}`;
@@ -94,7 +95,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
         dead.delete(digest.uid);
         world.set(key, digest);
         const ours = own.get(key);
-        if (ours?.digest && !isNewer(ours.digest, digest)) own.delete(key);
+        if (ours?.digest && !isLater(ours.digest, digest, false)) own.delete(key);
         if (digest.managed !== undefined) link(namespace, name, digest);
       }
       return services;
@@ -103,7 +104,7 @@ export function createStandingSlices(clock: Clock): StandingSlices {
       if (dead.has(digest.uid)) return;
       const key = `${namespace}/${name}`;
       const shown = current(key);
-      if (shown !== null && !isNewer(digest, shown)) return;
+      if (shown !== null && !isLater(digest, shown, true)) return;
       own.set(key, { digest, uid: digest.uid, at: clock.monotonic() });
       if (digest.managed !== undefined) link(namespace, name, digest);
     },
@@ -137,10 +138,14 @@ function serviceOf({ managed, service }: EndpointSliceDigest): string {
   return typeof owner === 'string' ? owner : service;
 }
 
-/** Whether `a` is a later version than `b`, or another slice that came later: versions of one kind of object can be compared. */
-export function isNewer(a: EndpointSliceDigest, b: EndpointSliceDigest): boolean {
-  const [first, second] = [a.resourceVersion, b.resourceVersion];
-  return first.length === second.length ? first > second : first.length > second.length;
+/**
+ * Whether `a` is a later version than `b`, or another slice that came later: versions of one kind of object can be compared.
+ *
+ * @param heardLater whether this replica heard of `a` after `b`; that decides where versions do not
+ */
+function isLater(a: EndpointSliceDigest, b: EndpointSliceDigest, heardLater: boolean): boolean {
+  const order = compareVersions(a.resourceVersion, b.resourceVersion);
+  return order === undefined ? heardLater : order > 0;
 }
 
 const hashes = new WeakMap<EndpointSliceDigest, readonly [number, number]>();

@@ -6,8 +6,9 @@
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
-import { type Digest, type IpFamily, nodeEligibility } from '../../base/digests.ts';
+import type { AnyDigest } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -19,6 +20,7 @@ import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import { nodeEligibility } from './node-digest.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 
 export interface AgentFeedOptions {
@@ -144,7 +146,7 @@ async function askOwner({ bus, control, node, health, clock, log, signal }: Agen
 function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
-  let digest: Digest | null = null;
+  let digest: AnyDigest | null = null;
   let isListed = false;
   const take = (message: BusMessage | StoredMessage) => {
     try {
@@ -172,10 +174,10 @@ function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) 
   };
 }
 
-function digestOf({ data, headers }: BusMessage | StoredMessage): Digest | null {
+function digestOf({ data, headers }: BusMessage | StoredMessage): AnyDigest | null {
   if (data.byteLength === 0) return null;
   const value = decode(data, headerOf(headers, contentType.header)) as
-    | (Partial<Digest> & { deleted?: boolean })
+    | (Partial<AnyDigest> & { readonly deleted?: boolean })
     | null;
-  return value === null || value.deleted === true || value.kind === undefined ? null : (value as Digest);
+  return value === null || value.deleted === true || value.kind === undefined ? null : (value as AnyDigest);
 }

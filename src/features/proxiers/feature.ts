@@ -4,6 +4,8 @@ import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';
 import { proxierPaths } from './http-paths.ts';
 import { proxierMessages } from './messages.ts';
+import { nodePart } from './node-digest.ts';
+import { nodes } from './resources.ts';
 
 export interface ProxiersSettings {
   /** `--proxier-health-timeout`, ms. */
@@ -15,7 +17,7 @@ export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultT
     name: 'proxiers',
     charts: [proxierChart],
     messages: { proxier: proxierMessages },
-    watches: [],
+    watches: [{ resource: nodes, name: 'nodes', withoutLabels: true, digest: nodePart }],
     rights: [],
     http: proxierPaths,
     metrics: {},

@@ -5,8 +5,8 @@
  * the fields, `nodeEligible` in /healthz alone, no `status` at all while no family has been updated, and times in RFC 3339 with as many
  * digits of nanoseconds as are not zero at the end.
  */
-import { timestamp } from '../../base/clock.ts';
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
+import { kubeNanoTime } from '../../base/kube-time.ts';
 import { type FamilyHealth, isLate } from '../../machines/proxier/health-family.ts';
 
 export type HealthEndpoint = 'healthz' | 'livez';
@@ -79,7 +79,7 @@ export function healthAnswer(endpoint: HealthEndpoint, picture: HealthReport, no
 /** A time as Go writes it (RFC3339Nano, UTC); null is Go's zero time. */
 export function goTime(ms: number | null): string {
   if (ms === null) return '0001-01-01T00:00:00Z';
-  return timestamp(ms).replace(/\.?0+Z$/, 'Z');
+  return kubeNanoTime(ms);
 }
 
 /** As an HTTP server hands it out. */

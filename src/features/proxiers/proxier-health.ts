@@ -8,8 +8,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import type { IpFamily } from '../../base/address.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import type { IpFamily } from '../../base/digests.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs, isHealthy, type ProxierContext } from '../../machines/proxier/proxier-context.ts';

@@ -7,8 +7,8 @@
 
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import { nodeEligibility } from '../../base/digests.ts';
 import type { ProxierFacts } from '../../machines/proxier/proxier-events.ts';
+import { nodeEligibility } from './node-digest.ts';
 
 export function createProxierJoin(options: {
   readonly world: Pick<World, 'get' | 'statement'>;

@@ -13,7 +13,20 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
       release: { public: { 'release.reconcile': v.object({ type: v.literal('release.reconcile') }) } },
     },
     watches: [],
-    rights: [],
+    rights: [
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['releases'],
+        verbs: ['get', 'create'],
+        why: 'the Release that tells of a bundle',
+      },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['releases/status'],
+        verbs: ['patch'],
+        why: 'what a Release is told',
+      },
+    ],
     metrics: {
       orrery_release_rounds_total: {
         type: 'counter',

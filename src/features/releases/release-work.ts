@@ -7,6 +7,7 @@
 
 import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
 import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
@@ -105,7 +106,7 @@ class WatchedKind {
       namespace: null,
       labelSelector: builtinSelector,
       onRestart: () => {},
-      feed: {
+      sink: {
         read: (object: KubeObject) => object,
         onReplace: (objects) => this.#onList(objects),
         onEvent: (type, object) => (type === 'DELETED' ? this.#onDeleted(object) : this.#onChange(object)),
@@ -129,7 +130,8 @@ class WatchedKind {
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;
     }
-    if (resourceVersion === known.resourceVersion || isOlder(resourceVersion, known.resourceVersion)) return;
+    if (resourceVersion === known.resourceVersion || isOlderVersion(resourceVersion, known.resourceVersion))
+      return;
     if (uid === known.uid && shapeOf(known.manifest, object) === known.shape) return;
     this.#tell(objectName(known.manifest));
   }
@@ -150,9 +152,3 @@ class WatchedKind {
 }
 
 const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ''}/${metadata.name}`;
-
-/** Versions of one resource are comparable numbers (KEP-5504); what is not a number is never older. */
-function isOlder(version: string | undefined, other: string | undefined): boolean {
-  const [a, b] = [Number(version), Number(other)];
-  return Number.isInteger(a) && Number.isInteger(b) && a < b;
-}

@@ -5,14 +5,24 @@ import { podChart } from '../../machines/pod/pod.ts';
 import { serviceChart } from '../../machines/service/service.ts';
 import { podMessages, serviceMessages } from './messages.ts';
 import type { RoutesSettings } from './start.ts';
+import { namedWatches, watches } from './watches.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
     charts: [podChart, serviceChart],
     messages: { pod: podMessages, service: serviceMessages },
-    watches: [],
-    rights: [],
+    watches,
+    namedWatches,
+    rights: [
+      { apiGroup: '', resources: ['pods/status'], verbs: ['patch'], why: 'the condition of gated Pods' },
+      {
+        apiGroup: 'orrery.dev',
+        resources: ['routegates/status'],
+        verbs: ['patch'],
+        why: 'what a RouteGate is told',
+      },
+    ],
     metrics: {
       orrery_pod_gate_wait_seconds: {
         type: 'histogram',

@@ -4,27 +4,22 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
-
-import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
-import {
-  type Digest,
-  type PodDigest,
-  type RouteGateDigest,
-  selects,
-  type WorldEntry,
-} from '../../base/digests.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { type AnyDigest, asDigest, selects, type WorldEntry } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
-import { routeGates } from '../../kube/api/resources.ts';
+import { dated } from '../../kube/api/conditions.ts';
+import type { PodDigest, RouteGateDigest } from './digests.ts';
+import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;
   /** The part of actors/world.ts that is needed here. */
   readonly world: {
     entries(resource: string): Iterable<WorldEntry>;
-    get(resource: string, namespace: string, name: string): Digest | null;
-    onChange(callback: (entry: WorldEntry, before: Digest | null) => void): void;
+    get(resource: string, namespace: string, name: string): AnyDigest | null;
+    onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
   };
   /** The Pods that a RouteGate holds (actors/groups.ts). */
   readonly podsOfGate: (namespace: string, name: string) => readonly PodDigest[];
@@ -118,7 +113,7 @@ export class GateStatusKeeper {
     this.#written.clear();
   }
 
-  #onChange(namespace: string, digest: Digest | null): void {
+  #onChange(namespace: string, digest: AnyDigest | null): void {
     if (this.#abort === null || (digest?.kind !== 'pods' && digest?.kind !== 'routegates')) return;
     for (const entry of this.#parts.world.entries('routegates')) {
       if (entry.namespace === namespace) this.#soon(`${namespace}/${entry.name}`, pauseMs);
@@ -156,17 +151,18 @@ export class GateStatusKeeper {
   async #writeOne(key: string, signal: AbortSignal): Promise<boolean> {
     const { kube, world, podsOfGate, warn, clock } = this.#parts;
     const [namespace = '', name = ''] = key.split('/');
-    const digest = world.get('routegates', namespace, name);
-    if (digest?.kind !== 'routegates') return false;
+    const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
+    if (digest === null) return false;
     const pods = [...world.entries('pods')].flatMap((entry) =>
-      entry.namespace === namespace && entry.digest?.kind === 'pods' ? [entry.digest] : [],
+      entry.namespace === namespace ? (asDigest<PodDigest>(entry.digest, 'pods') ?? []) : [],
     );
     const status = gateStatus(digest, pods, podsOfGate(namespace, name), clock.now());
     const text = JSON.stringify(status);
     if (this.#written.get(key) === text) return status.waiting > 0;
     const current = await kube.get(routeGates, namespace, name, signal);
     const { valid, ...counts } = status;
-    const conditions = [conditionOf(current, valid, status.observedGeneration, clock.now())];
+    const { observedGeneration } = status;
+    const conditions = [dated(current, { type: 'Valid', ...valid, observedGeneration }, clock.now())];
     const body = { metadata: { uid: digest.uid }, status: { ...counts, conditions } };
     await kube.patch(routeGates, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     this.#written.set(key, text);
@@ -180,18 +176,4 @@ export class GateStatusKeeper {
     }
     return status.waiting > 0;
   }
-}
-
-/** The condition in the Kubernetes form; its transition time changes only with its status. */
-function conditionOf(
-  current: KubeObject,
-  valid: GateStatus['valid'],
-  observedGeneration: number,
-  now: number,
-) {
-  const { conditions = [] } = (current.status ?? {}) as { conditions?: Array<Record<string, unknown>> };
-  const before = conditions.find(({ type }) => type === 'Valid');
-  const isSame = before?.status === valid.status && typeof before.lastTransitionTime === 'string';
-  const lastTransitionTime = isSame ? before.lastTransitionTime : timestamp(now).replace(/\.\d+Z$/, 'Z');
-  return { type: 'Valid', ...valid, observedGeneration, lastTransitionTime };
 }

@@ -8,23 +8,9 @@
 
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Affected } from '../../actors/world/join.ts';
-import type {
-  EndpointSliceDigest,
-  PodDigest,
-  RouteGateDigest,
-  RouteGateSpec,
-  ServiceDigest,
-} from '../../base/digests.ts';
 import { selects } from '../../base/digests.ts';
-
-export interface Gate {
-  readonly namespace: string;
-  readonly name: string;
-  /** Changes with each change of the specification: `<uid>/<generation>`. */
-  readonly version: string;
-  readonly createdAt: number;
-  readonly spec: RouteGateSpec;
-}
+import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
+import type { Gate } from './gate.ts';
 
 export interface Group {
   readonly key: string;
@@ -35,17 +21,6 @@ export interface Group {
   readonly services: Map<string, ServiceDigest>;
   /** Changes when a Pod comes, goes or changes its address: the sum of the Pods' hashes, so their order does not matter. */
   podsSum: number;
-}
-
-export function gateOf(namespace: string, name: string, digest: RouteGateDigest): Gate | null {
-  if ('invalid' in digest.spec || digest.deleting) return null;
-  return {
-    namespace,
-    name,
-    version: `${digest.uid}/${digest.generation}`,
-    createdAt: digest.createdAt,
-    spec: digest.spec,
-  };
 }
 
 export class Groups {

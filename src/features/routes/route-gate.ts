@@ -5,7 +5,7 @@
  * than its schema. Defaults are those of docs and schema. A field that is not known is left alone.
  */
 import * as v from 'valibot';
-import type { LabelSelector, RouteGateSpec } from '../../base/digests.ts';
+import type { LabelSelector } from '../../base/digests.ts';
 import {
   isApiVersion,
   isDnsLabel,
@@ -14,6 +14,7 @@ import {
   isLabelValue,
   isQualifiedName,
 } from '../../kube/api/names.ts';
+import type { RouteGateSpec } from './digests.ts';
 
 /** The specification with its defaults, or what is wrong with it and why (at most `reasonsMax` reasons). */
 export function readRouteGateSpec(spec: unknown): RouteGateSpec | { readonly invalid: string } {

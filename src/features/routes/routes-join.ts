@@ -2,22 +2,19 @@
  * The join of Pods with the Services of their group: which routes a Pod needs proven, and how a Service is asked.
  *
  * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a RouteGate needs has been
- * mirrored with that very RouteGate in mind, and its mirror lives, its Pods and Services hear nothing: a Service that is merely not listed yet must not
+ * mirrored with that very RouteGate in mind, and its mirror lives, its Pods and Services hear nothing: a
+ * Service that is merely not listed yet must not
  * look like one that does not exist (never Ready early).
  */
 
 import type { Affected, Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import type {
-  Digest,
-  GroupResourceDigest,
-  PodDigest,
-  ServiceDigest,
-  WorldEntry,
-} from '../../base/digests.ts';
+import { type AnyDigest, asDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
 import type { PodFacts } from '../../machines/pod/pod-facts.ts';
 import type { RouteProbe, ServiceFacts } from '../../machines/service/route-facts.ts';
-import { type Gate, type Group, Groups, gateOf } from './groups.ts';
+import type { EndpointSliceDigest, GroupResourceDigest, PodDigest, ServiceDigest } from './digests.ts';
+import { type Gate, gateOf } from './gate.ts';
+import { type Group, Groups } from './groups.ts';
 
 export interface RoutesJoin extends Join {
   /** The index over the world; for those who count. */
@@ -70,22 +67,18 @@ export function createRoutesJoin(options: {
   };
 }
 
-function fold(groups: Groups, entry: WorldEntry, before: Digest | null): Affected {
+function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null): Affected {
   const { namespace, name, digest } = entry;
   switch (digest?.kind ?? before?.kind) {
     case 'routegates':
-      return groups.setGate(
-        namespace,
-        name,
-        digest?.kind === 'routegates' ? gateOf(namespace, name, digest) : null,
-      );
+      return groups.setGate(namespace, name, gateOf(namespace, name, digest));
     case 'pods':
-      return groups.setPod(namespace, name, digest?.kind === 'pods' ? digest : null);
+      return groups.setPod(namespace, name, asDigest<PodDigest>(digest, 'pods'));
     case 'services':
-      return groups.setService(namespace, name, digest?.kind === 'services' ? digest : null);
+      return groups.setService(namespace, name, asDigest<ServiceDigest>(digest, 'services'));
     case 'endpointslices': {
-      const was = before?.kind === 'endpointslices' ? before.service : null;
-      const is = digest?.kind === 'endpointslices' ? digest : null;
+      const was = asDigest<EndpointSliceDigest>(before, 'endpointslices')?.service ?? null;
+      const is = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
       const affected =
         was !== null && was !== is?.service ? groups.setSlice(namespace, name, was, null) : new Set<string>();
       return is === null ? affected : union(affected, groups.setSlice(namespace, name, is.service, is));
@@ -115,8 +108,8 @@ interface Statement {
   readonly resource: string | null;
 }
 
-const statementOf = (digest: Digest | null): Statement =>
-  digest?.kind === 'synced' ? digest : { gates: [], resource: null };
+const statementOf = (digest: AnyDigest | null): Statement =>
+  asDigest<SyncedDigest>(digest, 'synced') ?? { gates: [], resource: null };
 
 /**
  * For whom the statement about a resource (or about a kind that owns groups) is another one than before: each RouteGate that comes or goes is
@@ -195,7 +188,7 @@ function findGroupResource(
   const synced = world.statement(`${groupResource.apiVersion}/${groupResource.kind}`);
   if (synced === null || synced.resource === null) return null;
   const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
-  return digest?.kind === 'groupresource' ? digest : null;
+  return asDigest<GroupResourceDigest>(digest, 'groupresource');
 }
 
 function portOf({ spec }: Gate, service: ServiceDigest): number | null {

@@ -1,12 +1,12 @@
 /** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
-import { ActorPage } from './actor.ts';
+import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
-import { layoutOf } from './charts.ts';
+import { layoutOf } from './chart/charts.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
-import { ListPage } from './list.ts';
 import { go } from './navigation.ts';
-import { Overview } from './overview.ts';
+import { ListPage } from './overview/list.ts';
+import { Overview } from './overview/overview.ts';
 import { listHref, type Route, readRoute } from './route.ts';
 import { Search } from './search.ts';
 import { SignIn } from './sign-in.ts';

@@ -5,8 +5,8 @@
  * connection; a feed whose token is not accepted any more is not tried again before somebody signs in.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
-import type { LiveMessage, LiveRequest } from '../live-messages.ts';
-import { liveProtocol } from '../live-protocol.ts';
+import type { LiveMessage, LiveRequest } from '../live/live-messages.ts';
+import { liveProtocol } from '../live/live-protocol.ts';
 
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused';
 

@@ -2,7 +2,7 @@
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { age } from '../../base/words.ts';
-import { type Tone, toneWords } from './charts.ts';
+import { type Tone, toneWords } from './chart/charts.ts';
 import { actorHref } from './route.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
 

@@ -1,6 +1,6 @@
 /** The search field: any actor of the cluster by a part of its name. */
 import type { ActorId } from '../../base/ids.ts';
-import { toneOf } from './charts.ts';
+import { toneOf } from './chart/charts.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
 import { Mark, StateName } from './pieces.ts';

@@ -6,10 +6,10 @@
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../base/views.ts';
-import type { ClusterNow, LiveMessage } from '../live-messages.ts';
+import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
 import { type Answer, readHistory, readSession, type Session } from './api.ts';
 import { type ConnectionState, connectLive } from './connection.ts';
-import { createRates, type Rates } from './rates.ts';
+import { createRates, type Rates } from './overview/rates.ts';
 
 export interface Watched {
   readonly id: ActorId;

@@ -1,7 +1,8 @@
-/** The resources that Orrery knows by name. */
+/** Resources that more than one part of Orrery addresses, and how those of one feature are named. */
 import type { KubeResource } from '../../base/kube-port.ts';
 
-const core = (plural: string, kind: string, namespaced = true): KubeResource => ({
+/** A resource of the core group. */
+export const coreResource = (plural: string, kind: string, namespaced = true): KubeResource => ({
   group: '',
   version: 'v1',
   plural,
@@ -9,11 +10,16 @@ const core = (plural: string, kind: string, namespaced = true): KubeResource => 
   namespaced,
 });
 
-export const pods = core('pods', 'Pod');
-export const services = core('services', 'Service');
-export const namespaces = core('namespaces', 'Namespace', false);
-export const serviceAccounts = core('serviceaccounts', 'ServiceAccount');
-export const nodes = core('nodes', 'Node', false);
+/** A custom resource of Orrery's own. */
+export const ownResource = (plural: string, kind: string, namespaced = true): KubeResource => ({
+  group: 'orrery.dev',
+  version: 'v1alpha1',
+  plural,
+  kind,
+  namespaced,
+});
+
+export const services = coreResource('services', 'Service');
 export const endpointSlices: KubeResource = {
   group: 'discovery.k8s.io',
   version: 'v1',
@@ -28,41 +34,6 @@ export const events: KubeResource = {
   kind: 'Event',
   namespaced: true,
 };
-export const statefulSets: KubeResource = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'statefulsets',
-  kind: 'StatefulSet',
-  namespaced: true,
-};
-export const deployments: KubeResource = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-  namespaced: true,
-};
-export const customResourceDefinitions: KubeResource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
-export const routeGates: KubeResource = {
-  group: 'orrery.dev',
-  version: 'v1alpha1',
-  plural: 'routegates',
-  kind: 'RouteGate',
-  namespaced: true,
-};
-export const releases: KubeResource = {
-  group: 'orrery.dev',
-  version: 'v1alpha1',
-  plural: 'releases',
-  kind: 'Release',
-  namespaced: false,
-};
 export const tokenReviews: KubeResource = {
   group: 'authentication.k8s.io',
   version: 'v1',
@@ -76,40 +47,4 @@ export const subjectAccessReviews: KubeResource = {
   plural: 'subjectaccessreviews',
   kind: 'SubjectAccessReview',
   namespaced: false,
-};
-export const secrets = core('secrets', 'Secret');
-export const domains: KubeResource = {
-  group: 'orrery.dev',
-  version: 'v1alpha1',
-  plural: 'domains',
-  kind: 'Domain',
-  namespaced: true,
-};
-export const issuers: KubeResource = {
-  group: 'orrery.dev',
-  version: 'v1alpha1',
-  plural: 'issuers',
-  kind: 'Issuer',
-  namespaced: false,
-};
-export const leases: KubeResource = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
-export const elections: KubeResource = {
-  group: 'orrery.dev',
-  version: 'v1alpha1',
-  plural: 'elections',
-  kind: 'Election',
-  namespaced: true,
-};
-export const externalWorkloads: KubeResource = {
-  group: 'workload.linkerd.io',
-  version: 'v1beta1',
-  plural: 'externalworkloads',
-  kind: 'ExternalWorkload',
-  namespaced: true,
 };

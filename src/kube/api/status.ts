@@ -49,7 +49,8 @@ function codeOf(status: number, reason: string, isToldToWait: boolean, isTooLarg
   if (status === 409) return 'KUBE_CONFLICT';
   // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or Expired.
   if (status === 410 || reason === 'Expired') return 'KUBE_EXPIRED';
-  // Of a cluster that was restored from a backup, or of an API server that is behind: what is asked for is not there to be waited for.
+  // Of a cluster that was restored from a backup, or of an API server that is behind: what is asked for is
+  // not there to be waited for.
   if (isTooLarge) return 'KUBE_EXPIRED';
   if (status === 429 || (isToldToWait && status >= 500)) return 'KUBE_THROTTLED';
   return status >= 500 || status === 408 ? 'KUBE_SERVER' : 'KUBE_REFUSED';

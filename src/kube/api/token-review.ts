@@ -6,10 +6,10 @@
  * of the token (the token itself is kept nowhere, I9); a question that Kubernetes did not answer is an error and grants nothing.
  */
 import { createHash } from 'node:crypto';
-import type { Access, AccessVerb, Authorize } from '../../base/access.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
+import type { Access, AccessVerb, Authorize } from './access.ts';
 import { subjectAccessReviews, tokenReviews } from './resources.ts';
 
 interface Remembered {

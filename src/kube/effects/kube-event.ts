@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
 import { hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import { kubeMicroTime } from '../../base/kube-time.ts';
 import type { KubeEventWrite } from '../../machines/effects.ts';
 import { events } from '../api/resources.ts';
 
@@ -59,8 +60,7 @@ function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObje
     // What was done; the actor's reason is all that there is to say.
     action: cut(reason, wordBytesMax),
     note: cut(note, noteBytesMax),
-    // MicroTime: exactly six digits.
-    eventTime: new Date(at).toISOString().replace(/(\.[0-9]{3})Z$/, '$1000Z'),
+    eventTime: kubeMicroTime(at),
     reportingController: controller,
     reportingInstance: cut(replica, wordBytesMax),
   };

@@ -4,10 +4,11 @@
  *
  * Runs in one replica at a time: the one that has won the fence of the resource. Promises:
  * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is told.
- * - The world holds what RouteGates ask for (interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
+ * - The world holds what features ask for (interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
  *   name is a new digest, and the version of an object never goes back.
- * - Once it has listed everything, and after each change of the RouteGates, it states at `world._synced._.<name>` with which of them in
- *   mind it has mirrored everything; the statement follows everything that it speaks of. Each reign makes its own: that of an
+ * - Once it has listed everything, and after each change of what is asked for, it states at
+ * `world._synced._.<name>` with whom in mind it has mirrored everything; the statement follows everything
+ * that it speaks of. Each reign makes its own: that of an
  *   earlier one counts for nothing (actors/world/statements.ts).
  * Absent: the election of the one replica, and joins (both in actors/).
  */
@@ -18,8 +19,9 @@ import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import { createInterest, mirrorName, resourceName, tellingResources } from './interest.ts';
-import { createPicture } from './picture.ts';
+import { createInterest } from './interest.ts';
+import { createInventory } from './inventory.ts';
+import type { MergedWatch } from './merged-watch.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
 
@@ -46,6 +48,8 @@ export interface MirrorSubjects {
 }
 
 export interface MirrorOptions {
+  /** What features declare of the resource. */
+  readonly watch: MergedWatch;
   /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
   readonly resource: KubeResource;
   readonly kube: KubePort;
@@ -83,7 +87,7 @@ export interface MirrorStatus {
 }
 
 export interface Mirror {
-  /** The name of its fence and of its statement: `pods`, or `<apiVersion>/<kind>` of a group resource. */
+  /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
   readonly name: string;
   /**
    * Begins to mirror as the holder of the fence. Resolves when everything was listed and the differences stand in the world.
@@ -98,14 +102,14 @@ export interface Mirror {
 }
 
 export function createMirror(options: MirrorOptions): Mirror {
-  const name = mirrorName(options.resource);
+  const name = options.watch.mirror;
   let run: Run | undefined;
   options.world.onChange((entry) => run?.onWorldChange(entry));
   return {
     name,
     async start(fence) {
       invariant(run === undefined, 'a mirror is started once at a time', { name });
-      const current = createRun(options, name, fence, () => {
+      const current = createRun(options, fence, () => {
         if (run === current) run = undefined;
       });
       run = current;
@@ -125,19 +129,20 @@ interface Run {
 }
 
 /** One reign: from a won fence until it is lost or given back. */
-function createRun(options: MirrorOptions, name: string, fence: number, onEnd: () => void): Run {
-  const { resource, subjects, encode, world, metrics } = options;
-  const kind = resourceName(resource);
-  const measured = resource.plural === '' ? name : kind;
-  const interest = createInterest(resource);
+function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Run {
+  const { watch, resource, subjects, encode, world, metrics } = options;
+  const name = watch.mirror;
+  const interest = createInterest(watch, resource);
+  const isThere = resource.plural !== '';
+  const measured = isThere ? interest.resource : name;
   const begun = Promise.withResolvers<void>();
   // Whoever does not wait for it learns of a loss by onLost.
   begun.promise.catch(() => {});
   let scopes: readonly Scope[] = [];
   let phase: 'beginning' | 'running' | 'ended' = 'beginning';
 
-  const picture = createPicture({
-    resource: kind,
+  const inventory = createInventory({
+    resource: interest.resource,
     name,
     subjectOf: subjects.world,
     encode,
@@ -148,7 +153,7 @@ function createRun(options: MirrorOptions, name: string, fence: number, onEnd: (
   const publisher = createPublisher({
     ...options,
     guard: { subject: subjects.worldFence(name), sequence: fence },
-    take: picture.take,
+    take: inventory.take,
     onLag: (seconds) => metrics.worldLag(measured, seconds),
     onLost(error) {
       end(error);
@@ -164,28 +169,29 @@ function createRun(options: MirrorOptions, name: string, fence: number, onEnd: (
     begun.reject(reason);
   };
   const begin = async () => {
-    await world.ready(kind, fence);
+    await world.ready(interest.resource, fence);
     if (phase === 'ended') return;
     phase = 'running';
-    for (const telling of tellingResources) for (const entry of world.entries(telling)) interest.fold(entry);
-    picture.adopt(world.entries(kind));
+    for (const teller of interest.tellers) for (const entry of world.entries(teller)) interest.fold(entry);
+    inventory.adopt(world.entries(interest.resource));
     const parts = {
       ...options,
       interest,
-      picture,
+      inventory,
+      isOptional: !('plural' in watch.resource),
       onListed: () => state.again(),
       onRestart: () => metrics.watchRestarts(measured),
     };
     scopes = namespacesOf(options).map((namespace) => startScope({ ...parts, namespace }));
     // What stands in the world and is not followed any more must go.
-    picture.offerKnown();
+    inventory.offerKnown();
   };
-  /** Says with which RouteGates in mind everything stands in the world, after it does. */
+  /** Says with whom in mind everything stands in the world, after it does. */
   const state = createRepeated(async () => {
     if (scopes.length === 0 || !scopes.every((scope) => scope.isCurrent)) return;
-    const gates = kind === 'routegates' ? [] : interest.versions();
+    const gates = interest.versions();
     await publisher.settled();
-    picture.state({ kind: 'synced', gates, resource: resource.plural === '' ? null : kind });
+    inventory.state({ kind: 'synced', gates, resource: isThere ? interest.resource : null });
     await publisher.settled();
     begun.resolve();
   });
@@ -202,15 +208,15 @@ function createRun(options: MirrorOptions, name: string, fence: number, onEnd: (
       const change = interest.fold(entry);
       if (change === 'nothing') return;
       const namespace = resource.namespaced ? entry.namespace : null;
-      if (typeof change === 'object') return picture.reconsider(namespace, change);
+      if (typeof change === 'object') return inventory.reconsider(namespace, change);
       if (change === 'digests') for (const scope of scopes) if (covers(scope, namespace)) scope.relist();
-      picture.reconsider(namespace);
+      inventory.reconsider(namespace);
       state.again();
     },
     status: () => ({
       fence,
       synced: scopes.length > 0 && scopes.every((scope) => scope.isListed),
-      objects: picture.size,
+      objects: inventory.size,
       pending: publisher.pending,
       oldestSince: publisher.oldestSince,
       watches: scopes.map((scope) => scope.status()),

@@ -1,11 +1,11 @@
 /**
- * Mirrors a kind that may not exist (yet) in the cluster: one that RouteGates name as the owner of their groups, or a custom
- * resource whose definition is not installed.
+ * Mirrors a kind that may not exist (yet) in the cluster: a custom resource whose definition is not installed.
  *
  * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects", so that those who
  * need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
- * Known limit: two RouteGates that name one kind by two versions have two mirrors, which write the same digests in turn.
+ * Known limit: a kind that is named by two versions has two mirrors, which write the same digests in turn.
  */
+import type { NamedKind } from '../../actors/world/watch-declaration.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
@@ -13,9 +13,7 @@ import { jittered } from '../../base/random.ts';
 import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
 
 export interface OptionalMirrorOptions extends Omit<MirrorOptions, 'resource'> {
-  /** `tailscale.com/v1alpha1` */
-  readonly apiVersion: string;
-  readonly kind: string;
+  readonly named: NamedKind;
 }
 
 /** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for what comes of it. */
@@ -24,8 +22,9 @@ const lookAgainMs = 10_000;
 const askAgainMs = 1_000;
 
 export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
-  const { apiVersion, kind, kube, clock, random, log } = options;
-  const name = `${apiVersion}/${kind}`;
+  const { watch, named, kube, clock, random, log } = options;
+  const { apiVersion, kind } = named;
+  const name = watch.mirror;
   // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.
   const mirrors = new Map<string, Mirror>();
   let current: Mirror | undefined;
@@ -51,7 +50,7 @@ export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
     try {
       return await kube.resolve(apiVersion, kind, signal);
     } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(apiVersion, kind);
+      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return absent(named);
       log.info({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
       return undefined;
     }
@@ -103,7 +102,7 @@ export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
   };
 }
 
-function absent(apiVersion: string, kind: string): KubeResource {
+function absent({ apiVersion, kind }: NamedKind): KubeResource {
   const slash = apiVersion.lastIndexOf('/');
   return {
     group: apiVersion.slice(0, Math.max(slash, 0)),

@@ -1,22 +1,24 @@
 /**
  * One list/watch of a mirror: a namespace, or the whole cluster, run by the watch chart.
  *
- * Owns the chart's actor and the question whether what was listed was read with all RouteGates in mind.
+ * Owns the chart's actor and the question whether what was listed was read with everything in mind that features ask for.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
-import { digestOf } from './digest.ts';
-import { apiVersionOf, type Interest, resourceName } from './interest.ts';
-import type { Picture, Seen } from './picture.ts';
+import type { MirrorInterest } from './interest.ts';
+import type { Inventory, Seen } from './inventory.ts';
+import { apiVersionOf } from './merged-watch.ts';
 import { startWatch, type WatchParts } from './start-watch.ts';
-import type { ObjectFeed } from './watch.ts';
+import type { ObjectSink } from './watch.ts';
 
 export interface ScopeOptions extends WatchParts {
   readonly resource: KubeResource;
   /** null: the whole cluster. */
   readonly namespace: string | null;
-  readonly interest: Interest;
-  readonly picture: Picture;
+  readonly interest: MirrorInterest;
+  readonly inventory: Inventory;
+  /** The kind was looked up; it can be taken out of the cluster, and then has no objects. */
+  readonly isOptional: boolean;
   /** A full list was taken in. */
   readonly onListed: () => void;
   readonly onRestart: () => void;
@@ -40,39 +42,37 @@ interface SeenThen extends Seen {
 }
 
 export function startScope(options: ScopeOptions): Scope {
-  const { kube, resource, namespace, interest, picture, log } = options;
+  const { kube, resource, namespace, interest, inventory, isOptional, log } = options;
   const { onListed, onRestart } = options;
-  const name = resourceName(resource);
+  const name = interest.resource;
   let epoch = 0;
   let listedEpoch = -1;
 
-  const feed: ObjectFeed<SeenThen> = {
-    read: (object) => ({ ...seen(name, object, interest), epoch }),
+  const sink: ObjectSink<SeenThen> = {
+    read: (object) => ({ ...seen(object, interest), epoch }),
     onReplace(objects) {
       listedEpoch = objects.reduce((oldest, object) => Math.min(oldest, object.epoch), epoch);
-      picture.replace(namespace, objects);
+      inventory.replace(namespace, objects);
       onListed();
     },
-    onEvent: (type, object) => (type === 'DELETED' ? picture.remove(object) : picture.put(object)),
+    onEvent: (type, object) => (type === 'DELETED' ? inventory.remove(object) : inventory.put(object)),
   };
   const watch = startWatch(options, {
     name,
     resource,
     namespace,
-    feed,
+    sink,
     onRestart(code) {
       onRestart();
-      if (code === 'KUBE_NOT_FOUND') void emptyIfGone();
+      if (isOptional && code === 'KUBE_NOT_FOUND') void emptyIfGone();
     },
   });
   const stopping = new AbortController();
-  /** A kind that RouteGates name can be taken out of the cluster; then it has no objects. */
   const emptyIfGone = async () => {
-    if (!isGroupResource(name)) return;
     try {
       await kube.resolve(apiVersionOf(resource), resource.kind, stopping.signal);
     } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND') && !stopping.signal.aborted) feed.onReplace([]);
+      if (hasCode(thrown, 'KUBE_NOT_FOUND') && !stopping.signal.aborted) sink.onReplace([]);
       else
         log.debug({ resource: name, error: asError(thrown).message }, 'whether the kind exists is not known');
     }
@@ -100,15 +100,7 @@ export function startScope(options: ScopeOptions): Scope {
   };
 }
 
-function seen(name: string, object: KubeObject, interest: Interest): Seen {
-  const namespace = object.metadata.namespace ?? '';
-  return {
-    namespace,
-    name: object.metadata.name,
-    digest: digestOf(name, object, interest.digestsOf(namespace)),
-  };
-}
-
-function isGroupResource(name: string): boolean {
-  return !['pods', 'services', 'endpointslices', 'routegates', 'nodes'].includes(name);
+function seen(object: KubeObject, interest: MirrorInterest): Seen {
+  const { namespace = '', name } = object.metadata;
+  return { namespace, name, digest: interest.digestOf(object) };
 }

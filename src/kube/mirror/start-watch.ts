@@ -1,5 +1,5 @@
 /**
- * One list/watch: the watch chart (machines/watch.ts), run in memory, that feeds one store.
+ * One list/watch: the watch chart (machines/watch.ts), run in memory, that fills one sink.
  */
 
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
@@ -9,7 +9,7 @@ import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { type WatchEffect, type WatchInput, watchChart } from '../../machines/watch/watch.ts';
-import { createWatchRunner, type ObjectFeed } from './watch.ts';
+import { createWatchRunner, type ObjectSink } from './watch.ts';
 
 export interface WatchParts {
   readonly kube: KubePort;
@@ -26,7 +26,7 @@ export interface WatchedObjects<T> {
   readonly namespace: string | null;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  readonly feed: ObjectFeed<T>;
+  readonly sink: ObjectSink<T>;
   /** A page or a stream failed; it is tried again. */
   readonly onRestart: (code: ErrorCode) => void;
 }

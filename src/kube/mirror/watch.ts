@@ -1,10 +1,11 @@
 /**
- * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and feeds what was seen to a store.
+ * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and hands what was seen to a sink.
  *
  * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets only lists that
- * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a store that throws,
+ * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a sink that throws,
  * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
- * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is listed anew: an API server
+ * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is
+ * listed anew: an API server
  * says nothing of it, and sends nothing to whoever watches from a version that is still to come.
  * Absent: when to ask again, and for what; that is the chart.
  */
@@ -24,7 +25,7 @@ import type {
 } from '../../machines/watch/watch.ts';
 
 /** Where objects go; `T` is what is kept of one. */
-export interface ObjectFeed<T> {
+export interface ObjectSink<T> {
   /** What is kept of the object. What it throws is logged, and the object counts as not there. */
   read(object: KubeObject): T;
   /** The full list, as it was at one version. */
@@ -40,7 +41,7 @@ export interface WatchRunnerOptions<T> {
   /** Absent: all objects. */
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
-  readonly feed: ObjectFeed<T>;
+  readonly sink: ObjectSink<T>;
   readonly clock: Clock;
   readonly log: Log;
   /** Called for each failed page or stream. */
@@ -82,7 +83,7 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     for (const object of answer.items) items.push(...readOne(object, options));
     if (answer.continue === '') {
       pages = undefined;
-      options.feed.onReplace(items);
+      options.sink.onReplace(items);
     }
     return {
       type: 'watch.page.listed',
@@ -104,27 +105,13 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
       const both = AbortSignal.any([signal, stream.wentBack]);
       await options.kube.watch(options.resource, stream.options, stream.onEvent, both);
       // Nothing came, not even a bookmark: nothing has happened, or the version is one that is still to come.
-      if (stream.resourceVersion === effect.resourceVersion) await lookBack(effect.resourceVersion, signal);
+      if (stream.resourceVersion === effect.resourceVersion)
+        await lookBack(options, effect.resourceVersion, signal);
       return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
     } catch (thrown) {
       const reason = stream.wentBack.aborted ? stream.wentBack.reason : thrown;
       return failed(attempt, reason, stream.resourceVersion, options);
     }
-  };
-
-  /** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
-  const lookBack = async (from: string, signal: AbortSignal): Promise<void> => {
-    const { kube, resource, namespace, log } = options;
-    let now: string;
-    try {
-      const place = namespace === undefined ? {} : { namespace };
-      now = (await kube.list(resource, { limit: 1, ...place }, signal)).resourceVersion;
-    } catch (thrown) {
-      // The next stream asks again.
-      log.debug({ resource: resource.plural, error: asError(thrown).message }, 'the version is not known');
-      return;
-    }
-    if (isOlderVersion(now, from)) throw wentBackError(now, from);
   };
 
   return async (effect, { signal, emit }) => {
@@ -140,14 +127,29 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   };
 }
 
-/** One stream: hands objects to the feed and tells the chart now and then how far it is. */
+/** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
+async function lookBack<T>(options: WatchRunnerOptions<T>, from: string, signal: AbortSignal): Promise<void> {
+  const { kube, resource, namespace, log } = options;
+  let now: string;
+  try {
+    const place = namespace === undefined ? {} : { namespace };
+    now = (await kube.list(resource, { limit: 1, ...place }, signal)).resourceVersion;
+  } catch (thrown) {
+    // The next stream asks again.
+    log.debug({ resource: resource.plural, error: asError(thrown).message }, 'the version is not known');
+    return;
+  }
+  if (isOlderVersion(now, from)) throw wentBackError(now, from);
+}
+
+/** One stream: hands objects to the sink and tells the chart now and then how far it is. */
 function follow<T>(
   { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
   signal: AbortSignal,
   options: WatchRunnerOptions<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, fieldSelector, labelSelector, feed } = options;
+  const { clock, namespace, fieldSelector, labelSelector, sink } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   const back = new AbortController();
@@ -176,7 +178,7 @@ function follow<T>(
       }
       if (event.type !== 'BOOKMARK') {
         for (const object of readOne(event.object, options))
-          guarded(options, () => feed.onEvent(event.type, object));
+          guarded(options, () => sink.onEvent(event.type, object));
       }
       resourceVersion = version ?? resourceVersion;
       const now = clock.monotonic();
@@ -198,9 +200,9 @@ function versionOf(event: KubeWatchEvent): string | undefined {
   return event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
 }
 
-function readOne<T>(object: KubeObject, { feed, log, resource }: WatchRunnerOptions<T>): T[] {
+function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerOptions<T>): T[] {
   try {
-    return [feed.read(object)];
+    return [sink.read(object)];
   } catch (thrown) {
     const { namespace, name } = object.metadata;
     log.warn(
@@ -211,9 +213,9 @@ function readOne<T>(object: KubeObject, { feed, log, resource }: WatchRunnerOpti
   }
 }
 
-function guarded<T>({ log, resource }: WatchRunnerOptions<T>, feed: () => void): void {
+function guarded<T>({ log, resource }: WatchRunnerOptions<T>, take: () => void): void {
   try {
-    feed();
+    take();
   } catch (thrown) {
     log.warn(
       { resource: resource.plural, error: asError(thrown).message },

@@ -1,9 +1,9 @@
 /** What an election asks of the API server, from what it remembers. Pure. */
 
+import { kubeMicroTime } from '../../base/kube-time.ts';
 import type { Stamp } from '../stamp.ts';
 import { type ElectionContext, placeOf, requestMs, timingOf } from './election-context.ts';
 import type { LeaseFollow, LeaseLook, LeaseRelease, LeaseWrite } from './election-effects.ts';
-import { microTime } from './election-lease.ts';
 
 type Args = { readonly context: ElectionContext; readonly event: unknown };
 
@@ -41,7 +41,7 @@ export function releaseOf({ context, event }: Args): Omit<LeaseRelease, 'type'> 
     place: former?.place ?? placeOf(context),
     holder: former?.holder ?? '',
     transitions: former?.transitions ?? 0,
-    time: microTime((event as Stamp).at),
+    time: kubeMicroTime((event as Stamp).at),
     notAfter: former?.leaseEnd ?? 0,
     timeoutMs: requestMs(context),
   };

@@ -1,6 +1,5 @@
 /** The events that an election takes: of the world, of its candidates, and the outcomes of its effects. */
-import type { ElectionSpec } from '../../base/digests.ts';
-import type { LeasePlace, LeaseRecord } from './lease-record.ts';
+import type { ElectionSpec, LeasePlace, LeaseRecord } from './lease-record.ts';
 
 /** What the election is told to be: from an Election resource, or from the command line. */
 export interface ElectionFacts extends ElectionSpec {

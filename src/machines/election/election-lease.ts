@@ -5,6 +5,8 @@
  */
 
 import { equal } from '../../base/equal.ts';
+import { kubeMicroTime } from '../../base/kube-time.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
 import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
 import {
   type ElectionContext,
@@ -19,19 +21,13 @@ import type { LeaseRecord } from './lease-record.ts';
 /** Without news the chart looks around so often, ms: it only mends what was never said. */
 const lookAroundMs = 60_000;
 
-/** Versions of one object are numbers in every API server that there is; what is none is compared for equality alone. */
-function isOlder(version: string | null, than: string | null): boolean {
-  if (version === null || than === null || !/^\d+$/.test(version) || !/^\d+$/.test(than)) return false;
-  return BigInt(version) < BigInt(than);
-}
-
 /** Whether it tells something; followed Leases may lag behind what was read or written since. */
 export function isSeenNews(context: ElectionContext, event: ElectionInput): boolean {
   if (event.type !== 'lease.seen' || !equal(event.place, placeOf(context))) return false;
   if (event.attempt !== null) return event.attempt === context.attempt;
   const { seen } = context;
   if (seen === null) return true;
-  if (isOlder(event.resourceVersion, seen.resourceVersion) || isEcho(context, event)) return false;
+  if (isOlderVersion(event.resourceVersion, seen.resourceVersion) || isEcho(context, event)) return false;
   return event.resourceVersion !== seen.resourceVersion || !equal(event.record, seen.record);
 }
 
@@ -125,9 +121,6 @@ export function nextLeader(context: ElectionContext, at: number): string | undef
   return waiting(context, at).find((candidate) => !isAnotherPreferred(context, candidate));
 }
 
-/** MicroTime: exactly six digits. */
-export const microTime = (ms: number): string => new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
-
 /** What the Lease is to say when `holder` takes it. */
 function claim(context: ElectionContext, holder: string, at: number): LeaseRecord {
   const before = context.seen?.record ?? null;
@@ -135,8 +128,8 @@ function claim(context: ElectionContext, holder: string, at: number): LeaseRecor
   return {
     holder,
     durationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
-    acquireTime: microTime(at),
-    renewTime: microTime(at),
+    acquireTime: kubeMicroTime(at),
+    renewTime: kubeMicroTime(at),
     transitions: Math.max(before === null ? 0 : before.transitions + 1, context.term),
     strategy: before?.strategy ?? '',
     preferredHolder: before?.preferredHolder === holder ? '' : (before?.preferredHolder ?? ''),
@@ -165,7 +158,7 @@ export function withRenewalAsked(context: ElectionContext, at: number): Partial<
 /** Other candidates compare whole seconds: the time that is written is of another second than the one before. */
 function laterSecond(before: string, at: number): string {
   const last = Date.parse(before);
-  return microTime(Math.floor(at / 1_000) === Math.floor(last / 1_000) ? last + 1_000 : at);
+  return kubeMicroTime(Math.floor(at / 1_000) === Math.floor(last / 1_000) ? last + 1_000 : at);
 }
 
 /** The request that was asked for has succeeded: the leader leads, from before it was sent. */

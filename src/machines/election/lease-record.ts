@@ -35,6 +35,14 @@ export interface ElectionTiming {
   readonly retryMs: number;
 }
 
+/** How an election is to be held; where it cannot be, `invalid` says why. */
+export interface ElectionSpec {
+  readonly place: LeasePlace;
+  readonly timing: ElectionTiming;
+  readonly releaseOnCancel: boolean;
+  readonly invalid: string | null;
+}
+
 /** Those of client-go's own users: 15, 10 and 2 s. */
 export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 

@@ -103,9 +103,9 @@ export const podMachine = setup({
     askAgain: ({ context }) => Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
-    /** The readiness specification: tell about a missing group resource after 30 s. */
+    /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
     missingPatience: 30_000,
-    /** The readiness specification: a route must be proven again within 30 s, each one counted for itself. */
+    /** docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself. */
     doubtPatience: ({ context, event }) => 30_000 + (oldestDoubt(context)?.since ?? 0) - (event as Stamp).at,
     /** The bound on an effect (limits.ts); then its outcome is lost. */
     patchPatience: 30_000,

@@ -1,5 +1,5 @@
 /** What a proxier remembers, and the pure decisions over it. */
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
 import type { Stamp } from '../stamp.ts';
 import { type FamilyHealth, isLate, queued, startingFamily, updated } from './health-family.ts';
 import type { ProxierEvent } from './proxier-events.ts';

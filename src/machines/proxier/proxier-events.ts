@@ -1,5 +1,5 @@
 /** What is said to a proxier: by the service proxy of a node, and by the router about the Node. */
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
 
 /** The node's proxy received a change for the family and has not applied it yet. */
 export type ProxierQueued = {

@@ -13,7 +13,7 @@
  */
 
 import { assign, raise, setup } from 'xstate';
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import type { Stamp } from '../stamp.ts';

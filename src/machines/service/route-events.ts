@@ -1,5 +1,5 @@
 /** Events of the service chart's routes region, and those by which Pods and Services speak with each other. */
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { ServiceFacts } from './route-facts.ts';

@@ -1,5 +1,5 @@
 /** What a Service is told about its routes, joined from several objects into one small plain value. */
-import type { IpFamily } from '../../base/digests.ts';
+import type { IpFamily } from '../../base/address.ts';
 
 /** How to ask a Service whether it reaches its Pods. */
 export interface RouteProbe {

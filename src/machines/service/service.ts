@@ -114,7 +114,7 @@ export const serviceMachine = setup({
       return next === null ? 60_000 : 5_000 + (callsOf(context, next.probe) * next.probe.timeoutMs) / 3;
     },
     /**
-     * 0.2 s growing to 5 s while nothing changes, ± 25 %: the readiness specification. By 5 % a round: the pause is then about a
+     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the pause is then about a
      * twentieth of the time waited. So a route that is programmed within 6 s is seen within a second at p99 by all of 20 Services,
      * though one round in 40 misses it (with 15 % that ended at 2 s), at the price of 1.3 times the calls in the first 3 s.
      */

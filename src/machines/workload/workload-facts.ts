@@ -1,5 +1,7 @@
 /** What a workload is told about itself. */
-import type { Address, ConditionStatus } from '../../base/digests.ts';
+
+import type { Address } from '../../base/address.ts';
+import type { ConditionStatus } from '../../base/digests.ts';
 
 /** A workload outside the cluster that is to be probed, or with which something is wrong. */
 export interface WorkloadFacts {

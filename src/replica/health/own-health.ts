@@ -3,8 +3,8 @@
  */
 import type { Engine } from '../../actors/engine.ts';
 import type { Clock } from '../../base/clock.ts';
-import { nodeEligibility } from '../../base/digests.ts';
 import type { Bus } from '../../bus/bus.ts';
+import { nodeEligibility } from '../../features/proxiers/node-digest.ts';
 import type { Mirror } from '../../kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
 import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';

@@ -40,7 +40,7 @@ export interface Pipelines {
   stop(): void;
 }
 
-/** The health specification: 30 s for a replica's own pipelines. */
+/** docs/features/proxiers.md §6.1: 30 s for a replica's own pipelines. */
 export const pipelineTimeoutMs = 30_000;
 const tickMs = 1_000;
 /** A tick that comes so much later than it was due tells that nothing else ran either. */

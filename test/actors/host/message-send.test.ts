@@ -1,4 +1,7 @@
-/** Messages between actors arrive at least once (docs/architecture.md): nothing that the mail stream does loses one. */
+/**
+ * Messages between actors arrive at least once (docs/architecture.md): nothing that the mail stream does
+ * loses one.
+ */
 import { expect, test } from 'vitest';
 import { sendMessage } from '../../../src/actors/host/message-send.ts';
 import { unknownOutcome } from '../../../src/bus/bus-errors.ts';

@@ -1,4 +1,7 @@
-/** Two replicas of one name: the younger says so and ends; a quick start anew under the old name is no such thing. */
+/**
+ * Two replicas of one name: the younger says so and ends; a quick start anew under the old name is no such
+ * thing.
+ */
 import { expect, test } from 'vitest';
 import { type Directory, startDirectory } from '../../../src/actors/shards/directory.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';

@@ -1,6 +1,6 @@
-/** What the router tells Services, and whom a change concerns. Sentences in quotes are the readiness specification's. */
+/** What the router tells Services, and whom a change concerns. What must hold is docs/features/routes.md §4; tests in quotes say it in short. */
 import { describe, expect, test } from 'vitest';
-import type { ServiceDigest } from '../../../src/base/digests.ts';
+import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateSpec } from '../harness.ts';
 import { podDigest, serviceDigest, shop, sliceDigest } from './world-scene.ts';
 

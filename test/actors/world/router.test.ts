@@ -1,6 +1,6 @@
-/** What the router tells actors of the world. Sentences in quotes are the readiness specification's. */
+/** What the router tells actors of the world. What must hold is docs/features/routes.md §2; tests in quotes say it in short. */
 import { describe, expect, test } from 'vitest';
-import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../../src/base/digests.ts';
+import type { PodDigest, RouteGateSpec, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateSpec } from '../harness.ts';
 import {
   gateDigest,

@@ -1,4 +1,7 @@
-/** Which statements of the mirrors count, and what follows from those that do not: after a time without anybody, everybody waits. */
+/**
+ * Which statements of the mirrors count, and what follows from those that do not: after a time without
+ * anybody, everybody waits.
+ */
 import { describe, expect, test } from 'vitest';
 import { createStatements } from '../../../src/actors/world/statements.ts';
 import { encode, encodeJson } from '../../../src/bus/codec.ts';
@@ -94,7 +97,10 @@ describe('a statement counts', () => {
   });
 });
 
-/** One replica, a ready Pod; then everybody is away for hours, and meanwhile a Pod came that nobody knows a record of. */
+/**
+ * One replica, a ready Pod; then everybody is away for hours, and meanwhile a Pod came that nobody knows a
+ * record of.
+ */
 async function afterAnOutage() {
   const cluster = new TestCluster();
   const first = await cluster.replica('a');

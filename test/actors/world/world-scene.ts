@@ -2,6 +2,9 @@
 
 import { createRouter, type Router } from '../../../src/actors/world/router.ts';
 import { createWorld } from '../../../src/actors/world/world.ts';
+import { encode } from '../../../src/bus/codec.ts';
+import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import type {
   EndpointSliceDigest,
   GroupResourceDigest,
@@ -9,10 +12,7 @@ import type {
   RouteGateDigest,
   RouteGateSpec,
   ServiceDigest,
-} from '../../../src/base/digests.ts';
-import { encode } from '../../../src/bus/codec.ts';
-import { memoryHub } from '../../../src/bus/memory/hub.ts';
-import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+} from '../../../src/features/routes/digests.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';

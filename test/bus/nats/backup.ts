@@ -1,4 +1,7 @@
-/** Backup and restoration of a stream, as `nats stream backup` and `nats stream restore` do it (JetStream's SNAPSHOT and RESTORE). */
+/**
+ * Backup and restoration of a stream, as `nats stream backup` and `nats stream restore` do it (JetStream's
+ * SNAPSHOT and RESTORE).
+ */
 import type { Bus } from '../../../src/bus/bus.ts';
 
 export interface Backup {

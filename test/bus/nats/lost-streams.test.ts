@@ -1,4 +1,7 @@
-/** Streams that are deleted, made anew, backed up and restored while clients go on; the steps of docs/disaster-recovery.md. */
+/**
+ * Streams that are deleted, made anew, backed up and restored while clients go on; the steps of
+ * docs/disaster-recovery.md.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
 import type { Bus, StoredMessage } from '../../../src/bus/bus.ts';

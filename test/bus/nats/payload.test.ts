@@ -1,4 +1,7 @@
-/** A server whose `max_payload` is below what actors save is refused at the start, in words, and not record by record. */
+/**
+ * A server whose `max_payload` is below what actors save is refused at the start, in words, and not record by
+ * record.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

@@ -2,7 +2,7 @@
  * An authority, and the Secrets that its certificates are put into, as the effects of a TestCluster see them: each step takes a while, and
  * what is done outlives whoever did it. What must fail, or happen in the middle of a step, is told by `meanwhile`.
  */
-import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
+import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { sleep } from '../../../src/base/clock.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
@@ -99,7 +99,7 @@ export class AuthorityModel {
     await this.cluster.clock.advance(5);
   }
 
-  async #run(effect: DomainEffect, run: EffectRun, replica: string): Promise<PlainEvent> {
+  async #run(effect: DomainEffect, run: EffectContext, replica: string): Promise<PlainEvent> {
     const pauseMs = effect.type === 'certificate.inspect' || effect.type === 'domain.report' ? 2 : 100;
     await sleep(this.cluster.clock, pauseMs / 2, run.signal);
     const failure = this.meanwhile(effect as never, replica);
@@ -111,7 +111,7 @@ export class AuthorityModel {
     return this.#outcome(effect, run);
   }
 
-  async #outcome(effect: DomainEffect, run: EffectRun): Promise<PlainEvent> {
+  async #outcome(effect: DomainEffect, run: EffectContext): Promise<PlainEvent> {
     switch (effect.type) {
       case 'certificate.inspect':
         return this.#inspected(effect);
@@ -191,7 +191,7 @@ export class AuthorityModel {
 
   async #stored(
     effect: Extract<DomainEffect, { type: 'certificate.store' }>,
-    run: EffectRun,
+    run: EffectContext,
   ): Promise<PlainEvent> {
     const { host, attempt, targets, from } = effect;
     const known = targets.map((target) => this.secrets.get(keyOf(target))).find((one) => one !== undefined);

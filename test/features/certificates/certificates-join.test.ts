@@ -1,6 +1,6 @@
 /** Who asks for which host, of which Issuer, into which Secrets. */
 import { expect, test } from 'vitest';
-import type { Digest, WorldEntry } from '../../../src/base/digests.ts';
+import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
 import type { DomainFacts, IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
 
@@ -27,7 +27,7 @@ class Scene {
   put(resource: string, namespace: string, name: string, digest: object | null): string[] {
     const key = `${resource}/${namespace}/${name}`;
     const before = this.#entries.get(key)?.digest ?? null;
-    const entry = { resource, namespace, name, digest: digest as Digest | null };
+    const entry = { resource, namespace, name, digest: digest as AnyDigest | null };
     if (digest === null) this.#entries.delete(key);
     else this.#entries.set(key, entry);
     return [...this.join.fold(entry, before)].sort();

@@ -1,6 +1,7 @@
 /** Host names: one form for each, and which of them an Issuer's patterns allow. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import {
   allows,
   hostLabel,
@@ -93,12 +94,12 @@ test('a Secret has a legal name, for a wildcard too', () => {
 
 test('no pattern keeps the process busy, however many ** it has', () => {
   const host = `${'a.'.repeat(120)}example`;
-  const began = performance.now();
+  const began = systemClock.monotonic();
   for (const stars of [5, 20, 60]) {
     expect(allows(`${'**.'.repeat(stars)}b`, host)).toBe(false);
     expect(allows(`${'**.'.repeat(stars)}example`, host)).toBe(true);
   }
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(systemClock.monotonic() - began).toBeLessThan(1_000);
 });
 
 test('** stands for one label or more, wherever it is', () => {

@@ -11,7 +11,7 @@ import type { KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { connectNats } from '../../../src/bus/nats/nats.ts';
-import { issuers, secrets } from '../../../src/kube/api/resources.ts';
+import { issuers, secrets } from '../../../src/features/certificates/resources.ts';
 import { until } from '../../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { base64, Stage } from './stage.ts';

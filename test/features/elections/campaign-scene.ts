@@ -5,7 +5,7 @@ import type { KubePort } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../../src/features/elections/campaign.ts';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { LeaseKube } from './lease-kube.ts';

@@ -1,8 +1,8 @@
-/** One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the rules of docs/elections.md. */
+/** One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the rules of docs/features/elections.md. */
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import { defaultTiming, type ElectionTiming } from '../../../src/machines/election/lease-record.ts';
 import { name, Scene } from './campaign-scene.ts';
 

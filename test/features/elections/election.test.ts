@@ -1,7 +1,8 @@
 /** What an Election says, and the reasons why one cannot be held. */
 import { describe, expect, test } from 'vitest';
 import { readElectionSpec } from '../../../src/features/elections/election.ts';
-import { digestOf } from '../../../src/kube/mirror/digest.ts';
+import { elections } from '../../../src/features/elections/resources.ts';
+import { interestIn } from '../../kube/mirror/declared.ts';
 
 const election = (spec: unknown) => ({ metadata: { namespace: 'shop', name: 'worker' }, spec });
 
@@ -34,8 +35,7 @@ describe('it cannot be held', () => {
 
 test('a digest tells nothing of the status: renewals are no news', () => {
   const metadata = { namespace: 'shop', name: 'worker', uid: 'u', resourceVersion: '1', generation: 3 };
-  const digest = (status: object) =>
-    digestOf('elections.orrery.dev', { metadata, spec: {}, status }, { envPairs: [], fieldPaths: [] });
+  const digest = (status: object) => interestIn(elections).digestOf({ metadata, spec: {}, status });
   expect(digest({ holder: 'a' })).toEqual(digest({ holder: 'b' }));
   expect(digest({})).toMatchObject({ kind: 'elections', generation: 3 });
 });

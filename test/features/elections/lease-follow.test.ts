@@ -4,8 +4,8 @@ import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import { pods } from '../../../src/features/routes/resources.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import { pods } from '../../../src/kube/api/resources.ts';
 import { createWatchRunner } from '../../../src/kube/mirror/watch.ts';
 import { type WatchContext, type WatchEffect, watchChart } from '../../../src/machines/watch/watch.ts';
 import { type Fault, HostileApi, lineOf, status, statusObject } from '../../kube/api/hostile-api.ts';
@@ -46,7 +46,7 @@ function follow(random: Random = seededRandom(3)) {
   const run = createWatchRunner({
     kube,
     resource: pods,
-    feed: {
+    sink: {
       read,
       onReplace(objects: readonly Seen[]) {
         replaced.push(objects.length);

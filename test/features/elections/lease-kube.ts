@@ -5,7 +5,7 @@
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { FakeKube } from '../../kube/fake-kube.ts';
 import type { VirtualClock } from '../../virtual-clock.ts';

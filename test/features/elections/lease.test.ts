@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { createLeaseStore, leaseRecordOf } from '../../../src/features/elections/lease.ts';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { LeaseKube } from './lease-kube.ts';

@@ -4,13 +4,13 @@
  */
 import { type ControlServer, serveControl } from '../../../src/actors/control/control-server.ts';
 import { runnerOf } from '../../../src/actors/effect-runner.ts';
-import type { ElectionDigest } from '../../../src/base/digests.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../../src/bus/subjects.ts';
 import { leaseEffects } from '../../../src/features/elections/effects/lease-effects.ts';
+import type { ElectionDigest } from '../../../src/features/elections/election-digest.ts';
 import { createLeaseStore } from '../../../src/features/elections/lease.ts';
 import { createLeaseFollower } from '../../../src/features/elections/lease-follow.ts';
 import type { ElectionStatus } from '../../../src/machines/election/election-effects.ts';

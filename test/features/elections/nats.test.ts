@@ -1,6 +1,6 @@
 /** Candidates that campaign over NATS, on the memory bus with virtual time. */
 import { describe, expect, test } from 'vitest';
-import { leases } from '../../../src/kube/api/resources.ts';
+import { leases } from '../../../src/features/elections/resources.ts';
 import { ElectionScene } from './nats-scene.ts';
 
 describe('campaigning', () => {

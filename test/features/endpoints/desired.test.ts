@@ -1,6 +1,10 @@
 /** What the slices of a Service must say: each rule for one workload. The whole path shows the same on an API server. */
 import { expect, test } from 'vitest';
-import type { SelectingService, ServiceDigest, WorkloadDigest } from '../../../src/base/digests.ts';
+import type {
+  SelectingService,
+  ServiceDigest,
+  WorkloadDigest,
+} from '../../../src/features/endpoints/digests.ts';
 import { isDnsLabel, wantedSlices } from '../../../src/features/endpoints/packing/desired.ts';
 import { service, workload } from './slice-api.ts';
 

@@ -1,8 +1,8 @@
 /** One pass over the slices of a Service: conflicts, failures, crashes and what they leave. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
+import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
 import { triggerTimeAnnotation } from '../../../src/features/endpoints/slice-labels.ts';
-import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `vm-${at + from}`);
@@ -199,7 +199,7 @@ test('a slice that a finalizer holds is not counted on', async () => {
       ...held,
       metadata: { ...held.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
     });
-    api.index.setSlice('shop', held.metadata.name, endpointSliceDigest(leaving));
+    api.index.setSlice('shop', held.metadata.name, sliceDigest(leaving));
   }
   expect(await api.pass()).toMatchObject({ writes: 1 });
   expect(Object.values(api.stand())).toEqual([names(3), names(3)]);

@@ -4,11 +4,11 @@
  */
 import { expect, test } from 'vitest';
 import { sleep } from '../../../src/base/clock.ts';
-import type { WorkloadDigest } from '../../../src/base/digests.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
+import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
+import type { WorkloadDigest } from '../../../src/features/endpoints/digests.ts';
 import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
-import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 import { SliceApi, service, workload } from './slice-api.ts';
 
@@ -65,7 +65,7 @@ class Stage {
       this.writes += 1;
       this.lastWriteAt = clock.now();
       await sleep(clock, echoMs);
-      await this.cluster.put('endpointslices', 'shop', name, object && endpointSliceDigest(object));
+      await this.cluster.put('endpointslices', 'shop', name, object && sliceDigest(object));
     };
     const written = async (write: Promise<KubeObject>) => {
       const object = await write;

@@ -1,11 +1,11 @@
 /** Who is told what about EndpointSlices: the triggers, and what is no trigger. */
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { AnyDigest } from '../../../src/base/digests.ts';
 import type {
-  Digest,
   EndpointSliceDigest,
   ServiceDigest,
   WorkloadDigest,
-} from '../../../src/base/digests.ts';
+} from '../../../src/features/endpoints/digests.ts';
 import { createEndpointsJoin, type EndpointsJoin } from '../../../src/features/endpoints/endpoints-join.ts';
 import { ownerReferences } from '../../../src/features/endpoints/packing/slices.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
@@ -18,7 +18,7 @@ const needed = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/Exter
 let clock: VirtualClock;
 let synced: Set<string>;
 let join: EndpointsJoin;
-const held = new Map<string, Digest>();
+const held = new Map<string, AnyDigest>();
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 /** Puts an object into the world. @returns who has to look again */
-function put(resource: string, name: string, digest: Digest | null): string[] {
+function put(resource: string, name: string, digest: AnyDigest | null): string[] {
   const before = held.get(`${resource}/${name}`) ?? null;
   if (digest === null) held.delete(`${resource}/${name}`);
   else held.set(`${resource}/${name}`, digest);
@@ -65,7 +65,6 @@ function slice(name: string, owner: string, change: Partial<EndpointSliceDigest>
     deleting: false,
     labels: { [serviceNameLabel]: owner, [managedByLabel]: managedBy },
     service: owner,
-    readyAddresses: [],
     managed: {
       addressType: 'IPv4',
       ports: [],

@@ -4,7 +4,8 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IpFamily, SliceEndpoint } from '../../../src/base/digests.ts';
+import type { IpFamily } from '../../../src/base/address.ts';
+import type { SliceEndpoint } from '../../../src/features/endpoints/digests.ts';
 import type { PlannedWrite } from '../../../src/features/endpoints/packing/order.ts';
 import { pack } from '../../../src/features/endpoints/packing/pack.ts';
 import {

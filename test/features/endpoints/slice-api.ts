@@ -1,11 +1,11 @@
 /** EndpointSlices of an API server in memory, as far as a pass uses it, and the index that the pass reads; failures as the test says. */
 
-import type { ServiceDigest, WorkloadDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort, PatchOptions } from '../../../src/base/kube-port.ts';
+import { sliceDigest } from '../../../src/features/endpoints/digest.ts';
+import type { ServiceDigest, WorkloadDigest } from '../../../src/features/endpoints/digests.ts';
 import { reconcileSlices } from '../../../src/features/endpoints/effects/endpoint-slices.ts';
 import { EndpointsIndex } from '../../../src/features/endpoints/endpoints-index.ts';
-import { endpointSliceDigest } from '../../../src/kube/mirror/digest.ts';
 import type { SlicesReconcile } from '../../../src/machines/service/slices-effects.ts';
 import type { SlicesFailed, SlicesReconciled } from '../../../src/machines/service/slices-events.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
@@ -20,8 +20,6 @@ export const service: ServiceDigest = {
   ...base,
   uid: 'web-uid',
   labels: {},
-  clusterIPs: [],
-  ports: [],
   selecting: {
     selector: { app: 'vm' },
     families: ['IPv4'],
@@ -67,7 +65,7 @@ export class SliceApi {
 
   /** The echo of everything that stands. */
   echo(): void {
-    for (const [name, object] of this.objects) this.index.setSlice('shop', name, endpointSliceDigest(object));
+    for (const [name, object] of this.objects) this.index.setSlice('shop', name, sliceDigest(object));
   }
 
   put(object: KubeObject): KubeObject {

@@ -1,5 +1,7 @@
 /** Slices and what is wanted of them, for tests of the packing; and the API server that takes the writes. */
-import type { IpFamily, SliceEndpoint } from '../../../src/base/digests.ts';
+
+import type { IpFamily } from '../../../src/base/address.ts';
+import type { SliceEndpoint } from '../../../src/features/endpoints/digests.ts';
 import type { PlannedWrite } from '../../../src/features/endpoints/packing/order.ts';
 import { type PackOptions, pack } from '../../../src/features/endpoints/packing/pack.ts';
 import {

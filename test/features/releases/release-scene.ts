@@ -4,8 +4,8 @@
  */
 
 import { expect } from 'vitest';
+import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import { Engine } from '../../../src/actors/engine.ts';
-import type { EffectRun } from '../../../src/actors/host/host-parts.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { ledShard } from '../../../src/base/limits.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
@@ -131,7 +131,7 @@ export class ReleaseScene {
 
   async #run(
     effect: EffectData,
-    run: EffectRun,
+    run: EffectContext,
     replica: { name: string; fence: () => number; writeStatus: ReturnType<typeof writeReleaseStatus> },
   ): Promise<PlainEvent> {
     if (effect.type === 'release-status.write')

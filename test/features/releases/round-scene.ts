@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { namespaces } from '../../../packages/dev-cluster/resources.ts';
 import { startKubeApi } from '../../../packages/kube-api/server.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
@@ -10,7 +11,6 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { type Bundle, type BundleObject, builtinLabel } from '../../../src/features/releases/bundle.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
 import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
-import { namespaces } from '../../../src/kube/api/resources.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 export const signal = new AbortController().signal;

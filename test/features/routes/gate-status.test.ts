@@ -1,6 +1,6 @@
 /** What the status of a RouteGate says of its Pods. */
 import { expect, test } from 'vitest';
-import type { PodDigest, RouteGateDigest } from '../../../src/base/digests.ts';
+import type { PodDigest, RouteGateDigest } from '../../../src/features/routes/digests.ts';
 import { gateStatus } from '../../../src/features/routes/gate-status.ts';
 import { gateSpec, pod } from '../../actors/harness.ts';
 

@@ -1,12 +1,12 @@
 /**
  * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the first sentence of the
- * readiness specification's "Must hold": no condition True before a 200 with this Pod's own IP through every verifiable Service.
+ * docs/features/routes.md §3: no condition True before a 200 with this Pod's own IP through every verifiable Service.
  */
 
 import { unpackRecord } from '../../../src/actors/host/records.ts';
-import type { ServiceDigest } from '../../../src/base/digests.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
+import type { ServiceDigest } from '../../../src/features/routes/digests.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import { gateSpec, pod, service, TestCluster, type TestReplica } from '../../actors/harness.ts';

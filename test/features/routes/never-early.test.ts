@@ -1,4 +1,4 @@
-/** The first sentence of the readiness specification's "Must hold", under everything that can happen to a group. */
+/** docs/features/routes.md §3, under everything that can happen to a group. */
 import { expect, test } from 'vitest';
 import { pod, service, TestCluster } from '../../actors/harness.ts';
 import { HostileShop } from './hostile-shop.ts';

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import type { OrreryError } from '../../../src/base/errors.ts';
 import { decode } from '../../../src/bus/codec.ts';
-import { pods, services } from '../../../src/kube/api/resources.ts';
+import { pods } from '../../../src/features/routes/resources.ts';
+import { services } from '../../../src/kube/api/resources.ts';
 import { pod, published, withPods } from './mirror-scene.ts';
 
 describe('the fence', () => {

@@ -1,7 +1,10 @@
-/** A cluster restored from a backup: the same objects in lower versions, and an API server that says nothing of it. */
+/**
+ * A cluster restored from a backup: the same objects in lower versions, and an API server that says nothing
+ * of it.
+ */
 import { expect, test } from 'vitest';
-import type { PodDigest } from '../../../src/base/digests.ts';
-import { pods } from '../../../src/kube/api/resources.ts';
+import type { PodDigest } from '../../../src/features/routes/digests.ts';
+import { pods } from '../../../src/features/routes/resources.ts';
 import { refusalError } from '../../../src/kube/api/status.ts';
 import { pod, type Scene, withPods } from './mirror-scene.ts';
 

@@ -1,5 +1,5 @@
 import { createWorld } from '../../../src/actors/world/world.ts';
-import type { Digest } from '../../../src/base/digests.ts';
+import type { AnyDigest } from '../../../src/base/digests.ts';
 import type { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
@@ -8,11 +8,12 @@ import type { StoredMessage } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { pods, routeGates } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { createMirror, type Mirror } from '../../../src/kube/mirror/mirror.ts';
 import { createOptionalMirror } from '../../../src/kube/mirror/optional-mirror.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { FakeKube } from '../fake-kube.ts';
+import { watchOf } from './declared.ts';
 
 export const proxyGroups: KubeResource = {
   group: 'tailscale.com',
@@ -98,9 +99,13 @@ export class Scene {
       bus,
       world,
       mirror: (resource: KubeResource, namespaces: readonly string[] | null = null) =>
-        createMirror({ ...parts(namespaces), resource }),
+        createMirror({ ...parts(namespaces), watch: watchOf(resource), resource }),
       groupMirror: () =>
-        createOptionalMirror({ ...parts(null), apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup' }),
+        createOptionalMirror({
+          ...parts(null),
+          watch: watchOf(proxyGroups),
+          named: { apiVersion: 'tailscale.com/v1alpha1', kind: 'ProxyGroup' },
+        }),
     };
   }
 
@@ -124,13 +129,13 @@ export class Scene {
   }
 
   /** What the stream says: by `resource/namespace/name`, tombstones left out. */
-  world(): Record<string, Digest> {
-    const held: Record<string, Digest> = {};
+  world(): Record<string, AnyDigest> {
+    const held: Record<string, AnyDigest> = {};
     for (const { subject, data } of this.history) {
       const parsed = this.subjects.parseWorld(subject);
       if (parsed === undefined) continue;
       const key = `${parsed.resource}/${parsed.namespace}/${parsed.name}`;
-      const value = decode(data) as Digest & { deleted?: boolean };
+      const value = decode(data) as AnyDigest & { deleted?: boolean };
       if (value.deleted === true) delete held[key];
       else held[key] = value;
     }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { decode } from '../../../src/bus/codec.ts';
-import { pods, routeGates } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { settle } from '../../virtual-clock.ts';
 import type { FakeKube } from '../fake-kube.ts';
 import { gate, pod, type Scene, withPods } from './mirror-scene.ts';

@@ -1,22 +1,24 @@
 /** What a mirror states, and that it is true when it is read. */
 import { describe, expect, test } from 'vitest';
-import type { Digest } from '../../../src/base/digests.ts';
+import { type AnyDigest, asDigest, type SyncedDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { decode } from '../../../src/bus/codec.ts';
-import { pods, routeGates } from '../../../src/kube/api/resources.ts';
+import type { PodDigest } from '../../../src/features/routes/digests.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { gate, pod, proxyGroups, Scene, withPods } from './mirror-scene.ts';
 
 describe('the statement', () => {
   /** For each statement of the name: the gates that it names, and what of the resource stood in the stream before it. */
   function statements(scene: Scene, name: string, resource: string) {
-    const before = new Map<string, Digest>();
-    const made: Array<{ gates: readonly string[]; resource: string | null; objects: Digest[] }> = [];
+    const before = new Map<string, AnyDigest>();
+    const made: Array<{ gates: readonly string[]; resource: string | null; objects: AnyDigest[] }> = [];
     for (const { subject, data } of scene.history) {
       const parsed = scene.subjects.parseWorld(subject);
-      const value = decode(data) as Digest & { deleted?: boolean };
+      const value = decode(data) as AnyDigest;
       if (parsed?.resource === resource) before.set(parsed.name, value);
-      if (parsed?.resource === '_synced' && parsed.name === name && value.kind === 'synced') {
-        made.push({ gates: value.gates, resource: value.resource, objects: [...before.values()] });
+      const statement = asDigest<SyncedDigest>(value, 'synced');
+      if (parsed?.resource === '_synced' && parsed.name === name && statement !== null) {
+        made.push({ gates: statement.gates, resource: statement.resource, objects: [...before.values()] });
       }
     }
     return made;
@@ -50,7 +52,7 @@ describe('the statement', () => {
     expect(kube.lists.filter(({ resource }) => resource === 'pods')).toHaveLength(1);
     const last = statements(scene, 'pods', 'pods').at(-1);
     expect(last?.gates).toEqual([expect.stringMatching(/\/2$/)]);
-    expect(last?.objects.map((digest) => digest.kind === 'pods' && digest.matchedEnv)).toEqual([
+    expect(last?.objects.map((digest) => asDigest<PodDigest>(digest, 'pods')?.matchedEnv)).toEqual([
       ['CHECK=true'],
       [],
     ]);

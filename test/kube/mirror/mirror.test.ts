@@ -1,9 +1,10 @@
 /** Mirrors on the memory bus: what stands in the world, and what is published of it. */
 import { describe, expect, test } from 'vitest';
-import type { Digest } from '../../../src/base/digests.ts';
+import type { AnyDigest } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import { endpointSlices, pods, routeGates, services } from '../../../src/kube/api/resources.ts';
+import { pods, routeGates } from '../../../src/features/routes/resources.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
 import { gate, pod, published, withPods } from './mirror-scene.ts';
 
 describe('what stands in the world (I10)', () => {
@@ -130,7 +131,7 @@ describe('differences', () => {
   test('what a complete list shows is right, also where the world holds a later version of it', async () => {
     const { scene, kube, replica, mirror } = await withPods((kube) => kube.put(pods, 'shop', 'web-0', pod()));
     mirror.stop();
-    const digest = scene.world()['pods/shop/web-0'] as Digest & { resourceVersion: string };
+    const digest = scene.world()['pods/shop/web-0'] as AnyDigest & { resourceVersion: string };
     const subject = scene.subjects.world('pods', 'shop', 'web-0');
     await scene.hub
       .connect('newer')

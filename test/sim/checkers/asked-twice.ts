@@ -6,8 +6,9 @@
  * Service that left the group or changed its ports, a person who asks to look again, a route that was reported lost, the end of
  * the actor.
  */
-import type { Digest } from '../../../src/base/digests.ts';
+
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
+import type { Digest } from '../digest.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind } from './checker.ts';
 

@@ -6,12 +6,12 @@
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
-import type { Digest } from '../../../src/base/digests.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/shard.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
+import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';

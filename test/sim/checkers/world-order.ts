@@ -5,10 +5,12 @@
  * What an actor is told never goes back, neither to an earlier object of its name nor to an earlier place of the world stream. The Services in a Pod's facts are those of its group as they
  * once stood together in the world stream, after each resource was stated to be complete for the RouteGate.
  */
-import type { Digest, RouteGateDigest, ServiceDigest } from '../../../src/base/digests.ts';
+
 import { selects } from '../../../src/base/digests.ts';
+import type { RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
+import type { Digest } from '../digest.ts';
 import type { Sighting } from '../sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 

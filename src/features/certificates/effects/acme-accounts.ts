@@ -7,13 +7,13 @@
  */
 import { createPrivateKey } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
-import type { AcmeSpec, IssuerSpec } from '../../../base/digests-certificates.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import { secrets } from '../../../kube/api/resources.ts';
 import { type AcmeAccess, type AcmeAccount, openAccount } from '../acme/client.ts';
 import type { HttpClient } from '../acme/http.ts';
 import { makeKey } from '../acme/x509.ts';
+import type { AcmeSpec, IssuerSpec } from '../digests.ts';
+import { secrets } from '../resources.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
 /** An Issuer as the world knows it; null: there is none, or it cannot be used. */

@@ -6,12 +6,12 @@
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { sleep } from '../../../base/clock.ts';
-import type { AcmeSpec } from '../../../base/digests-certificates.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
 import { type ChallengeParts, type Presented, presentDns, presentHttp } from '../acme/challenge.ts';
 import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/client.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
+import type { AcmeSpec } from '../digests.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 

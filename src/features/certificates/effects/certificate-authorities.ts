@@ -4,10 +4,10 @@
  */
 
 import type { Clock } from '../../../base/clock.ts';
-import type { CaSpec } from '../../../base/digests-certificates.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
+import type { CaSpec } from '../digests.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';
 

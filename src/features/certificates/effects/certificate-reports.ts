@@ -9,11 +9,12 @@
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
-import { domains, issuers } from '../../../kube/api/resources.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { IssuerReport } from '../../../machines/issuer/issuer-effects.ts';
+import { domains, issuers } from '../resources.ts';
 
 interface ReportParts {
   readonly kube: KubePort;
@@ -71,16 +72,13 @@ function statusBody(
 ): object {
   const conditions = status.conditions.map(({ since, ...condition }) => ({
     ...condition,
-    lastTransitionTime: time(since),
+    lastTransitionTime: kubeTime(since),
     observedGeneration,
   }));
   return { ...status, conditions, observedGeneration };
 }
 
-/** metav1.Time: whole seconds. */
-function time(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString().replace(/\.[0-9]+Z$/, 'Z');
-}
+const time = (ms: number | null) => (ms === null ? null : kubeTime(ms));
 
 function notifier(kube: KubePort, replica: string) {
   const write = writeKubeEvent(kube, { replica });

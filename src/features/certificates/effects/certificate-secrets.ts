@@ -9,10 +9,10 @@
 
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { secrets } from '../../../kube/api/resources.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
 import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
 import { hostLabel } from '../hosts.ts';
+import { secrets } from '../resources.ts';
 
 export interface Pair {
   /** PEM, the whole chain. */

@@ -1,23 +1,25 @@
 /**
  * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with `kubectl get`.
  *
- * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5).
+ * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5). The
+ * Election is read before, for the time since which it is valid.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { timestamp } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
-import type { KubePort } from '../../../base/kube-port.ts';
-import { elections } from '../../../kube/api/resources.ts';
+import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
+import { dated } from '../../../kube/api/conditions.ts';
 import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
+import { elections } from '../resources.ts';
 
 /** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
   return async (effect, { signal }) => {
     const { namespace, name } = effect;
-    const patch = { namespace, name, subresource: 'status', type: 'merge', body: patchOf(effect) } as const;
     try {
-      await kube.patch(elections, patch, signal);
+      const current = await kube.get(elections, namespace, name, signal);
+      const body = patchOf(effect, current);
+      await kube.patch(elections, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
     } catch (thrown) {
       const isGone = hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT', 'KUBE_REFUSED');
       if (!isGone) throw thrown;
@@ -28,7 +30,7 @@ export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatus
 }
 
 /** null takes a field out (RFC 7386). */
-function patchOf({ uid, status, at }: ElectionStatusPatch) {
+function patchOf({ uid, status, at }: ElectionStatusPatch, current: KubeObject) {
   const { holder, term, acquireTime, renewTime, transitions, candidates, observedGeneration, invalid } =
     status;
   const valid = {
@@ -37,7 +39,6 @@ function patchOf({ uid, status, at }: ElectionStatusPatch) {
     reason: invalid === null ? 'Usable' : 'Invalid',
     message: invalid ?? '',
     observedGeneration,
-    lastTransitionTime: timestamp(at).replace(/\.[0-9]+Z$/, 'Z'),
   };
   return {
     metadata: { uid },
@@ -49,7 +50,7 @@ function patchOf({ uid, status, at }: ElectionStatusPatch) {
       transitions,
       candidates,
       observedGeneration,
-      conditions: [valid],
+      conditions: [dated(current, valid, at)],
     },
   };
 }

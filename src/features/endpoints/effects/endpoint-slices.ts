@@ -12,6 +12,7 @@ import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
+import { isOlderVersion } from '../../../base/resource-version.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import type { SlicesReconcile } from '../../../machines/service/slices-effects.ts';
 import type { PassEnd, SlicesFailed, SlicesReconciled } from '../../../machines/service/slices-events.ts';
@@ -81,7 +82,8 @@ async function gather(
 /** Whether an earlier pass, of another replica or one that failed, may have written what is not known here yet. */
 function isBehind(scene: EndpointsScene, { namespace, name, version, reread }: SlicesReconcile): boolean {
   if (reread || version === '') return reread;
-  return isOlder(newestOf(scene.read(namespace, name)?.slices ?? []), version);
+  const known = newestOf(scene.read(namespace, name)?.slices ?? []);
+  return known === '' || isOlderVersion(known, version);
 }
 
 async function readSlices(
@@ -189,14 +191,10 @@ function triggerTime(
 
 function newestOf(slices: readonly StandingSlice[]): string {
   return slices.reduce(
-    (newest, { resourceVersion }) => (isOlder(newest, resourceVersion) ? resourceVersion : newest),
+    (newest, { resourceVersion }) =>
+      newest === '' || isOlderVersion(newest, resourceVersion) ? resourceVersion : newest,
     '',
   );
-}
-
-/** Versions of one kind of object are numbers that grow. */
-function isOlder(a: string, b: string): boolean {
-  return a.length === b.length ? a < b : a.length < b.length;
 }
 
 function suffixOf(text: string): string {

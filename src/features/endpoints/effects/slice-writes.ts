@@ -5,12 +5,12 @@
  * written, or has to be read again, is told to the scene.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
-import type { EndpointSliceDigest } from '../../../base/digests.ts';
 import { asError, hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import { limits } from '../../../base/limits.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
-import { endpointSliceDigest } from '../../../kube/mirror/digest.ts';
+import { sliceDigest } from '../digest.ts';
+import type { EndpointSliceDigest } from '../digests.ts';
 import { newSlice, slicePatch } from '../packing/objects.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
@@ -124,7 +124,7 @@ export function putInScene(
   namespace: string,
   object: KubeObject,
 ): EndpointSliceDigest {
-  const digest = endpointSliceDigest(object);
+  const digest = sliceDigest(object);
   scene.put(namespace, object.metadata.name, digest);
   return digest;
 }

@@ -6,13 +6,13 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { timestamp } from '../../../base/clock.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { list, record } from '../../../kube/api/fields.ts';
-import { externalWorkloads } from '../../../kube/api/resources.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
+import { withCondition } from '../../../kube/api/conditions.ts';
 import type { WorkloadConditionPatch } from '../../../machines/workload/workload-effects.ts';
 import type { WorkloadUnmarked } from '../../../machines/workload/workload-events.ts';
+import { externalWorkloads } from '../resources.ts';
 
 /** A workload is written by few; whoever comes between does so once. */
 const attemptsMax = 5;
@@ -46,9 +46,11 @@ async function write(
   workload: KubeObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const { namespace, name } = effect;
+  const { namespace, name, status, reason, message, at } = effect;
   const { uid, resourceVersion } = workload.metadata;
-  const body = { metadata: { uid, resourceVersion }, status: { conditions: conditionsOf(effect, workload) } };
+  const ready = { type: 'Ready', status, reason, message, lastProbeTime: kubeTime(at) };
+  const conditions = withCondition(workload, ready, at);
+  const body = { metadata: { uid, resourceVersion }, status: { conditions } };
   const patch = { namespace, name, type: 'merge', body } as const;
   try {
     await kube.patch(externalWorkloads, { ...patch, subresource: 'status' }, signal);
@@ -57,21 +59,4 @@ async function write(
     if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
     await kube.patch(externalWorkloads, patch, signal);
   }
-}
-
-function conditionsOf({ status, reason, message, at }: WorkloadConditionPatch, workload: KubeObject) {
-  const before = list(record(workload.status).conditions).map(record);
-  const ready = before.find(({ type }) => type === 'Ready');
-  // metav1.Time has no fractions of a second.
-  const now = timestamp(at).replace(/\.[0-9]+Z$/, 'Z');
-  const isSame = ready?.status === status && typeof ready.lastTransitionTime === 'string';
-  const next = {
-    type: 'Ready',
-    status,
-    reason,
-    message,
-    lastProbeTime: now,
-    lastTransitionTime: isSame ? ready.lastTransitionTime : now,
-  };
-  return [...before.filter(({ type }) => type !== 'Ready'), next];
 }

@@ -5,15 +5,16 @@
  * cannot be published are left out as a whole (whoever published half of them would send clients to the wrong place).
  * Absent: which slice holds what (pack.ts).
  */
+
+import type { IpFamily } from '../../../base/address.ts';
+import type { Labels } from '../../../base/digests.ts';
 import type {
-  IpFamily,
-  Labels,
   SelectingService,
   ServiceDigest,
   SliceEndpoint,
   SlicePort,
   WorkloadDigest,
-} from '../../../base/digests.ts';
+} from '../digests.ts';
 import {
   headlessLabel,
   managedBy,

@@ -1,5 +1,7 @@
 /** Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one. Pure. */
+
 import type { Labels } from '../../../base/digests.ts';
+import { kubeNanoTime } from '../../../base/kube-time.ts';
 import { triggerTimeAnnotation } from '../slice-labels.ts';
 import type { PlannedWrite } from './order.ts';
 import { ownerReferences, type SliceFrame } from './slices.ts';
@@ -26,7 +28,9 @@ export function newSlice(
       namespace,
       labels: frame.labels,
       ownerReferences: ownerReferences(frame),
-      ...(triggeredAt === null ? {} : { annotations: { [triggerTimeAnnotation]: nanoTime(triggeredAt) } }),
+      ...(triggeredAt === null
+        ? {}
+        : { annotations: { [triggerTimeAnnotation]: kubeNanoTime(triggeredAt) } }),
     },
     addressType,
     ports,
@@ -49,7 +53,7 @@ export function slicePatch(
       resourceVersion: slice.resourceVersion,
       labels: { ...absentLabels(slice.labels, frame.labels), ...frame.labels },
       ownerReferences: ownerReferences(frame),
-      annotations: { [triggerTimeAnnotation]: triggeredAt === null ? null : nanoTime(triggeredAt) },
+      annotations: { [triggerTimeAnnotation]: triggeredAt === null ? null : kubeNanoTime(triggeredAt) },
     },
     ports,
     endpoints,
@@ -60,9 +64,4 @@ export function slicePatch(
 function absentLabels(before: Labels, after: Labels): Record<string, null> {
   const gone = Object.keys(before).filter((key) => !(key in after));
   return Object.fromEntries(gone.map((key) => [key, null]));
-}
-
-/** Go's RFC3339Nano: no more digits of a second than are needed. */
-function nanoTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.?0*Z$/, 'Z');
 }

@@ -4,7 +4,7 @@
  * Each write names those that must have succeeded before it. Creates wait for nothing; deletes come last. Where two slices would
  * exchange endpoints, each waiting for the other, what one of them gains goes to a new slice instead.
  */
-import type { SliceEndpoint, SlicePort } from '../../../base/digests.ts';
+import type { SliceEndpoint, SlicePort } from '../digests.ts';
 import type { Bin } from './slices.ts';
 import { type StandingSlice, workloadOf } from './slices.ts';
 

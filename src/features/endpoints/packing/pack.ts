@@ -9,7 +9,8 @@
  * be written in an order in which it is never absent (order.ts).
  */
 
-import type { IpFamily, SliceEndpoint } from '../../../base/digests.ts';
+import type { IpFamily } from '../../../base/address.ts';
+import type { SliceEndpoint } from '../digests.ts';
 import { inOrder, type PlannedWrite } from './order.ts';
 import type { Bin } from './slices.ts';
 import {

@@ -4,7 +4,10 @@
  * Everything here is plain JSON in the form of discovery.k8s.io/v1; fields that others added to a slice are kept as they are read,
  * so that they show as a difference.
  */
-import type { IpFamily, Labels, SliceContent, SliceEndpoint, SlicePort } from '../../../base/digests.ts';
+
+import type { IpFamily } from '../../../base/address.ts';
+import type { Labels } from '../../../base/digests.ts';
+import type { SliceContent, SliceEndpoint, SlicePort } from '../digests.ts';
 
 /** What stays the same for all slices of a Service. */
 export interface SliceFrame {

@@ -6,12 +6,13 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { timestamp } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { releases } from '../../../kube/api/resources.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
+import { dated } from '../../../kube/api/conditions.ts';
 import type { KubeEventWrite } from '../../../machines/effects.ts';
-import type { ReleaseCondition, ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
+import type { ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
+import { releases } from '../resources.ts';
 
 /** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
 export function writeReleaseResource(
@@ -46,13 +47,14 @@ const settled = (error: string | null) =>
 async function write(kube: KubePort, effect: ReleaseResourceWrite, signal: AbortSignal): Promise<KubeObject> {
   const { bundle: name, status, conditions, at } = effect;
   const current = await ensure(kube, name, signal);
+  const observedGeneration = current.metadata.generation ?? 0;
   const body = {
     metadata: { uid: current.metadata.uid },
     status: {
       ...status,
-      lastApplied: status.lastApplied === null ? null : seconds(status.lastApplied),
-      observedGeneration: current.metadata.generation ?? 0,
-      conditions: conditions.map((one) => conditionOf(current, one, at)),
+      lastApplied: status.lastApplied === null ? null : kubeTime(status.lastApplied),
+      observedGeneration,
+      conditions: conditions.map((one) => dated(current, { ...one, observedGeneration }, at)),
     },
   };
   return kube.patch(releases, { name, subresource: 'status', type: 'merge', body }, signal);
@@ -71,18 +73,3 @@ async function ensure(kube: KubePort, name: string, signal: AbortSignal): Promis
     return kube.get(releases, undefined, name, signal);
   }
 }
-
-/** The condition in the Kubernetes form; its transition time changes only with its status. */
-function conditionOf(current: KubeObject, condition: ReleaseCondition, at: number) {
-  const { conditions = [] } = (current.status ?? {}) as { conditions?: Array<Record<string, unknown>> };
-  const before = conditions.find(({ type }) => type === condition.type);
-  const isSame = before?.status === condition.status && typeof before.lastTransitionTime === 'string';
-  return {
-    ...condition,
-    observedGeneration: current.metadata.generation ?? 0,
-    lastTransitionTime: isSame ? before.lastTransitionTime : seconds(at),
-  };
-}
-
-/** metav1.Time has no fractions of a second. */
-const seconds = (ms: number) => timestamp(ms).replace(/\.\d+Z$/, 'Z');

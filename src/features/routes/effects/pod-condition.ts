@@ -8,9 +8,10 @@
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode, type OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import { pods } from '../../../kube/api/resources.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
 import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
 import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
+import { pods } from '../resources.ts';
 
 /** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
 export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatch> {
@@ -36,12 +37,8 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
 }
 
 function patchOf({ uid, conditionType, status, reason, message, at }: PodConditionPatch) {
-  // metav1.Time has no fractions of a second.
-  const lastTransitionTime = new Date(at).toISOString().replace(/\.[0-9]+Z$/, 'Z');
-  return {
-    metadata: { uid },
-    status: { conditions: [{ type: conditionType, status, reason, message, lastTransitionTime }] },
-  };
+  const condition = { type: conditionType, status, reason, message, lastTransitionTime: kubeTime(at) };
+  return { metadata: { uid }, status: { conditions: [condition] } };
 }
 
 function isInvalid(thrown: unknown): thrown is OrreryError {

@@ -7,8 +7,8 @@
  */
 import { get, type IncomingMessage } from 'node:http';
 import type { LookupFunction } from 'node:net';
+import type { Address, IpFamily } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import type { Address, IpFamily } from '../../../base/digests.ts';
 import { asError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 

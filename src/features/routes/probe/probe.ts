@@ -9,8 +9,9 @@
  * that cannot name itself either.
  * Absent: when the next round follows, and what the answers mean; both are the Service chart's.
  */
+
+import type { IpFamily } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
-import type { IpFamily } from '../../../base/digests.ts';
 import { limits } from '../../../base/limits.ts';
 import type { SampleSummary } from '../../../machines/service/route-events.ts';
 import { type ProbeAnswer, type ProbeParts, type ProbeTarget, probeCall } from './call.ts';

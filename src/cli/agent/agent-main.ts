@@ -1,0 +1,23 @@
+/** The whole program of a node agent's process (agent-process.ts). */
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { processTerminal } from '../terminal.ts';
+import { type AgentConfig, runAgent } from './agent-run.ts';
+import { agentVariable } from './agent-variable.ts';
+
+const terminal = processTerminal();
+/** What the start and a lost connection leave behind is given back; a collection takes some milliseconds. */
+const tidyMs = 15_000;
+const tidy = () => {
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  systemClock.after(tidyMs, tidy);
+};
+systemClock.after(1_000, tidy);
+
+try {
+  await runAgent(JSON.parse(process.env[agentVariable] ?? '') as AgentConfig, terminal);
+  process.exit(0);
+} catch (thrown) {
+  terminal.err(`error: ${asError(thrown).message}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,50 @@
+/** The node agent put together: its connection, its log, its end. Loads nothing that it does not need. */
+
+import { createControl } from '../../actors/control/control-client.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { HostPort } from '../../base/config-values.ts';
+import type { Log } from '../../base/log-port.ts';
+import { systemRandom } from '../../base/random.ts';
+import { connectNats } from '../../bus/nats/nats.ts';
+import { subjects as subjectsOf } from '../../bus/subjects.ts';
+import { startAgent } from '../../features/proxiers/agent.ts';
+import { type NatsConfig, natsAccess } from '../../replica/config.ts';
+import type { Terminal } from '../terminal.ts';
+
+export interface AgentConfig {
+  readonly cluster: string;
+  readonly nats: NatsConfig;
+  readonly node: string;
+  readonly http: HostPort;
+  readonly timeoutMs: number;
+}
+
+/** Runs until it is interrupted. @throws Error of the system if the address cannot be listened on */
+export async function runAgent(
+  { cluster, nats, node, http, timeoutMs }: AgentConfig,
+  { err, interrupted }: Pick<Terminal, 'err' | 'interrupted'>,
+): Promise<void> {
+  const basics = { clock: systemClock, random: systemRandom, log: lines(err) };
+  const subjects = subjectsOf(cluster);
+  const name = `orrery health ${node}`;
+  const agent = await startAgent({
+    ...basics,
+    node,
+    http,
+    timeoutMs,
+    subjects,
+    connect: (signal) => connectNats({ ...basics, ...natsAccess(nats), name, cluster, signal }),
+    control: (bus) => createControl({ bus, subjects }),
+  });
+  if (!interrupted.aborted) {
+    await new Promise((resolve) => interrupted.addEventListener('abort', resolve, { once: true }));
+  }
+  await agent.stop();
+}
+
+/** One JSON object a line, without the library of log.ts: the agent has little to say and is to stay small. */
+function lines(err: Terminal['err']): Log {
+  const write = (level: string) => (facts: object, message: string) =>
+    err(`${JSON.stringify({ level, ...facts, msg: message })}\n`);
+  return { debug() {}, info: write('info'), warn: write('warn'), error: write('error') };
+}

@@ -1,0 +1,59 @@
+/** `orrery health`: the agent of one node, until it is asked to end. */
+
+import { hostPort, nodeName } from '../../base/config-values.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { type FlagTexts, readProxierTimeoutMs } from '../../replica/config.ts';
+import { whichOrrery } from '../client.ts';
+import { addClientFlags, flagTexts, type Program } from '../parser.ts';
+import type { Terminal } from '../terminal.ts';
+import { agentProcess } from './agent-process.ts';
+import type { AgentConfig } from './agent-run.ts';
+
+const examples = `
+Examples:
+  orrery health --node "$NODE_NAME" --http :10256 --nats nats://nats.nats.svc:4222
+
+It answers GET and HEAD of /healthz and /livez in the form of kube-proxy's health server, also while NATS is away, and /metrics.`;
+
+export function healthCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('health')
+    .summary("answer for the health of one node's service proxy")
+    .description("A node agent: answers /healthz and /livez for the node's service proxy.")
+    .requiredOption('--node <name>', 'the node whose proxier it answers for')
+    .option('--http <host:port>', 'where it answers (default: :10256)')
+    .option(
+      '--proxier-health-timeout <seconds>',
+      'how long a change may wait before the proxier counts as unhealthy (default: 60)',
+    );
+  addClientFlags(command).addHelpText('after', examples);
+  command.action((options: Record<string, unknown>) =>
+    run(flagTexts(options), String(options.node), terminal),
+  );
+}
+
+async function run(given: FlagTexts, nodeText: string, terminal: Terminal): Promise<void> {
+  const node = allowed('node', nodeText, nodeName);
+  const http = allowed('http', given.http ?? ':10256', hostPort);
+  const timeoutMs = readProxierTimeoutMs(given, terminal.env);
+  const { config } = whichOrrery(given, terminal);
+  const agent: AgentConfig = { ...config, node, http, timeoutMs };
+  // Started anew as a process that holds nothing but the agent, where that can be done.
+  const alone = terminal.become ? agentProcess(agent) : null;
+  if (alone) terminal.become?.(alone);
+  const { runAgent } = await import('./agent-run.ts');
+  await runAgent(agent, terminal);
+}
+
+function allowed<T>(
+  name: string,
+  text: string,
+  reader: { readonly allowed: string; read(text: string): T | undefined },
+): T {
+  const value = reader.read(text);
+  if (value !== undefined) return value;
+  throw new OrreryError(
+    'USAGE',
+    `--${name}: ${JSON.stringify(text)} is not allowed; allowed: ${reader.allowed}`,
+  );
+}

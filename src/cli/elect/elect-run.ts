@@ -1,0 +1,118 @@
+/**
+ * The life of `orrery elect`: campaigns, runs the command while it leads, and ends or campaigns again.
+ *
+ * Promises: the command runs only under a term of our own and is told to end as soon as the leadership is over; nothing is claimed while
+ * a command of ours still runs; the Lease is given back only after the command has ended.
+ */
+
+import { type Clock, sleep } from '../../base/clock.ts';
+import {
+  type Campaign,
+  type CampaignOptions,
+  type Leadership,
+  startCampaign,
+} from '../../features/elections/campaign.ts';
+import { type GuardedCommand, startGuarded } from './elect-child.ts';
+
+export interface ElectOptions
+  extends Omit<CampaignOptions, 'onLeading' | 'onRenewed' | 'onTrouble' | 'onLost'> {
+  readonly clock: Clock;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Campaigns again when the command has ended. */
+  readonly keep: boolean;
+  /** One line for people. */
+  readonly say: (line: string) => void;
+}
+
+export interface Elect {
+  /** Passes a signal on to the command, or ends where there is none. */
+  signal(signal: NodeJS.Signals): void;
+  /** Exit code. */
+  readonly ended: Promise<number>;
+}
+
+/** Signals that ask us to end; others only go to the command. */
+const ending: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+/** Before it campaigns again: a command that fails at once must not make the leadership spin. */
+const againMs = 2_000;
+
+/** @throws OrreryError USAGE */
+export function startElect(options: ElectOptions): Elect {
+  return new Electing(options);
+}
+
+class Electing implements Elect {
+  readonly ended: Promise<number>;
+  readonly #options: ElectOptions;
+  readonly #election: string;
+  readonly #campaign: Campaign;
+  readonly #stopping = new AbortController();
+  readonly #end = Promise.withResolvers<number>();
+  #command: GuardedCommand | null = null;
+  #told = '';
+
+  constructor(options: ElectOptions) {
+    const { place } = options;
+    this.#options = options;
+    this.#election = `${place.namespace}/${place.name}`;
+    this.ended = this.#end.promise;
+    this.#campaign = startCampaign({
+      ...options,
+      onLeading: (leadership) => void this.#lead(leadership),
+      onRenewed: (leadership) => this.#command?.lasts(leadership.leftMs(), leadership.leaseLeftMs()),
+      onTrouble: (message) => this.#tell(message),
+      onLost: (leadership, reason) => this.#lose(leadership, reason),
+    });
+    options.say(`campaigns for ${this.#election}`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (ending.includes(signal)) this.#stopping.abort(signal);
+    if (this.#command !== null) this.#command.signal(signal);
+    else if (this.#stopping.signal.aborted) void this.#finish(0);
+  }
+
+  async #lead(leadership: Leadership): Promise<void> {
+    const { command, env, say } = this.#options;
+    // Asked to end, or an earlier command is still ending: what was won is given back.
+    if (this.#stopping.signal.aborted || this.#command !== null) return this.#campaign.resign();
+    say(`leads ${this.#election} under term ${leadership.term}`);
+    const ours = { ORRERY_TERM: String(leadership.term), ORRERY_ELECTION: this.#election };
+    const running = startGuarded(command, { ...env, ...ours });
+    this.#command = running;
+    running.lasts(leadership.leftMs(), leadership.leaseLeftMs());
+    const { code, problem } = await running.ended;
+    this.#command = null;
+    if (problem !== null) say(problem);
+    if (!this.#options.keep || this.#stopping.signal.aborted) return this.#finish(code);
+    await this.#again(code);
+  }
+
+  /** The same trouble again and again is told once. */
+  #tell(message: string): void {
+    if (message === this.#told) return;
+    this.#told = message;
+    this.#options.say(message);
+  }
+
+  #lose(leadership: Leadership, reason: string): void {
+    // Without a command it was given back: nothing has been lost.
+    const why = this.#command === null ? 'given back' : reason;
+    this.#options.say(`leads ${this.#election} no more: ${why}`);
+    this.#command?.lasts(0, leadership.leaseLeftMs());
+  }
+
+  async #again(code: number): Promise<void> {
+    const { clock, say } = this.#options;
+    say(`the command ended with ${code}; campaigns again`);
+    this.#campaign.resign();
+    await sleep(clock, againMs, this.#stopping.signal).catch(() => {});
+    if (!this.#stopping.signal.aborted) this.#campaign.campaign();
+  }
+
+  async #finish(code: number): Promise<void> {
+    await this.#campaign.stop();
+    this.#end.resolve(code);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What certificates are asked for by, and what stands in their Secrets, as digests.
+ *
+ * Promises: of a Secret nothing leaves this file but the public part of its certificate (I9); hosts are canonical; a list of hosts that
+ * cannot be read changes nothing: the last one that could be read stands on.
+ */
+
+import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { type Fields, list, record } from '../../kube/api/fields.ts';
+import { generationOf } from '../../kube/mirror/digest.ts';
+import { isFor, readPair } from './certificates.ts';
+import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
+import { readHost, secretNameOf } from './hosts.ts';
+import { readIssuerSpec } from './issuer-spec.ts';
+
+const serveAnnotation = 'orrery.dev/serve';
+const issuerAnnotation = 'orrery.dev/issuer';
+const hostAnnotation = 'orrery.dev/host';
+
+export function issuerPart(object: KubeObject): DigestPart<IssuerDigest> {
+  return { generation: generationOf(object), spec: readIssuerSpec(object.spec) };
+}
+
+export function domainPart(object: KubeObject): DigestPart<DomainDigest> {
+  return { generation: generationOf(object), spec: domainSpec(record(object.spec)) };
+}
+
+function domainSpec({ host: given, secretName, issuer }: Fields): DomainDigest['spec'] {
+  if (typeof given !== 'string') return { invalid: 'spec.host: must be text' };
+  const host = readHost(given);
+  if (typeof host !== 'string') return { invalid: `spec.host: ${host.invalid}` };
+  return {
+    host,
+    secretName: typeof secretName === 'string' && secretName !== '' ? secretName : secretNameOf(host),
+    issuer: typeof issuer === 'string' && issuer !== '' ? issuer : null,
+  };
+}
+
+export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
+  const issuer = object.metadata.annotations?.[issuerAnnotation] ?? null;
+  const digest = { generation: generationOf(object), issuer };
+  // Of an Ingress that is none of ours nothing else is told (I10).
+  if (issuer === null) return { ...digest, hosts: [], invalid: null };
+  const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
+  const invalid = entries.flatMap(({ host }) => (typeof host === 'string' ? [] : [host.invalid]));
+  return {
+    ...digest,
+    hosts: entries.flatMap(({ host, secretName }) =>
+      typeof host === 'string' ? [{ host, secretName }] : [],
+    ),
+    invalid: invalid.length === 0 ? null : `spec.tls: ${invalid.slice(0, 5).join('; ')}`,
+  };
+}
+
+/** A Secret holds the certificate of one host: that of an entry with one host bears the entry's own name. */
+function tlsHosts({ hosts: given, secretName }: Fields) {
+  const hosts = list(given).filter((host) => typeof host === 'string');
+  return hosts.map((text) => {
+    const host = readHost(text);
+    const isOwn = hosts.length === 1 && typeof secretName === 'string' && secretName !== '';
+    return { host, secretName: isOwn ? secretName : typeof host === 'string' ? secretNameOf(host) : '' };
+  });
+}
+
+export function secretPart(object: KubeObject): DigestPart<SecretDigest> {
+  const { 'tls.crt': chain, 'tls.key': key } = record(object.data);
+  const host = object.metadata.annotations?.[hostAnnotation] ?? '';
+  const pair = readPair(decoded(chain), decoded(key));
+  const isWhole = !('broken' in pair) && isFor(pair, host);
+  return {
+    host,
+    fingerprint: isWhole ? pair.fingerprint : null,
+    hosts: isWhole ? pair.hosts : [],
+    notBefore: isWhole ? pair.notBefore : 0,
+    notAfter: isWhole ? pair.notAfter : 0,
+  };
+}
+
+/** `app.example.com:443,app.example.com:80`: the distinct hosts with port 443; nothing without the annotation. */
+export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
+  const text = object.metadata.annotations?.[serveAnnotation];
+  if (typeof text !== 'string') return {};
+  const hosts = new Set<string>();
+  for (const entry of text.split(',').map((one) => one.trim())) {
+    if (entry === '' && text.trim() === '') continue;
+    const [, name = '', port = ''] = /^(.+):([0-9]{1,5})$/.exec(entry) ?? [];
+    const host = readHost(name);
+    if (typeof host !== 'string' || Number(port) < 1 || Number(port) > 65_535) {
+      return { serve: { hosts: [], invalid: `"${entry.slice(0, 80)}" is no host:port` } };
+    }
+    if (Number(port) === 443) hosts.add(host);
+  }
+  return { serve: { hosts: [...hosts], invalid: null } };
+}
+
+/** A list that cannot be read takes over the hosts of the one before. */
+export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {
+  const { serve } = asDigest<ServiceDigest>(after, 'services') ?? {};
+  if (serve == null || serve.invalid === null) return after;
+  const known = before?.uid === after.uid ? asDigest<ServiceDigest>(before, 'services') : null;
+  const digest: ServiceDigest = {
+    ...after,
+    kind: 'services',
+    serve: { ...serve, hosts: known?.serve?.hosts ?? [] },
+  };
+  return digest;
+}
+
+function decoded(value: unknown): string {
+  return typeof value === 'string' ? Buffer.from(value, 'base64').toString('utf8') : '';
+}

@@ -1,0 +1,94 @@
+/** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
+import type { DigestBase } from '../../base/digests.ts';
+
+/** Where a Secret stands, and under which of its keys. */
+export interface SecretRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface AcmeSpec {
+  /** URL of the directory. */
+  readonly server: string;
+  readonly email: string | null;
+  /** Authorities that the server's own certificate is checked by; PEM. */
+  readonly caBundle: string | null;
+  readonly eab: { readonly keyId: string; readonly secretRef: SecretRef & { readonly key: string } } | null;
+  readonly profile: string | null;
+  readonly accountSecret: SecretRef;
+  readonly challenge: 'http01' | { readonly dns01: { readonly webhook: string } };
+}
+
+export interface CaSpec {
+  readonly secret: SecretRef;
+  readonly lifetimeMs: number;
+}
+
+export interface IssuerSpec {
+  readonly domains: readonly string[];
+  readonly acme: AcmeSpec | null;
+  readonly ca: CaSpec | null;
+  /** null: no limits. */
+  readonly budget: {
+    readonly ordersPer3h: number;
+    readonly certificatesPerDomainPer7d: number;
+    readonly duplicatesPer7d: number;
+  } | null;
+}
+
+export interface IssuerDigest extends DigestBase {
+  readonly kind: 'issuers';
+  readonly generation: number;
+  readonly spec: IssuerSpec | { readonly invalid: string };
+}
+
+export interface DomainDigest extends DigestBase {
+  readonly kind: 'domains';
+  readonly generation: number;
+  readonly spec:
+    | { readonly host: string; readonly secretName: string; readonly issuer: string | null }
+    | { readonly invalid: string };
+}
+
+export interface ServiceDigest extends DigestBase {
+  readonly kind: 'services';
+  /** Hosts that the annotation `orrery.dev/serve` wants served on port 443; absent without the annotation. */
+  readonly serve?: ServeDigest;
+}
+
+export interface ServeDigest {
+  readonly hosts: readonly string[];
+  /** Why the annotation cannot be read; the hosts are then those of the last one that could. null: it can. */
+  readonly invalid: string | null;
+}
+
+export interface IngressDigest extends DigestBase {
+  readonly kind: 'ingresses';
+  readonly generation: number;
+  /** The value of the annotation `orrery.dev/issuer`; null: the Ingress is none of ours. */
+  readonly issuer: string | null;
+  readonly hosts: ReadonlyArray<{ readonly host: string; readonly secretName: string }>;
+  /** Hosts that are no host names, for people; null: there are none. */
+  readonly invalid: string | null;
+}
+
+/** The public part of a Secret with our label. */
+export interface SecretDigest extends DigestBase {
+  readonly kind: 'secrets';
+  /** The annotation `orrery.dev/host`. */
+  readonly host: string;
+  /** SHA-256 of the certificate; null: certificate or key are broken, or do not belong together. */
+  readonly fingerprint: string | null;
+  readonly hosts: readonly string[];
+  /** Milliseconds since the epoch; 0 if broken. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** The answer to an HTTP-01 challenge, public by its nature (RFC 8555 8.3). It stands at `world._acme._.<token>`. */
+export interface ChallengeDigest {
+  readonly kind: 'challenge';
+  readonly keyAuthorization: string;
+  /** Milliseconds since the epoch; then nobody asks for it any more. */
+  readonly expiresAt: number;
+}

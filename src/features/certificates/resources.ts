@@ -1,0 +1,6 @@
+/** Resources that only this feature addresses. */
+import { coreResource, ownResource } from '../../kube/api/resources.ts';
+
+export const secrets = coreResource('secrets', 'Secret');
+export const domains = ownResource('domains', 'Domain');
+export const issuers = ownResource('issuers', 'Issuer', false);

@@ -1,0 +1,16 @@
+/** What the world holds of Elections. */
+import type { DigestBase, DigestPart } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { generationOf } from '../../kube/mirror/digest.ts';
+import type { ElectionSpec } from '../../machines/election/lease-record.ts';
+import { readElectionSpec } from './election.ts';
+
+export interface ElectionDigest extends DigestBase {
+  readonly kind: 'elections';
+  readonly generation: number;
+  readonly spec: ElectionSpec;
+}
+
+export function electionPart(object: KubeObject): DigestPart<ElectionDigest> {
+  return { generation: generationOf(object), spec: readElectionSpec(object) };
+}

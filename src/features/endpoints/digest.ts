@@ -1,0 +1,133 @@
+/**
+ * What this feature keeps of Kubernetes objects: of ExternalWorkloads, of the Services that select them, and of the slices that are ours.
+ * Pure.
+ *
+ * Slices are kept whole, as they are read: whatever somebody changed in one has to show as a difference.
+ */
+
+import { type Address, type IpFamily, isPublishable, parseAddress } from '../../base/address.ts';
+import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
+import { digestBase } from '../../kube/mirror/digest.ts';
+import type {
+  EndpointSliceDigest,
+  ServiceDigest,
+  SliceEndpoint,
+  SlicePort,
+  WorkloadDigest,
+} from './digests.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from './slice-labels.ts';
+
+/** The annotation that asks for a workload to be probed. */
+export const probeAnnotation = 'orrery.dev/probe';
+
+export function workloadPart(object: KubeObject): DigestPart<WorkloadDigest> {
+  const spec = record(object.spec);
+  const written = list(spec.workloadIPs).map((entry) => record(entry).ip);
+  const parsed = written.map((ip) => (typeof ip === 'string' ? publishable(ip) : undefined));
+  const invalid = written.filter((_, at) => parsed[at] === undefined);
+  return {
+    addresses: distinct(parsed.filter((one) => one !== undefined)),
+    invalid: invalid.map((ip) => (typeof ip === 'string' ? ip.slice(0, 100) : '')),
+    ports: list(spec.ports).flatMap((port) => workloadPort(record(port))),
+    ...readiness(record(object.status)),
+    probe: textMap(object.metadata.annotations)[probeAnnotation] ?? null,
+  };
+}
+
+function publishable(text: string): Address | undefined {
+  const address = parseAddress(text);
+  return address !== undefined && isPublishable(address) ? address : undefined;
+}
+
+function distinct(addresses: readonly Address[]): Address[] {
+  return [...new Map(addresses.map((address) => [address.ip, address])).values()];
+}
+
+function workloadPort({ name, port, protocol }: Fields) {
+  if (typeof port !== 'number') return [];
+  const text = typeof protocol === 'string' && protocol !== '' ? protocol : 'TCP';
+  return [{ name: typeof name === 'string' ? name : '', port, protocol: text }];
+}
+
+function readiness(status: Fields): { ready: ConditionStatus | null; readyAt: number } {
+  const found = list(status.conditions)
+    .map(record)
+    .find(({ type }) => type === 'Ready');
+  if (found === undefined) return { ready: null, readyAt: 0 };
+  const { status: said, lastTransitionTime } = found;
+  const at = typeof lastTransitionTime === 'string' ? Date.parse(lastTransitionTime) : Number.NaN;
+  return {
+    ready: said === 'True' || said === 'False' ? said : 'Unknown',
+    readyAt: Number.isNaN(at) ? 0 : at,
+  };
+}
+
+/** What slices need of a Service, if it selects anything. */
+export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
+  const spec = record(object.spec);
+  const selector = textMap(spec.selector);
+  if (spec.type === 'ExternalName' || Object.keys(selector).length === 0) return {};
+  return {
+    selecting: {
+      selector,
+      families: familiesOf(spec),
+      headless: spec.clusterIP === 'None',
+      publishNotReady: spec.publishNotReadyAddresses === true,
+      ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+    },
+  };
+}
+
+/** What the Service says, else the family of its address, else both: a headless Service of an API server that fills in nothing. */
+function familiesOf({ ipFamilies, clusterIP }: Fields): IpFamily[] {
+  const said = texts(list(ipFamilies)).filter((one): one is IpFamily => one === 'IPv4' || one === 'IPv6');
+  if (said.length > 0) return [...new Set(said)];
+  const address = typeof clusterIP === 'string' ? parseAddress(clusterIP) : undefined;
+  return address === undefined ? ['IPv4', 'IPv6'] : [address.family];
+}
+
+function servicePort({ name, port, protocol, appProtocol, targetPort }: Fields) {
+  if (typeof port !== 'number') return [];
+  const target = typeof targetPort === 'string' || typeof targetPort === 'number' ? targetPort : port;
+  return [
+    {
+      name: typeof name === 'string' ? name : '',
+      protocol: typeof protocol === 'string' && protocol !== '' ? protocol : 'TCP',
+      appProtocol: typeof appProtocol === 'string' ? appProtocol : null,
+      // The API server fills in the port for a target that is absent, which some write as 0 or as nothing.
+      target: target === 0 || target === '' ? port : target,
+    },
+  ];
+}
+
+/** Of any slice, for what the API server answers to a write. @throws OrreryError INVARIANT if it has no uid or no resourceVersion */
+export function sliceDigest(object: KubeObject): EndpointSliceDigest {
+  return { kind: 'endpointslices', ...digestBase(object), ...slicePart(object) };
+}
+
+/** Whose slice it is; its content only if it is ours. */
+export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
+  const labels = textMap(object.metadata.labels);
+  const service = labels[serviceNameLabel] ?? '';
+  if (labels[managedByLabel] !== managedBy) return { service };
+  return {
+    service,
+    managed: {
+      addressType: typeof object.addressType === 'string' ? object.addressType : '',
+      ports: list(object.ports).map((port) => withoutNulls(port) as SlicePort),
+      endpoints: list(object.endpoints).map((endpoint) => withoutNulls(endpoint) as SliceEndpoint),
+      ownerReferences: list(object.metadata.ownerReferences).map(record),
+    },
+  };
+}
+
+/** Go programs write null for what is absent. */
+function withoutNulls(value: unknown): Fields {
+  const fields = Object.entries(record(value)).filter(([, field]) => field !== null);
+  const read = Object.fromEntries(fields) as Fields & { addresses?: unknown; conditions?: unknown };
+  return 'addresses' in read
+    ? { ...read, addresses: texts(list(read.addresses)), conditions: record(read.conditions) }
+    : read;
+}

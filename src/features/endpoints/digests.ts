@@ -1,0 +1,80 @@
+/** What the world holds of objects for the sake of EndpointSlices: the parts of their digests that this feature keeps. */
+import type { Address, IpFamily } from '../../base/address.ts';
+import type { ConditionStatus, DigestBase, Labels } from '../../base/digests.ts';
+
+export interface ServiceDigest extends DigestBase {
+  readonly kind: 'services';
+  /** Absent where it selects nothing: type ExternalName, or no selector. */
+  readonly selecting?: SelectingService;
+}
+
+export interface SelectingService {
+  readonly selector: Labels;
+  /** Of its slices. */
+  readonly families: readonly IpFamily[];
+  readonly headless: boolean;
+  /** `spec.publishNotReadyAddresses` */
+  readonly publishNotReady: boolean;
+  readonly ports: ReadonlyArray<{
+    readonly name: string;
+    readonly protocol: string;
+    readonly appProtocol: string | null;
+    /** A port of the workload by name or by number. */
+    readonly target: string | number;
+  }>;
+}
+
+export interface EndpointSliceDigest extends DigestBase {
+  readonly kind: 'endpointslices';
+  /** Name of the Service (label `kubernetes.io/service-name`). */
+  readonly service: string;
+  /** What stands in it, if the slice is ours. */
+  readonly managed?: SliceContent;
+}
+
+/** What an EndpointSlice says, in the form of discovery.k8s.io/v1. */
+export interface SliceContent {
+  readonly addressType: string;
+  readonly ports: readonly SlicePort[];
+  readonly endpoints: readonly SliceEndpoint[];
+  readonly ownerReferences: ReadonlyArray<Readonly<Record<string, unknown>>>;
+}
+
+export interface SlicePort {
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly appProtocol?: string;
+  readonly [field: string]: unknown;
+}
+
+export interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  readonly conditions: {
+    readonly ready?: boolean;
+    readonly serving?: boolean;
+    readonly terminating?: boolean;
+  };
+  readonly targetRef?: { readonly uid?: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** A workload outside the cluster (ExternalWorkload, `workload.linkerd.io/v1beta1`). */
+export interface WorkloadDigest extends DigestBase {
+  readonly kind: 'externalworkloads';
+  /** Those that can be published, canonical, each once. */
+  readonly addresses: readonly Address[];
+  /** Those that cannot, as they were written: no addresses, loopback, link-local, unspecified, multicast. */
+  readonly invalid: readonly string[];
+  readonly ports: ReadonlyArray<{
+    readonly name: string;
+    readonly port: number;
+    readonly protocol: string;
+  }>;
+  /** The condition `Ready`; null if there is none. */
+  readonly ready: ConditionStatus | null;
+  /** Its lastTransitionTime, ms since the epoch; 0 if it says none. */
+  readonly readyAt: number;
+  /** The annotation `orrery.dev/probe`; null without it. */
+  readonly probe: string | null;
+}

@@ -1,0 +1,120 @@
+/**
+ * What the world holds for the sake of EndpointSlices (I10): slices that are ours, Services whose selector matches a workload outside the
+ * cluster, and Services of which a slice of ours is left.
+ */
+import type { Interest } from '../../actors/world/watch-declaration.ts';
+import { asDigest, type Labels, selects, type WorldEntry } from '../../base/digests.ts';
+import type { EndpointSliceDigest, ServiceDigest, WorkloadDigest } from './digests.ts';
+
+export function ownSlices(): Interest {
+  return {
+    tellers: [],
+    fold: () => 'nothing',
+    wants: (_namespace, _name, digest) =>
+      asDigest<EndpointSliceDigest>(digest, 'endpointslices')?.managed !== undefined,
+  };
+}
+
+/** Folds what the world says of workloads and of slices. A Service that `wants` was asked for is known from then on to `fold`. */
+export function servicesOfWorkloads(): Interest {
+  const labelsOf = new Map<string, Labels>();
+  /** `<ns> <key>=<value>` → workloads with the label. */
+  const byLabel = new Map<string, Set<string>>();
+  /** `<ns>/<slice>` → the Service that it is of. */
+  const sliceOwners = new Map<string, string>();
+  const slicesOf = new Map<string, number>();
+  /** `<ns> <key>=<value>` → Services whose selector has it as its first requirement; and back. */
+  const selecting = new Map<string, Set<string>>();
+  const requirementOf = new Map<string, string>();
+
+  const know = (namespace: string, name: string, service: ServiceDigest): string | undefined => {
+    const key = `${namespace}/${name}`;
+    const [first] = pairsOf(service.selecting?.selector);
+    const requirement = first === undefined ? undefined : `${namespace} ${first}`;
+    const before = requirementOf.get(key);
+    if (before === requirement) return requirement;
+    if (before !== undefined) drop(selecting, before, name);
+    if (requirement === undefined) requirementOf.delete(key);
+    else {
+      requirementOf.set(key, requirement);
+      put(selecting, requirement, name);
+    }
+    return requirement;
+  };
+  const foldWorkload = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
+    const key = `${namespace}/${name}`;
+    const before = labelsOf.get(key);
+    const after = asDigest<WorkloadDigest>(digest, 'externalworkloads')?.labels;
+    if (before !== undefined && after !== undefined && isSame(before, after)) return [];
+    for (const pair of pairsOf(before)) drop(byLabel, `${namespace} ${pair}`, key);
+    for (const pair of pairsOf(after)) put(byLabel, `${namespace} ${pair}`, key);
+    if (after === undefined) labelsOf.delete(key);
+    else labelsOf.set(key, after);
+    const pairs = new Set([...pairsOf(before), ...pairsOf(after)]);
+    return [...pairs].flatMap((pair) => [...(selecting.get(`${namespace} ${pair}`) ?? [])]);
+  };
+  const foldSlice = ({ namespace, name, digest }: WorldEntry): readonly string[] => {
+    const key = `${namespace}/${name}`;
+    const before = sliceOwners.get(key);
+    const slice = asDigest<EndpointSliceDigest>(digest, 'endpointslices');
+    const after = slice === null ? undefined : ownerOf(slice);
+    if (before === after) return [];
+    if (before !== undefined) count(slicesOf, `${namespace}/${before}`, -1);
+    if (after !== undefined) count(slicesOf, `${namespace}/${after}`, 1);
+    if (after === undefined) sliceOwners.delete(key);
+    else sliceOwners.set(key, after);
+    return [before, after].filter((service) => service !== undefined);
+  };
+
+  return {
+    tellers: ['externalworkloads.workload.linkerd.io', 'endpointslices'],
+    fold: (entry) => (entry.resource === 'endpointslices' ? foldSlice(entry) : foldWorkload(entry)),
+    wants(namespace, name, digest) {
+      const service = asDigest<ServiceDigest>(digest, 'services');
+      if (service === null) return false;
+      const requirement = know(namespace, name, service);
+      if (slicesOf.has(`${namespace}/${name}`)) return true;
+      if (requirement === undefined) return false;
+      for (const key of byLabel.get(requirement) ?? []) {
+        if (isSelected(service, labelsOf.get(key) ?? {})) return true;
+      }
+      return false;
+    },
+  };
+}
+
+function isSelected({ selecting }: ServiceDigest, labels: Labels): boolean {
+  return selecting !== undefined && selects({ matchLabels: selecting.selector }, labels);
+}
+
+/** The Service of a slice of ours: its owner, for somebody may have changed the label. */
+function ownerOf({ managed, service }: EndpointSliceDigest): string | undefined {
+  if (managed === undefined) return undefined;
+  const owner = managed.ownerReferences.find(({ kind }) => kind === 'Service')?.name;
+  return typeof owner === 'string' ? owner : service;
+}
+
+function pairsOf(labels: Labels | undefined): string[] {
+  return Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+}
+
+function isSame(a: Labels, b: Labels): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+function put(map: Map<string, Set<string>>, key: string, member: string): void {
+  map.set(key, (map.get(key) ?? new Set()).add(member));
+}
+
+function drop(map: Map<string, Set<string>>, key: string, member: string): void {
+  const members = map.get(key);
+  members?.delete(member);
+  if (members?.size === 0) map.delete(key);
+}
+
+function count(map: Map<string, number>, key: string, change: 1 | -1): void {
+  const now = (map.get(key) ?? 0) + change;
+  if (now === 0) map.delete(key);
+  else map.set(key, now);
+}

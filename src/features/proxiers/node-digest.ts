@@ -1,0 +1,25 @@
+/** What the world holds of Nodes, and what that says about new traffic. Pure. */
+import { type AnyDigest, asDigest, type DigestBase } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { list, record } from '../../kube/api/fields.ts';
+
+export interface NodeDigest extends DigestBase {
+  readonly kind: 'nodes';
+  /** The autoscaler has marked it (taint `ToBeDeletedByClusterAutoscaler`, whatever its value and effect). */
+  readonly toBeDeleted: boolean;
+}
+
+/** The cluster autoscaler's mark on a Node that it is about to delete. */
+const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
+
+export function nodePart(object: KubeObject): Pick<NodeDigest, 'toBeDeleted'> {
+  const taints = list(record(object.spec).taints).map(record);
+  return { toBeDeleted: taints.some(({ key }) => key === deletionTaint) };
+}
+
+/** What a Node's digest says about new traffic; null: there is no such Node. */
+export function nodeEligibility(digest: AnyDigest | null): 'eligible' | 'ineligible' | 'absent' {
+  const node = asDigest<NodeDigest>(digest, 'nodes');
+  if (node === null) return 'absent';
+  return node.deleting || node.toBeDeleted ? 'ineligible' : 'eligible';
+}

@@ -1,0 +1,149 @@
+/**
+ * What this feature keeps of Kubernetes objects: pure functions that cut them to the few fields that its charts and RouteGates need (I10).
+ *
+ * Promises: what is kept depends on the object and on what RouteGates name, on nothing else; addresses are canonical; of the environment
+ * of a Pod nothing is told but which of the NAME=VALUE pairs that RouteGates name it has (I9); fields of a wrong type count as absent, so
+ * that one broken object hurts nobody else (I8).
+ * Absent: which objects are wanted (interest.ts), and any opinion on what an invalid value means for a chart.
+ */
+import { type Address, parseAddress } from '../../base/address.ts';
+import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
+import type { KubeObject } from '../../base/kube-port.ts';
+import { type Fields, list, record, texts } from '../../kube/api/fields.ts';
+import { generationOf } from '../../kube/mirror/digest.ts';
+import type {
+  EndpointSliceDigest,
+  GroupResourceDigest,
+  PodDigest,
+  RouteGateDigest,
+  ServiceDigest,
+  ServicePortDigest,
+} from './digests.ts';
+import { readRouteGateSpec } from './route-gate.ts';
+
+/** An environment variable and the value that it must have. */
+export interface EnvPair {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What RouteGates name of the resource that owns their groups. */
+export interface GroupFields {
+  /** `<plural>.<group>` */
+  readonly resource: string;
+  readonly paths: readonly string[];
+}
+
+export function podPart(object: KubeObject, envPairs: readonly EnvPair[]): DigestPart<PodDigest> {
+  const spec = record(object.spec);
+  const status = record(object.status);
+  const gates = texts(list(spec.readinessGates).map((gate) => record(gate).conditionType));
+  const variables = containersThatRun(spec).map(environment);
+  const matched = envPairs.filter(({ name, value }) => variables.some((held) => held.get(name) === value));
+  return {
+    address: firstAddress(status),
+    readinessGates: gates,
+    conditions: gateConditions(status, gates),
+    matchedEnv: matched.map(pairText).sort(),
+  };
+}
+
+export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
+  const spec = record(object.spec);
+  const listed = texts(list(spec.clusterIPs));
+  const addresses = listed.length > 0 ? listed : texts([spec.clusterIP]);
+  return {
+    // "None" (headless) and "" are no addresses and fall out here.
+    clusterIPs: addresses.flatMap((text) => parseAddress(text) ?? []),
+    ports: list(spec.ports).flatMap((port) => servicePort(record(port))),
+  };
+}
+
+export function slicePart(object: KubeObject): DigestPart<EndpointSliceDigest> {
+  const service = object.metadata.labels?.['kubernetes.io/service-name'];
+  const ready = list(object.endpoints)
+    .map(record)
+    // Unknown counts as ready (discovery.k8s.io/v1).
+    .filter((endpoint) => record(endpoint.conditions).ready !== false)
+    .flatMap((endpoint) => texts(list(endpoint.addresses)))
+    .flatMap((text) => parseAddress(text)?.ip ?? []);
+  return {
+    service: typeof service === 'string' ? service : '',
+    // Sorted: controllers reorder endpoints, and that is no news.
+    readyAddresses: [...new Set(ready)].sort(),
+  };
+}
+
+export function routeGatePart(object: KubeObject): DigestPart<RouteGateDigest> {
+  return { generation: generationOf(object), spec: readRouteGateSpec(object.spec) };
+}
+
+export function groupPart(
+  object: KubeObject,
+  { resource, paths }: GroupFields,
+): DigestPart<GroupResourceDigest> {
+  const fields: Record<string, string | number | boolean> = {};
+  for (const path of paths) {
+    const value = path.split('.').reduce<unknown>(ownField, object);
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+      fields[path] = value;
+    }
+  }
+  return { resource, fields };
+}
+
+/** `NAME=VALUE`; a name holds no "=". */
+export function pairText({ name, value }: EnvPair): string {
+  return `${name}=${value}`;
+}
+
+function firstAddress(status: Fields): Address | { readonly invalid: string } | null {
+  const ip = record(list(status.podIPs)[0]).ip;
+  if (typeof ip !== 'string' || ip === '') return null;
+  return parseAddress(ip) ?? { invalid: ip };
+}
+
+function gateConditions(status: Fields, gates: readonly string[]): Record<string, ConditionStatus> {
+  const found: Record<string, ConditionStatus> = {};
+  for (const condition of list(status.conditions).map(record)) {
+    const type = condition.type;
+    if (typeof type === 'string' && gates.includes(type)) found[type] = conditionStatus(condition.status);
+  }
+  return found;
+}
+
+function conditionStatus(value: unknown): ConditionStatus {
+  return value === 'True' || value === 'False' ? value : 'Unknown';
+}
+
+/** Containers that serve while the Pod is ready: the ordinary ones and sidecars (init containers that are restarted always). */
+function containersThatRun(spec: Fields): readonly Fields[] {
+  const sidecars = list(spec.initContainers)
+    .map(record)
+    .filter((container) => container.restartPolicy === 'Always');
+  return [...list(spec.containers).map(record), ...sidecars];
+}
+
+/** Literal variables only; of two with one name the last holds, as in the container. */
+function environment(container: Fields): ReadonlyMap<string, string | undefined> {
+  const variables = new Map<string, string | undefined>();
+  for (const { name, value, valueFrom } of list(container.env).map(record)) {
+    if (typeof name !== 'string') continue;
+    const literal = typeof value === 'string' ? value : '';
+    variables.set(name, valueFrom === undefined || valueFrom === null ? literal : undefined);
+  }
+  return variables;
+}
+
+function servicePort(port: Fields): ServicePortDigest[] {
+  const number = port.port;
+  if (typeof number !== 'number') return [];
+  const protocol = port.protocol === 'UDP' || port.protocol === 'SCTP' ? port.protocol : 'TCP';
+  return [{ name: typeof port.name === 'string' ? port.name : '', port: number, protocol }];
+}
+
+/** Own fields only: a path such as `constructor.name` leads nowhere. */
+function ownField(value: unknown, key: string): unknown {
+  const fields = record(value);
+  return Object.hasOwn(fields, key) ? fields[key] : undefined;
+}

@@ -1,0 +1,75 @@
+/** What the world holds of objects for the sake of routes: the parts of their digests that this feature keeps. */
+import type { Address } from '../../base/address.ts';
+import type { ConditionStatus, DigestBase, LabelSelector } from '../../base/digests.ts';
+
+export interface PodDigest extends DigestBase {
+  readonly kind: 'pods';
+  /** `status.podIPs[0]`: absent while there is none; `invalid` holds the text that does not parse. */
+  readonly address: Address | { readonly invalid: string } | null;
+  /** Condition types of `spec.readinessGates`. */
+  readonly readinessGates: readonly string[];
+  /** Status of those conditions that are readiness gates. */
+  readonly conditions: Readonly<Record<string, ConditionStatus>>;
+  /** Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly. */
+  readonly matchedEnv: readonly string[];
+}
+
+export interface ServicePortDigest {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+}
+
+export interface ServiceDigest extends DigestBase {
+  readonly kind: 'services';
+  readonly clusterIPs: readonly Address[];
+  readonly ports: readonly ServicePortDigest[];
+}
+
+export interface EndpointSliceDigest extends DigestBase {
+  readonly kind: 'endpointslices';
+  /** Name of the Service (label `kubernetes.io/service-name`). */
+  readonly service: string;
+  /** Canonical addresses of the endpoints that are ready. */
+  readonly readyAddresses: readonly string[];
+}
+
+export interface RouteGateSpec {
+  readonly conditionType: string;
+  readonly podSelector: LabelSelector;
+  readonly group: { readonly podLabel: string; readonly serviceLabel: string };
+  readonly serviceSelector: LabelSelector;
+  readonly groupResource: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    /** Field path → value that it must have, as text. */
+    readonly require: Readonly<Record<string, string>>;
+    readonly replicas: { readonly path: string; readonly default: number } | null;
+  } | null;
+  readonly probe: {
+    readonly portName: string;
+    readonly path: string;
+    readonly podIPHeaders: { readonly IPv4: string; readonly IPv6: string };
+    readonly timeoutSeconds: number;
+    readonly attemptsPerReplica: number;
+    readonly address: 'dns' | 'clusterIP';
+    readonly onlyIfEnv: { readonly name: string; readonly value: string } | null;
+  };
+  readonly whenRouteIsLost: 'keep' | 'withdraw';
+}
+
+export interface RouteGateDigest extends DigestBase {
+  readonly kind: 'routegates';
+  readonly generation: number;
+  /** The specification with its defaults filled in, or why it cannot be used. */
+  readonly spec: RouteGateSpec | { readonly invalid: string };
+}
+
+/** The object that owns a group; its kind is named by RouteGates and known only at run time. */
+export interface GroupResourceDigest extends DigestBase {
+  readonly kind: 'groupresource';
+  /** `<plural>.<group>`, e.g. `proxygroups.tailscale.com`. */
+  readonly resource: string;
+  /** The values at the field paths that some RouteGate names; a path that leads nowhere is absent. */
+  readonly fields: Readonly<Record<string, string | number | boolean>>;
+}

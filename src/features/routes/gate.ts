@@ -1,0 +1,22 @@
+/** A RouteGate that can be used, and the one name of its version. */
+
+import type { AnyDigest } from '../../base/digests.ts';
+import { asDigest } from '../../base/digests.ts';
+import type { RouteGateDigest, RouteGateSpec } from './digests.ts';
+
+export interface Gate {
+  readonly namespace: string;
+  readonly name: string;
+  /** Changes with each change of the specification: `<uid>/<generation>`. */
+  readonly version: string;
+  readonly createdAt: number;
+  readonly spec: RouteGateSpec;
+}
+
+/** null: the digest is of none, or of one that cannot be used or is being deleted. */
+export function gateOf(namespace: string, name: string, digest: AnyDigest | null): Gate | null {
+  const gate = asDigest<RouteGateDigest>(digest, 'routegates');
+  if (gate === null || 'invalid' in gate.spec || gate.deleting) return null;
+  const { uid, generation, createdAt, spec } = gate;
+  return { namespace, name, version: `${uid}/${generation}`, createdAt, spec };
+}

@@ -1,0 +1,5 @@
+/** Resources that only this feature addresses. */
+import { coreResource, ownResource } from '../../kube/api/resources.ts';
+
+export const pods = coreResource('pods', 'Pod');
+export const routeGates = ownResource('routegates', 'RouteGate');

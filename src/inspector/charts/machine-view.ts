@@ -1,0 +1,23 @@
+/** A machine as it is shown to people and programs: its configuration, functions left out. Pure. */
+
+import type { MachineView } from '../../base/views.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { type ChartState, readChart } from './chart.ts';
+
+export function machineView({ name, version, description, machine }: Chart): MachineView {
+  return { name, version, description, config: plain(machine.config) };
+}
+
+/** The chart of a machine, with the times of its constant delays. */
+export function chartOf({ machine }: Chart): ChartState {
+  return readChart(machine.config, machine.implementations.delays);
+}
+
+/** JSON leaves functions out by itself, but puts null into lists in their place. */
+function plain(config: unknown): unknown {
+  return JSON.parse(JSON.stringify(config, (_, value) => (Array.isArray(value) ? value.map(named) : value)));
+}
+
+function named(item: unknown): unknown {
+  return typeof item === 'function' ? 'inline' : item;
+}

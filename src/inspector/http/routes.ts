@@ -1,0 +1,121 @@
+/**
+ * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
+ */
+
+import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { actorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { ControlPort, ListRequest, Readiness } from '../../base/views.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { machineView } from '../charts/machine-view.ts';
+import { jsonAnswer, problem } from './http-answer.ts';
+import { type PageParts, pageRoutes } from './page-routes.ts';
+import type { Route } from './route.ts';
+
+export interface HttpParts extends PageParts {
+  readonly control: ControlPort;
+  readonly readiness: () => Readiness;
+  /** Whether this replica's pipelines keep up. */
+  readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
+  /** Paths of features, open like health. */
+  readonly featurePaths: ReadonlyArray<HttpPath & { readonly answer: HttpAnswerer }>;
+  /** Every chart, also those of a replica's own life. */
+  readonly charts: readonly Chart[];
+  readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
+  readonly clock: Clock;
+}
+
+export function routes(parts: HttpParts): readonly Route[] {
+  return [...openRoutes(parts), ...apiRoutes(parts), ...pageRoutes(parts)];
+}
+
+function openRoutes(parts: HttpParts): Route[] {
+  const { readiness, metrics } = parts;
+  const open = (path: string, about: string, answer: Route['answer']): Route => ({
+    path,
+    about,
+    open: true,
+    answer,
+  });
+  return [
+    open('/livez', 'whether this replica keeps up with its input', () => parts.health('livez')),
+    open('/healthz', 'the same, and whether its node may get traffic', () => parts.health('healthz')),
+    ...parts.featurePaths.map(({ path, about, answer }) => open(path, about, ({ params }) => answer(params))),
+    open('/readyz', '200 once connected, caught up and settled; else 503 with the reasons', () => {
+      const state = readiness();
+      return jsonAnswer(state.ready ? 200 : 503, state);
+    }),
+    open('/metrics', 'Prometheus', async () => {
+      const { contentType, body } = await metrics.text();
+      return { status: 200, contentType, headers: {}, body };
+    }),
+  ];
+}
+
+function apiRoutes({ control, charts }: HttpParts): Route[] {
+  const kinds = charts.filter(({ durable }) => durable).map(({ name }) => name);
+  const isKind = (kind: string) => kinds.includes(kind);
+  const api = (path: string, about: string, answer: Route['answer']): Route => ({
+    path: `/api/v1/${path}`,
+    about,
+    open: false,
+    answer,
+  });
+  return [
+    api(
+      'actors',
+      'actors of the whole cluster; `kind`, `namespace`, `state`, `limit`, `after`',
+      async ({ query }) => jsonAnswer(200, await control.list(readListRequest(query, kinds))),
+    ),
+    api(
+      'actors/:kind/:ns/:name',
+      'one actor in full',
+      async ({ params: { kind = '', ns = '', name = '' } }) => {
+        if (!isKind(kind)) return problem(404, 'MESSAGE_UNKNOWN_KIND', `there is no kind ${kind}`);
+        const view = await control.get(actorId(kind, ns, name));
+        return view
+          ? jsonAnswer(200, view)
+          : problem(404, 'ACTOR_MISSING', `there is no actor ${kind}/${ns}/${name}`);
+      },
+    ),
+    api('shards', 'replicas, and who owns which shard', async () => jsonAnswer(200, await control.shards())),
+    api('inspect', 'WebSocket: the live feed ([inspector.md](inspector.md))', () => ({
+      ...problem(426, 'UPGRADE_REQUIRED', 'this is a WebSocket: ask for an upgrade'),
+      headers: { Upgrade: 'websocket' },
+    })),
+    api('machines', 'the statecharts', () =>
+      jsonAnswer(200, {
+        machines: charts.map(({ name, version, description }) => ({
+          name,
+          version,
+          description,
+        })),
+      }),
+    ),
+    api('machines/:name', 'one statechart in full', ({ params: { name = '' } }) => {
+      const chart = charts.find((one) => one.name === name);
+      return chart
+        ? jsonAnswer(200, machineView(chart))
+        : problem(404, 'NOT_FOUND', `there is no machine ${name}`);
+    }),
+  ];
+}
+
+const listParameters = ['kind', 'namespace', 'state', 'limit', 'after'];
+
+/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {
+  const wrong = (name: string, allowed: string) =>
+    new OrreryError('USAGE', `${name}: ${JSON.stringify(query[name])} is not allowed; allowed: ${allowed}`);
+  const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
+  if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
+  const { limit, kind, ...rest } = query;
+  if (kind !== undefined && !kinds.includes(kind)) throw wrong('kind', kinds.join(', '));
+  const count = limit === undefined ? limits.listActors : Number(limit);
+  if (!Number.isInteger(count) || count < 1 || count > limits.listActors) {
+    throw wrong('limit', `a whole number from 1 to ${limits.listActors}`);
+  }
+  return { ...rest, ...(kind === undefined ? {} : { kind }), limit: count };
+}

@@ -1,0 +1,182 @@
+/**
+ * The HTTP of a replica: health, metrics and the API that answers for the whole cluster.
+ *
+ * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`. Promises: every
+ * answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api` and `/` are asked about at
+ * `authorize`, health and metrics are open; what changes something is refused to pages of other sites; requests are bounded in time and
+ * size. Absent: TLS (the platform's), the memory of sessions.
+ */
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { HostPort } from '../../base/config-values.ts';
+import { limits } from '../../base/limits.ts';
+import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
+import { type SocketParts, serveSockets } from '../live/socket.ts';
+import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
+import type { HttpAnswer } from './http-answer.ts';
+import { failure, problem } from './http-answer.ts';
+import type { HttpRequest, Route } from './route.ts';
+import { type HttpParts, routes } from './routes.ts';
+
+export interface HttpOptions extends HttpParts {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly authorize: Authorize;
+  /** `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever may do all asks from here. */
+  readonly hosts: 'any' | 'loopback';
+  /** Starts a live feed. */
+  readonly live: SocketParts['start'];
+}
+
+export interface HttpServer {
+  /** Where it listens; the port is the real one. */
+  readonly address: HostPort;
+  /** Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/** @throws Error of the system if the address cannot be listened on */
+export async function startHttp(options: HttpOptions): Promise<HttpServer> {
+  const server = createHttp(options);
+  const { authorize, clock, live } = options;
+  const sockets = serveSockets(server.server, {
+    authorize,
+    clock,
+    start: live,
+    isMeant: meantHosts(options),
+  });
+  await server.listen({ host: options.host, port: options.port });
+  const listening = server.server.address();
+  const port = typeof listening === 'object' && listening !== null ? listening.port : options.port;
+  return {
+    address: { host: options.host, port },
+    close: () => {
+      sockets.close();
+      return server.close();
+    },
+  };
+}
+
+/** The server without a socket: tests inject requests. */
+export function createHttp(options: HttpOptions): FastifyInstance {
+  const server = fastify({
+    logger: false,
+    bodyLimit: limits.httpBodyBytes,
+    requestTimeout: limits.httpRequestMs,
+    forceCloseConnections: true,
+    // Names of actors may be long; the limit of the whole URL is the HTTP parser's.
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+  });
+  server.server.maxConnections = limits.httpConnections;
+  server.addHook('onSend', async (_request, reply) => {
+    for (const [name, value] of Object.entries(securityHeaders)) {
+      if (!reply.hasHeader(name)) reply.header(name, value);
+    }
+    // The library adds a charset that the health form does not have: JSON is UTF-8 anyway (RFC 8259).
+    if (String(reply.getHeader('Content-Type')).startsWith('application/json')) {
+      reply.header('Content-Type', 'application/json');
+    }
+  });
+  server.setNotFoundHandler((request, reply) =>
+    write(reply, problem(404, 'NOT_FOUND', `there is nothing at ${request.url.split('?', 1)[0]}`)),
+  );
+  server.setErrorHandler((error, _request, reply) => write(reply, failure(error)));
+  const guard = { authorize: options.authorize, isMeant: meantHosts(options) };
+  for (const [path, ways] of Map.groupBy(routes(options), ({ path }) => path)) {
+    for (const route of ways) addRoute(server, route, guard);
+    refuseOtherMethods(server, path, ways);
+  }
+  return server;
+}
+
+interface Guard {
+  readonly authorize: Authorize;
+  readonly isMeant: (host: string | undefined) => boolean;
+}
+
+function meantHosts({ hosts }: HttpOptions): Guard['isMeant'] {
+  return hosts === 'any' ? () => true : isLoopbackName;
+}
+
+const securityHeaders = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-store',
+};
+
+function addRoute(server: FastifyInstance, route: Route, guard: Guard): void {
+  const { path, open, method = 'GET', verb = 'get' } = route;
+  const isChange = method !== 'GET';
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (isChange && !isDeliberate(request.headers) && isForeign(request.headers))
+      return write(reply, foreign);
+    const asked = open === true ? { user: '', refusal: undefined } : await whoAsks(request, verb, guard);
+    if (asked.refusal && open !== 'shell') return write(reply, asked.refusal);
+    const { params, query, headers, body } = request;
+    const call = {
+      ...asked,
+      headers,
+      body,
+      token: tokenOf(headers),
+      params: texts(params),
+      query: texts(query),
+    };
+    return write(reply, await route.answer(call));
+  };
+  // HEAD comes with GET.
+  server.route({ method, url: path, handler });
+}
+
+function refuseOtherMethods(server: FastifyInstance, path: string, ways: readonly Route[]): void {
+  const allowed = ways.flatMap(({ method }) => method ?? ['GET', 'HEAD']);
+  const refusal = problem(405, 'METHOD_NOT_ALLOWED', `only ${allowed.join(' and ')} are answered here`);
+  const refuse = async (_request: FastifyRequest, reply: FastifyReply) =>
+    write(reply.header('Allow', allowed.join(', ')), refusal);
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(
+    (method) => !allowed.includes(method),
+  );
+  // Decided before a body is read.
+  server.route({ method: methods, url: path, exposeHeadRoute: false, onRequest: refuse, handler: refuse });
+}
+
+const foreign = problem(403, 'FORBIDDEN', 'a page of another site asks for this');
+const notMeant = problem(
+  403,
+  'FORBIDDEN',
+  'without authentication only requests to a loopback address are answered',
+);
+
+async function whoAsks(
+  { headers }: FastifyRequest,
+  verb: AccessVerb,
+  { authorize, isMeant }: Guard,
+): Promise<Pick<HttpRequest, 'user' | 'refusal'>> {
+  if (!isMeant(headers.host)) return { user: '', refusal: notMeant };
+  const access = await authorize(tokenOf(headers), verb, AbortSignal.timeout(limits.requestTimeoutMs));
+  if (access.granted) return { user: access.user, refusal: undefined };
+  const code = access.status === 401 ? 'UNAUTHENTICATED' : 'FORBIDDEN';
+  const refusal = problem(access.status, code, access.reason);
+  const challenge = { 'WWW-Authenticate': 'Bearer' };
+  return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
+}
+
+function write(reply: FastifyReply, { status, contentType, headers, body }: HttpAnswer): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...headers, 'Content-Type': contentType })
+    .send(body);
+}
+
+/** A parameter that is given twice counts as its last. */
+function texts(values: unknown): Readonly<Record<string, string>> {
+  if (typeof values !== 'object' || values === null) return {};
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      String(Array.isArray(value) ? value.at(-1) : value),
+    ]),
+  );
+}

@@ -1,0 +1,38 @@
+/**
+ * What is said on `/api/v1/inspect`: JSON, one message each. Types alone; the page reads them too.
+ *
+ * The client says what it wants to see, as often as that changes; the server tells what is there and then what happens.
+ */
+import type { ActorId } from '../../base/ids.ts';
+import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../../base/views.ts';
+
+/** From the client. */
+export interface LiveRequest {
+  /** Whether it wants the rows of all actors, replicas and shards. */
+  readonly rows: boolean;
+  /** The actor whose steps it wants; null: none. */
+  readonly actor: ActorId | null;
+}
+
+/** The cluster at a moment. */
+export interface ClusterNow extends ShardsView {
+  /** The replica's wall time, ms since the epoch. */
+  readonly now: number;
+  /** Whether every actor was told. */
+  readonly isWhole: boolean;
+  /** Shards that nobody answered for. */
+  readonly missingShards: readonly number[];
+  readonly deadLetters: { readonly count: number; readonly newest: readonly DeadLetter[] };
+}
+
+/** From the server. */
+export type LiveMessage =
+  | { readonly type: 'hello'; readonly replica: string; readonly release: string; readonly now: number }
+  /** Rows that are new or different; of actors that ended only the id. */
+  | { readonly type: 'rows'; readonly rows: readonly LiveRow[]; readonly ended: readonly ActorId[] }
+  | ({ readonly type: 'cluster' } & ClusterNow)
+  /** The watched actor as it is; null: there is none. */
+  | { readonly type: 'actor'; readonly id: ActorId; readonly actor: Omit<ActorView, 'recent'> | null }
+  | ({ readonly type: 'step' } & LiveStep)
+  /** Something could not be done. */
+  | { readonly type: 'problem'; readonly message: string };

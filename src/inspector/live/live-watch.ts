@@ -1,0 +1,253 @@
+/**
+ * The watching side of the live feed: what the pages that are open on this replica want to know, asked for once for all of them.
+ *
+ * Owns: the announcements to the replicas (renewed while somebody watches, taken back when nobody does), and a picture of the whole
+ * cluster: every actor's row, replicas and shards, dead letters. Rows are read once, then kept up to date by what the replicas tell, and
+ * read again now and then: what was lost on the way is mended. Nothing runs while nobody watches.
+ */
+
+import type { Clock, Timer } from '../../base/clock.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { ControlPort, LiveRow, LiveStep, Watch } from '../../base/views.ts';
+import type { Bus, Subscription } from '../../bus/bus.ts';
+import { decode, encodeJson } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import { followDeadLetters } from './dead-letters.ts';
+import type { ClusterNow } from './live-messages.ts';
+
+export interface RowsListener {
+  /** These actors have other rows than before, or none. */
+  readonly changed: (ids: Iterable<ActorId>) => void;
+  readonly cluster: (now: ClusterNow) => void;
+}
+
+export interface Feed {
+  /** The rows as they are known now; empty while nobody watches them. */
+  readonly rows: ReadonlyMap<ActorId, LiveRow>;
+  /** Whether every actor was read at least once. */
+  readonly isWhole: boolean;
+  watchRows(listener: RowsListener): Subscription;
+  /** Every step of one actor, or of all. */
+  watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription;
+  stop(): void;
+}
+
+export interface FeedParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly control: ControlPort;
+  readonly clock: Clock;
+  /** Differs from replica to replica and from start to start. */
+  readonly watcher: string;
+}
+
+/** How often replicas and shards are asked for while a page is open. */
+const clusterMs = 1_000;
+
+export function createFeed(parts: FeedParts): Feed {
+  return new LiveFeed(parts);
+}
+
+class LiveFeed implements Feed {
+  readonly #parts: FeedParts;
+  readonly rows = new Map<ActorId, LiveRow>();
+  isWhole = false;
+  readonly #rowsListeners = new Set<RowsListener>();
+  readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
+  readonly #subscriptions = new Map<ActorId | 'all' | 'rows' | 'dead', Subscription>();
+  #cluster: ClusterNow | null = null;
+  #missingShards: readonly number[] = [];
+  #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
+  #timers: Timer[] = [];
+  /** Grows when watching rows begins or ends: late answers of an earlier time are dropped. */
+  #time = 0;
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  watchRows(listener: RowsListener): Subscription {
+    this.#rowsListeners.add(listener);
+    if (this.#rowsListeners.size === 1) this.#startRows();
+    else if (this.#cluster) listener.cluster(this.#cluster);
+    return {
+      stop: () => {
+        if (this.#rowsListeners.delete(listener) && this.#rowsListeners.size === 0) this.#stopRows();
+      },
+    };
+  }
+
+  watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription {
+    const listeners = this.#steps.get(id) ?? new Set();
+    this.#steps.set(id, listeners.add(listener));
+    if (listeners.size === 1) {
+      this.#subscriptions.set(
+        id,
+        this.#parts.bus.subscribe(this.#stepSubject(id), ({ data }) => {
+          const told = decode(data) as LiveStep;
+          for (const one of listeners) one(told);
+        }),
+      );
+      this.#announce();
+    }
+    return {
+      stop: () => {
+        if (!listeners.delete(listener) || listeners.size > 0) return;
+        this.#steps.delete(id);
+        this.#unsubscribe(id);
+        this.#announce();
+      },
+    };
+  }
+
+  stop(): void {
+    this.#rowsListeners.clear();
+    this.#steps.clear();
+    this.#stopRows();
+    for (const name of [...this.#subscriptions.keys()]) this.#unsubscribe(name);
+  }
+
+  #stepSubject(id: ActorId | 'all'): string {
+    const { subjects } = this.#parts;
+    if (id === 'all') return subjects.peerSteps;
+    const { kind, namespace, name } = parseActorId(id);
+    return subjects.peer('step', kind, namespace, name);
+  }
+
+  #unsubscribe(name: ActorId | 'all' | 'rows' | 'dead'): void {
+    this.#subscriptions.get(name)?.stop();
+    this.#subscriptions.delete(name);
+  }
+
+  #renewal: Timer | null = null;
+
+  /** Tells the replicas what is watched, and again before they forget it. */
+  #announce(): void {
+    const { bus, subjects, clock, watcher } = this.#parts;
+    const actors = [...this.#steps.keys()].filter((id) => id !== 'all');
+    const rows = this.#rowsListeners.size > 0;
+    const isWatching = rows || this.#steps.size > 0;
+    const watch: Watch = {
+      watcher,
+      rows,
+      steps: this.#steps.has('all'),
+      actors,
+      ttlMs: isWatching ? limits.inspectWatchMs : 0,
+    };
+    bus.publish(subjects.peer('watch'), encodeJson(watch));
+    this.#renewal?.cancel();
+    // A replica that starts hears the next one: often enough that its actors are not missed for long.
+    this.#renewal = isWatching ? clock.after(limits.inspectWatchMs / 5, () => this.#announce()) : null;
+  }
+
+  #startRows(): void {
+    const { bus, subjects } = this.#parts;
+    const time = ++this.#time;
+    this.#subscriptions.set(
+      'rows',
+      bus.subscribe(subjects.peer('rows'), ({ data }) => {
+        this.#take((decode(data) as { rows: readonly LiveRow[] }).rows);
+      }),
+    );
+    this.#subscriptions.set(
+      'dead',
+      followDeadLetters(this.#parts, (letters) => {
+        if (time === this.#time) this.#deadLetters = letters;
+      }),
+    );
+    this.#announce();
+    this.#repeat(clusterMs, time, () => this.#readCluster(time));
+    this.#repeat(limits.inspectReadAgainMs, time, () => this.#readRows(time));
+  }
+
+  #stopRows(): void {
+    this.#time++;
+    this.#unsubscribe('rows');
+    this.#unsubscribe('dead');
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers = [];
+    this.rows.clear();
+    this.isWhole = false;
+    this.#cluster = null;
+    this.#deadLetters = { count: 0, newest: [] };
+    this.#announce();
+  }
+
+  /** Does the work at once and then after each pause, one after the other; an answer that fails is asked for again. */
+  #repeat(pauseMs: number, time: number, work: () => Promise<void>): void {
+    const again = () => {
+      if (time !== this.#time) return;
+      const timer = this.#parts.clock.after(pauseMs, () => {
+        this.#timers.splice(this.#timers.indexOf(timer), 1);
+        this.#repeat(pauseMs, time, work);
+      });
+      this.#timers.push(timer);
+    };
+    work().then(again, again);
+  }
+
+  #take(rows: readonly LiveRow[]): void {
+    const changed: ActorId[] = [];
+    for (const row of rows) {
+      if (!this.#isNews(row)) continue;
+      if (row.gone) this.rows.delete(row.id);
+      else if (this.rows.has(row.id) || this.rows.size < limits.inspectRows) this.rows.set(row.id, row);
+      changed.push(row.id);
+    }
+    this.#tell(changed);
+  }
+
+  /** An owner that was replaced may tell late; revisions of one that ended and came back go on. */
+  #isNews(row: LiveRow): boolean {
+    const known = this.rows.get(row.id);
+    if (!known || row.rev > known.rev) return true;
+    if (row.rev < known.rev) return false;
+    return (
+      row.gone === true ||
+      row.owner !== known.owner ||
+      row.parked !== known.parked ||
+      row.lastError !== known.lastError
+    );
+  }
+
+  #tell(changed: readonly ActorId[]): void {
+    if (changed.length === 0) return;
+    for (const listener of this.#rowsListeners) listener.changed(changed);
+  }
+
+  async #readRows(time: number): Promise<void> {
+    const seen = new Set<ActorId>();
+    const before = new Set(this.rows.keys());
+    let missing: readonly number[] = [];
+    let after: string | null = '';
+    while (after !== null && seen.size < limits.inspectRows) {
+      const request = after === '' ? {} : { after };
+      const answer = await this.#parts.control.list({ ...request, limit: limits.listActors });
+      if (time !== this.#time) return;
+      for (const { id } of answer.actors) seen.add(id);
+      this.#take(answer.actors);
+      missing = answer.missingShards;
+      after = answer.next;
+    }
+    const isMissing = new Set(missing);
+    const ended = [...before].filter((id) => !seen.has(id) && !isMissing.has(this.rows.get(id)?.shard ?? -1));
+    for (const id of ended) this.rows.delete(id);
+    this.#missingShards = missing;
+    this.isWhole = true;
+    this.#tell(ended);
+  }
+
+  async #readCluster(time: number): Promise<void> {
+    const shards = await this.#parts.control.shards();
+    if (time !== this.#time) return;
+    this.#cluster = {
+      ...shards,
+      now: this.#parts.clock.now(),
+      isWhole: this.isWhole,
+      missingShards: this.#missingShards,
+      deadLetters: this.#deadLetters,
+    };
+    for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * One open live feed: what its client asked to see, told as fast as it reads.
+ *
+ * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then. While the client leaves too
+ * much unread, rows wait (bounded by the number of actors); a step that cannot wait is left out and the actor is sent anew.
+ */
+
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { ActorView, ControlPort, LiveRow } from '../../base/views.ts';
+import type { Subscription } from '../../bus/bus.ts';
+import type { LiveMessage, LiveRequest } from './live-messages.ts';
+import type { Feed } from './live-watch.ts';
+
+/** A connection, whatever carries it. */
+export interface LiveLine {
+  send(text: string): void;
+  /** Bytes that were sent and are not on their way yet. */
+  unread(): number;
+}
+
+export interface LiveSession {
+  /** Takes a message from the client. */
+  take(text: string): void;
+  end(): void;
+}
+
+export interface LiveParts {
+  readonly feed: Feed;
+  readonly control: Pick<ControlPort, 'get'>;
+  readonly clock: Clock;
+  readonly replica: string;
+  readonly release: string;
+}
+
+/** The watched actor is read anew so often, ms: effects that end without a step are seen so. */
+const readAgainMs = 5_000;
+const rowsAtOnce = 2_000;
+
+export function startLive(parts: LiveParts, line: LiveLine): LiveSession {
+  const session = new Session(parts, line);
+  return { take: (text) => session.take(text), end: () => session.end() };
+}
+
+class Session {
+  readonly #parts: LiveParts;
+  readonly #line: LiveLine;
+  readonly #changed = new Set<ActorId>();
+  #rows: Subscription | null = null;
+  #steps: Subscription | null = null;
+  #actor: ActorId | null = null;
+  #bundle: Timer | null = null;
+  #reading: Timer | null = null;
+
+  constructor(parts: LiveParts, line: LiveLine) {
+    this.#parts = parts;
+    this.#line = line;
+    const { replica, release, clock } = parts;
+    this.#send({ type: 'hello', replica, release, now: clock.now() });
+  }
+
+  take(text: string): void {
+    let request: LiveRequest;
+    try {
+      request = readRequest(text);
+    } catch (error) {
+      this.#send({ type: 'problem', message: asError(error).message });
+      return;
+    }
+    if (request.rows && !this.#rows) this.#watchRows();
+    if (!request.rows) this.#unwatchRows();
+    if (request.actor !== this.#actor) this.#watchActor(request.actor);
+  }
+
+  end(): void {
+    this.#unwatchRows();
+    this.#watchActor(null);
+  }
+
+  #send(message: LiveMessage): void {
+    this.#line.send(JSON.stringify(message));
+  }
+
+  #watchRows(): void {
+    const { feed } = this.#parts;
+    this.#rows = feed.watchRows({
+      changed: (ids) => this.#noteChanged(ids),
+      cluster: (now) => this.#send({ type: 'cluster', ...now }),
+    });
+    this.#noteChanged(feed.rows.keys());
+  }
+
+  #unwatchRows(): void {
+    this.#rows?.stop();
+    this.#rows = null;
+    this.#bundle?.cancel();
+    this.#bundle = null;
+    this.#changed.clear();
+  }
+
+  #noteChanged(ids: Iterable<ActorId>): void {
+    for (const id of ids) this.#changed.add(id);
+    if (this.#changed.size > 0) this.#bundleSoon();
+  }
+
+  #bundleSoon(pauseMs: number = limits.inspectBundleMs): void {
+    this.#bundle ??= this.#parts.clock.after(pauseMs, () => {
+      this.#bundle = null;
+      this.#sendRows();
+      if (this.#changed.size > 0) this.#bundleSoon(this.#isCrowded() ? limits.inspectBundleMs : 1);
+    });
+  }
+
+  #isCrowded(): boolean {
+    return this.#line.unread() > limits.inspectUnreadBytes;
+  }
+
+  #sendRows(): void {
+    const rows: LiveRow[] = [];
+    const ended: ActorId[] = [];
+    if (this.#isCrowded()) return;
+    for (const id of this.#changed) {
+      const row = this.#parts.feed.rows.get(id);
+      if (row) rows.push(row);
+      else ended.push(id);
+      this.#changed.delete(id);
+      if (rows.length >= rowsAtOnce) break;
+    }
+    this.#send({ type: 'rows', rows, ended });
+  }
+
+  #watchActor(id: ActorId | null): void {
+    this.#steps?.stop();
+    this.#steps = null;
+    this.#reading?.cancel();
+    this.#actor = id;
+    if (id === null) return;
+    this.#steps = this.#parts.feed.watchSteps(id, (told) => {
+      if (!this.#isCrowded()) this.#send({ type: 'step', ...told });
+    });
+    void this.#readActor(id);
+  }
+
+  async #readActor(id: ActorId): Promise<void> {
+    const again = () => {
+      if (this.#actor === id)
+        this.#reading = this.#parts.clock.after(readAgainMs, () => void this.#readActor(id));
+    };
+    try {
+      const view = await this.#parts.control.get(id);
+      if (this.#actor === id) this.#sendActor(id, view);
+    } catch (error) {
+      if (this.#actor === id) this.#send({ type: 'problem', message: asError(error).message });
+    }
+    again();
+  }
+
+  #sendActor(id: ActorId, view: Awaited<ReturnType<ControlPort['get']>>): void {
+    const { recent: _, ...actor } = view ?? { recent: [] };
+    this.#send({ type: 'actor', id, actor: view === null ? null : (actor as Omit<ActorView, 'recent'>) });
+  }
+}
+
+/** @throws Error that says what is wrong */
+function readRequest(text: string): LiveRequest {
+  const value = JSON.parse(text) as Partial<LiveRequest> | null;
+  const actor = value?.actor ?? null;
+  if (actor === null) return { rows: value?.rows === true, actor };
+  parseActorId(actor);
+  return { rows: value?.rows === true, actor };
+}

@@ -1,0 +1,21 @@
+/** Which language an opened live feed speaks: Orrery's own, or the Stately inspector's. */
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { type LiveParts, startLive } from './live.ts';
+import type { SocketParts } from './socket.ts';
+import { type StatelyParts, startStately } from './stately.ts';
+
+export function openLive(parts: LiveParts & StatelyParts): SocketParts['start'] {
+  return (query, line) =>
+    query.get('protocol') === 'stately'
+      ? startStately(parts, query.getAll('actor').filter(isActorId), line)
+      : startLive(parts, line);
+}
+
+function isActorId(text: string): text is ActorId {
+  try {
+    parseActorId(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The WebSocket `/api/v1/inspect`: who may open it, how long it lives. The one importer of the WebSocket library.
+ *
+ * Promises: nobody is let in who may not `get` the inspector, nor a page of another site; the right is asked for again while the socket
+ * is open, and a socket whose client is gone or whose right was taken back is closed. At most `limits.inspectSessions` are open.
+ */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Access, Authorize } from '../../kube/api/access.ts';
+import { isDeliberate, isForeign, offeredProtocols, tokenOf } from '../http/credentials.ts';
+import type { LiveLine, LiveSession } from './live.ts';
+import { liveProtocol } from './live-protocol.ts';
+
+export interface SocketParts {
+  readonly authorize: Authorize;
+  readonly clock: Clock;
+  /** Whether the caller's name for this host is one that is answered. */
+  readonly isMeant: (host: string | undefined) => boolean;
+  /** Starts what is said on an open socket. @param query of the address */
+  readonly start: (query: URLSearchParams, line: LiveLine) => LiveSession;
+}
+
+export interface Sockets {
+  /** Closes all and takes no more. */
+  close(): void;
+}
+
+const path = '/api/v1/inspect';
+/** Close codes: the numbers below 4000 are RFC 6455's; 4401 and 4403 say what HTTP's 401 and 403 say. */
+const closing = { away: 1001, unauthenticated: 4401, forbidden: 4403 } as const;
+
+export function serveSockets(server: Server, parts: SocketParts): Sockets {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: limits.inspectMessageBytes,
+    // Small messages are not worth it; lists shrink to a tenth.
+    perMessageDeflate: { threshold: 4_096, zlibDeflateOptions: { level: 3 }, concurrencyLimit: 2 },
+    handleProtocols: (offered) => (offered.has(liveProtocol) ? liveProtocol : false),
+  });
+  const open = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const url = new URL(request.url ?? '/', 'http://orrery');
+    const refusal = await refusalOf(request, url, sockets.clients.size, parts);
+    if (refusal !== null) return end(socket, refusal);
+    sockets.handleUpgrade(request, socket, head, (opened) => attend(opened, request, url, parts));
+  };
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    open(request, socket, head).catch(() => end(socket, '503 Service Unavailable'));
+  });
+  return {
+    close() {
+      for (const one of sockets.clients) one.close(closing.away, 'the replica ends');
+      sockets.close();
+    },
+  };
+}
+
+async function refusalOf(
+  { headers }: IncomingMessage,
+  url: URL,
+  count: number,
+  { authorize, isMeant }: SocketParts,
+): Promise<string | null> {
+  if (url.pathname.replace(/\/$/, '') !== path) return '404 Not Found';
+  const offered = offeredProtocols(headers).filter((one) => one !== '');
+  if (offered.length > 0 && !offered.includes(liveProtocol)) return '400 Bad Request';
+  if (!isMeant(headers.host)) return '403 Forbidden';
+  if (!isDeliberate(headers) && isForeign(headers)) return '403 Forbidden';
+  if (count >= limits.inspectSessions) return '503 Service Unavailable';
+  const access = await authorize(tokenOf(headers), 'get', AbortSignal.timeout(limits.requestTimeoutMs));
+  if (access.granted) return null;
+  return access.status === 401 ? '401 Unauthorized\r\nWWW-Authenticate: Bearer' : '403 Forbidden';
+}
+
+function end(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
+
+function attend(socket: WebSocket, { headers }: IncomingMessage, url: URL, parts: SocketParts): void {
+  const { clock } = parts;
+  const session = parts.start(url.searchParams, {
+    send: (text) => socket.send(text),
+    unread: () => socket.bufferedAmount,
+  });
+  let isAlive = true;
+  let timer: Timer;
+  const check = async () => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    socket.ping();
+    const access = await mayStay(parts.authorize, tokenOf(headers));
+    if (access.granted) timer = clock.after(limits.inspectCheckMs, check);
+    else
+      socket.close(
+        access.status === 401 ? closing.unauthenticated : closing.forbidden,
+        access.reason.slice(0, 100),
+      );
+  };
+  timer = clock.after(limits.inspectCheckMs, check);
+  socket.on('pong', () => {
+    isAlive = true;
+  });
+  socket.on('message', (data) => session.take(String(data)));
+  // An error is followed by the close.
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    timer.cancel();
+    isAlive = false;
+    session.end();
+  });
+}
+
+/** While Kubernetes cannot be asked, who was let in stays: to look at what is wrong with it, perhaps. */
+async function mayStay(authorize: Authorize, token: string | null): Promise<Access> {
+  try {
+    return await authorize(token, 'get', AbortSignal.timeout(limits.requestTimeoutMs));
+  } catch (error) {
+    return { granted: true, user: asError(error).message };
+  }
+}

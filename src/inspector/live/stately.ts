@@ -1,0 +1,185 @@
+/**
+ * The live feed in the words of the Stately inspector (`?protocol=stately`): `@xstate.actor`, `@xstate.event`, `@xstate.snapshot`, one JSON
+ * message each, so that any tool that understands them can attach.
+ *
+ * An Orrery actor is a root of its own; its id is the session id. All actors of the cluster are told first, then each step as the event
+ * and the snapshot it led to. `?actor=<id>`, as often as wanted, restricts the feed to those.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { ActorView, ControlPort, LiveRow, LiveStep } from '../../base/views.ts';
+import type { Subscription } from '../../bus/bus.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { machineView } from '../charts/machine-view.ts';
+import type { LiveLine, LiveSession } from './live.ts';
+import type { Feed } from './live-watch.ts';
+
+/** The release of @statelyai/inspect whose messages these are. */
+const version = '0.7.1';
+/** Contexts are read for so many actors at the beginning; of the others the state is told, and the context with their next step. */
+const contextsAtFirst = 200;
+const readsAtOnce = 8;
+
+export interface StatelyParts {
+  readonly feed: Feed;
+  readonly control: Pick<ControlPort, 'get'>;
+  readonly clock: Clock;
+  /** Every chart, also those of a replica's own life. */
+  readonly charts: readonly Chart[];
+}
+
+/** @param only the actors to tell about; empty: all. */
+export function startStately(parts: StatelyParts, only: readonly ActorId[], line: LiveLine): LiveSession {
+  const stately = new Stately(parts, line);
+  const watched = only.slice(0, limits.inspectActors);
+  const subscriptions = watched.length > 0 ? watched.map((id) => stately.watch(id)) : stately.watchAll();
+  return {
+    // The protocol's clients only listen.
+    take() {},
+    end: () => {
+      stately.end();
+      for (const subscription of subscriptions) subscription.stop();
+    },
+  };
+}
+
+class Stately {
+  readonly #parts: StatelyParts;
+  readonly #line: LiveLine;
+  readonly #told = new Set<ActorId>();
+  readonly #waiting: ActorId[] = [];
+  #reads = 0;
+  #contexts = contextsAtFirst;
+  #ended = false;
+
+  constructor(parts: StatelyParts, line: LiveLine) {
+    this.#parts = parts;
+    this.#line = line;
+  }
+
+  watchAll(): Subscription[] {
+    const { feed } = this.#parts;
+    const tell = (ids: Iterable<ActorId>) => {
+      for (const id of ids) if (feed.rows.has(id)) this.#introduce(id);
+    };
+    const rows = feed.watchRows({ changed: tell, cluster: () => {} });
+    tell(feed.rows.keys());
+    return [rows, feed.watchSteps('all', (told) => this.#tellStep(told))];
+  }
+
+  watch(id: ActorId): Subscription {
+    this.#introduce(id);
+    return this.#parts.feed.watchSteps(id, (told) => this.#tellStep(told));
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#waiting.length = 0;
+  }
+
+  #introduce(id: ActorId): void {
+    if (this.#told.has(id)) return;
+    this.#told.add(id);
+    const row = this.#parts.feed.rows.get(id);
+    if (this.#contexts <= 0 && row) this.#tellActor(id, { state: row.state });
+    else {
+      this.#contexts--;
+      this.#waiting.push(id);
+      this.#readOn();
+    }
+  }
+
+  #readOn(): void {
+    while (this.#reads < readsAtOnce) {
+      const id = this.#waiting.shift();
+      if (id === undefined) return;
+      this.#reads++;
+      this.#parts.control
+        .get(id)
+        .then(
+          (view) => view && this.#tellActor(id, view),
+          // Its shard is moving: it is introduced with its next step.
+          () => this.#told.delete(id),
+        )
+        .finally(() => {
+          this.#reads--;
+          this.#readOn();
+        });
+    }
+  }
+
+  #tellActor(id: ActorId, view: Pick<ActorView | LiveRow, 'state'> & { readonly context?: unknown }): void {
+    const { kind } = parseActorId(id);
+    const chart = this.#parts.charts.find(({ name }) => name === kind);
+    this.#send({
+      type: '@xstate.actor',
+      name: id,
+      definition: chart ? JSON.stringify(machineView(chart).config) : undefined,
+      parentId: undefined,
+      snapshot: snapshotOf(view.state, view.context, false),
+      ...this.#base(id, `${id}/actor`, this.#parts.clock.now()),
+    });
+  }
+
+  #tellStep({ step, actor }: LiveStep): void {
+    const { id, rev, event, cause, to, at, context } = step;
+    if (!this.#told.has(id)) {
+      this.#told.add(id);
+      this.#tellActor(id, { state: step.from ?? to, context });
+    }
+    this.#send({
+      type: '@xstate.event',
+      event,
+      sourceId: senderOf(cause),
+      ...this.#base(id, `${id}/${rev}/event`, at),
+    });
+    this.#send({
+      type: '@xstate.snapshot',
+      event,
+      snapshot: snapshotOf(to, context, actor.machine === ''),
+      ...this.#base(id, `${id}/${rev}`, at),
+    });
+  }
+
+  #base(id: ActorId, messageId: string, at: number) {
+    return { sessionId: id, rootId: id, id: messageId, createdAt: String(at), _version: version };
+  }
+
+  /** What a client leaves unread for too long is left out: the next snapshot of an actor holds everything. */
+  #send(message: object): void {
+    if (!this.#ended && this.#line.unread() <= limits.inspectUnreadBytes)
+      this.#line.send(JSON.stringify(message));
+  }
+}
+
+function snapshotOf(state: string, context: unknown, isDone: boolean) {
+  return {
+    status: isDone ? 'done' : 'active',
+    value: stateValue(state),
+    context: context ?? {},
+    children: {},
+    historyValue: {},
+  };
+}
+
+/** xstate's form of a state: `routes.sampling,endpoints.ignored` → `{routes: 'sampling', endpoints: 'ignored'}`. */
+export function stateValue(state: string): unknown {
+  const regions = state.split(',').map((path) => path.split('.'));
+  if (regions.length === 1 && regions[0]?.length === 1) return state;
+  const tails = new Map<string, string[]>();
+  for (const [first = '', ...rest] of regions)
+    tails.set(first, [...(tails.get(first) ?? []), rest.join('.')]);
+  return Object.fromEntries(
+    [...tails].map(([name, inner]) => [
+      name,
+      inner.every((path) => path === '') ? {} : stateValue(inner.join(',')),
+    ]),
+  );
+}
+
+/** The actor that caused an event: `pod/shop/web-0/12/0` is an effect of `pod/shop/web-0`. */
+function senderOf(cause: string | null): string | undefined {
+  return /^([^/]+\/[^/]+\/.+)\/\d+\/\d+$/.exec(cause ?? '')?.[1];
+}

@@ -1,0 +1,160 @@
+/** One actor: its chart as it stands, in words, with all it knows; what happened to it; and any moment of that. */
+import type { ActorId } from '../../../base/ids.ts';
+import type { ActorView, HistoryStep } from '../../../base/views.ts';
+import { ChartPanel } from '../chart/chart-panel.ts';
+import type { ChartMoment } from '../chart/chart-view.ts';
+import { layoutOf, toneOf } from '../chart/charts.ts';
+import { takenBy } from '../chart/taken.ts';
+import { isDialogOpen, isTyping } from '../keys.ts';
+import { go, goTo } from '../navigation.ts';
+import { Age, Mark, StateName, useTick } from '../pieces.ts';
+import { actorHref, listHref } from '../route.ts';
+import type { Store } from '../store.ts';
+import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
+import { ContextTree } from './context-tree.ts';
+import { SendEvent } from './send-event.ts';
+import { Effects, Explained, Ownership, Related, Timers } from './side.ts';
+import { TimeLine } from './time-line.ts';
+
+export function ActorPage({ store, id, at }: { store: Store; id: ActorId; at: number | null }): VNode {
+  useTick(200);
+  const [isSending, setSending] = useState(false);
+  const watched = store.watched?.id === id ? store.watched : null;
+  const steps = watched?.steps ?? [];
+  const actor = watched?.actor ?? null;
+  const index = indexOf(steps, at);
+  useActorKeys({ id, steps, index, at, onSend: () => setSending(true), maySend: maySend(store) });
+  const [kind = '', namespace, ...name] = id.split('/');
+  if (watched?.actor === null && steps.length === 0 && !watched.isLoading) {
+    return html`<div class="missing"><h1>${id}</h1><p>There is no such actor, and nothing is known of one in the last 24 hours.</p><a href=${listHref(kind)}>all of kind ${kind}</a></div>`;
+  }
+  const step = steps[index];
+  const state = at === null ? (actor?.state ?? step?.to) : step?.to;
+  const now = store.now();
+  return html`<article class="actor ${at === null ? '' : 'past'}" aria-labelledby="actor-name">
+    <header class="actor-head">
+      <p class="crumbs"><a href=${listHref(kind)}>${kind}</a>${namespace !== '_' && html`<span aria-hidden="true"> / </span><a href=${listHref(kind, { ns: namespace ?? '' })}>${namespace}</a>`}</p>
+      <h1 id="actor-name">${name.join('/')}</h1>
+      ${
+        state &&
+        html`<span class="state-chip ${toneOf(kind, state, actor?.parked)}"><${Mark} tone=${toneOf(kind, state, actor?.parked)} parked=${actor?.parked} /><${StateName} state=${state} />
+        ${at === null && actor && html`<span class="quiet">for <${Age} since=${actor.since} now=${now} /></span>`}</span>`
+      }
+      <span class="spring"></span>
+      ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => setSending(true)} title="Send an event (s)">Send event</button>`}
+    </header>
+    ${at !== null && html`<${PastBanner} id=${id} step=${step} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />`}
+    ${watched?.actor === null && html`<p class="banner">This actor has ended; what is shown is how it was.</p>`}
+    <${Body} store=${store} id=${id} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />
+    ${isSending && actor && html`<${SendEvent} id=${id} accepts=${actor.accepts} onClose=${() => setSending(false)} />`}
+  </article>`;
+}
+
+function Body({
+  store,
+  id,
+  kind,
+  state,
+  index,
+  at,
+  now,
+  actor,
+  steps,
+}: {
+  store: Store;
+  id: ActorId;
+  kind: string;
+  state: string | undefined;
+  index: number;
+  at: number | null;
+  now: number;
+  actor: Omit<ActorView, 'recent'> | null;
+  steps: readonly HistoryStep[];
+}): VNode {
+  const [, setLoaded] = useState(false);
+  const layout = layoutOf(kind, () => setLoaded(true));
+  const step = steps[index];
+  const taken = useMemo(() => (layout && step ? takenBy(layout, step) : new Set<string>()), [layout, step]);
+  const isLive = at === null;
+  const moment: ChartMoment | null =
+    state === undefined
+      ? null
+      : { state, taken, turn: step?.rev ?? 0, timers: isLive ? (actor?.timers ?? []) : [], now };
+  const watched = store.watched;
+  const context = isLive ? (actor?.context ?? step?.context) : step?.context;
+  return html`<div class="actor-body">
+    <div class="main-column"><section class="chart-section" aria-label="Statechart">
+      ${layout && moment ? html`<${ChartPanel} layout=${layout} moment=${moment} />` : html`<div class="chart-panel loading">${layout ? '' : 'reading the chart …'}</div>`}
+    </section>
+    <${TimeLine} id=${id} kind=${kind} steps=${steps} left=${watched?.left ?? 0} index=${index} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} /></div>
+    <aside class="side" aria-label="About this actor">
+      <${Explained} actor=${actor} step=${step} layout=${layout} isLive=${isLive} now=${now} id=${id} />
+      ${isLive && actor && html`<${Timers} actor=${actor} steps=${steps} now=${now} />`}
+      ${isLive && actor && html`<${Effects} actor=${actor} />`}
+      <${Related} id=${id} steps=${steps} rows=${store.rows} />
+      ${actor && html`<${Ownership} actor=${actor} store=${store} step=${isLive ? null : step} />`}
+      <${ContextTree} context=${context} before=${steps[index - 1]?.context} rows=${store.rows} isKnown=${context !== undefined} />
+    </aside>
+  </div>`;
+}
+
+function PastBanner({
+  id,
+  step,
+  at,
+  now,
+  isLoading,
+}: {
+  id: ActorId;
+  step: HistoryStep | undefined;
+  at: number;
+  now: number;
+  isLoading: boolean;
+}): VNode {
+  const what = step
+    ? html`revision ${at}, <${Age} since=${step.at} now=${now} /> ago`
+    : isLoading
+      ? 'reading …'
+      : `revision ${at}, which is not among the recorded ones`;
+  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span><button onClick=${() => go(actorHref(id), { replace: true })}>Back to live <kbd>l</kbd></button></p>`;
+}
+
+function maySend({ session }: Store): boolean {
+  return session !== null && 'ok' in session && session.ok.maySend;
+}
+
+/** The step that is shown: the one asked for, or the last. */
+function indexOf(steps: readonly HistoryStep[], at: number | null): number {
+  return at === null ? steps.length - 1 : steps.findIndex(({ rev }) => rev === at);
+}
+
+function useActorKeys({
+  id,
+  steps,
+  index,
+  at,
+  onSend,
+  maySend,
+}: {
+  id: ActorId;
+  steps: readonly HistoryStep[];
+  index: number;
+  at: number | null;
+  onSend: () => void;
+  maySend: boolean;
+}): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (isTyping(event) || isDialogOpen() || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === 'ArrowLeft') goTo(id, steps, index - 1);
+      else if (event.key === 'ArrowRight') goTo(id, steps, index + 1);
+      else if ((event.key === 'l' || event.key === 'Escape') && at !== null)
+        go(actorHref(id), { replace: true });
+      else if (event.key === 's' && maySend) onSend();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}

@@ -1,0 +1,122 @@
+/**
+ * The window onto a chart: follows what is active, or shows the whole, or stays where a person put it (drag, wheel with Ctrl, buttons, touch).
+ */
+import type { Box, ChartLayout } from '../../charts/chart-layout.ts';
+import { activePaths } from './charts.ts';
+import type { RefKey } from './taken.ts';
+import { refKey } from './taken.ts';
+
+export interface View {
+  /** Top left corner in the drawing, and pixels of the screen for one of the drawing. */
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+export type CameraMode = 'follow' | 'whole' | 'free';
+
+const margin = 28;
+const scales = { min: 0.15, max: 2.5, readable: 0.8, largest: 1.15 } as const;
+
+/** Everything, as large as it fits. */
+export function wholeView(layout: ChartLayout, width: number, height: number): View {
+  return viewOf({ x: 0, y: 0, width: layout.width, height: layout.height }, width, height, scales.largest);
+}
+
+/**
+ * What is active, where it came from and where it may go, as far as that stays readable; then at least what is active. The whole where that
+ * is readable anyway.
+ */
+export function followView(
+  layout: ChartLayout,
+  state: string,
+  taken: ReadonlySet<RefKey>,
+  width: number,
+  height: number,
+): View {
+  const whole = wholeView(layout, width, height);
+  if (whole.scale >= scales.readable) return whole;
+  const active = activePaths(state);
+  const leaves = new Set(mainLeaves(layout, state));
+  const near = boxesNear(layout, active, leaves, taken);
+  const own = layout.states.filter(({ path }) => leaves.has(path));
+  const wanted = viewOf(around([...own, ...near]), width, height, 1);
+  if (wanted.scale >= scales.readable) return clamped(wanted, layout, width, height);
+  return clamped(centredOn(around(own), width, height, scales.readable), layout, width, height);
+}
+
+/** Of regions too far apart to be read together the largest is followed: it is where most happens. */
+function mainLeaves(layout: ChartLayout, state: string): string[] {
+  const leaves = state.split(',');
+  const sizeOf = (leaf: string) => {
+    const region = layout.states.find(({ path }) => path === leaf.split('.', 1)[0]);
+    return region ? region.width * region.height : 0;
+  };
+  const most = Math.max(...leaves.map(sizeOf));
+  return leaves.filter((leaf) => sizeOf(leaf) === most);
+}
+
+function boxesNear(
+  layout: ChartLayout,
+  active: ReadonlySet<string>,
+  leaves: ReadonlySet<string>,
+  taken: ReadonlySet<RefKey>,
+): Box[] {
+  return layout.edges.flatMap((edge) => {
+    const wasTaken = edge.transitions.some((ref) => taken.has(refKey(ref)));
+    const leavesActive = active.has(edge.from) && edge.from !== '' && leaves.has(edge.from);
+    if (!wasTaken && !leavesActive) return [];
+    const ends = layout.states.filter(({ path }) => path === edge.to || path === edge.from);
+    return [...ends, ...(edge.label ? [edge.label] : [])];
+  });
+}
+
+export function zoomed(view: View, factor: number, atX: number, atY: number): View {
+  const scale = Math.min(scales.max, Math.max(scales.min, view.scale * factor));
+  // What is under the pointer stays there.
+  return { scale, x: view.x + atX / view.scale - atX / scale, y: view.y + atY / view.scale - atY / scale };
+}
+
+export function between(from: View, to: View, part: number): View {
+  const eased = part < 0.5 ? 4 * part ** 3 : 1 - (-2 * part + 2) ** 3 / 2;
+  const mix = (a: number, b: number) => a + (b - a) * eased;
+  return { x: mix(from.x, to.x), y: mix(from.y, to.y), scale: mix(from.scale, to.scale) };
+}
+
+function viewOf(box: Box, width: number, height: number, scaleMax: number): View {
+  const fit = Math.min(
+    (width - 2 * margin) / Math.max(1, box.width),
+    (height - 2 * margin) / Math.max(1, box.height),
+  );
+  return centredOn(box, width, height, Math.min(scaleMax, Math.max(scales.min, fit)));
+}
+
+function centredOn(box: Box, width: number, height: number, scale: number): View {
+  return {
+    scale,
+    x: box.x + box.width / 2 - width / 2 / scale,
+    y: box.y + box.height / 2 - height / 2 / scale,
+  };
+}
+
+/** Does not look past the edge of the drawing while there is more of it on the other side. */
+function clamped(view: View, layout: ChartLayout, width: number, height: number): View {
+  const gap = margin / view.scale;
+  const place = (at: number, seen: number, all: number) =>
+    seen >= all + 2 * gap ? (all - seen) / 2 : Math.min(Math.max(at, -gap), all + gap - seen);
+  return {
+    scale: view.scale,
+    x: place(view.x, width / view.scale, layout.width),
+    y: place(view.y, height / view.scale, layout.height),
+  };
+}
+
+function around(boxes: readonly Box[]): Box {
+  const [first] = boxes;
+  if (!first) return { x: 0, y: 0, width: 1, height: 1 };
+  const left = Math.min(...boxes.map(({ x }) => x));
+  const top = Math.min(...boxes.map(({ y }) => y));
+  const right = Math.max(...boxes.map(({ x, width }) => x + width));
+  const bottom = Math.max(...boxes.map(({ y, height }) => y + height));
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}

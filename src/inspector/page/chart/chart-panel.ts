@@ -1,0 +1,187 @@
+/** The chart in its panel: camera, overview in a corner, buttons, and the same in words for those who do not see it. */
+import type { ChartLayout } from '../../charts/chart-layout.ts';
+import { isDialogOpen, isTyping } from '../keys.ts';
+import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
+import { between, type CameraMode, followView, type View, wholeView, zoomed } from './camera.ts';
+import { ChartDefinitions, ChartDrawing, type ChartMoment } from './chart-view.ts';
+import { activePaths } from './charts.ts';
+
+const flightMs = 420;
+/** What the small map covers; narrow panels have no room to spare. */
+const mapWidth = 165;
+/** What legend and buttons cover. */
+const barHeight = 46;
+const usable = (width: number) => (width > 700 ? width - mapWidth : width);
+
+export function ChartPanel({ layout, moment }: { layout: ChartLayout; moment: ChartMoment }): VNode {
+  const box = useRef<HTMLDivElement>(null);
+  const [mode, setMode] = useState<CameraMode>('follow');
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const { view, moveTo, set } = useFlight(wholeView(layout, 800, 500));
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const measure = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    measure.observe(element);
+    setSize({ width: element.clientWidth, height: element.clientHeight });
+    return () => measure.disconnect();
+  }, []);
+  const { width, height } = size;
+  const isPlaced = useRef(false);
+  useEffect(() => {
+    if (width === 0 || mode === 'free') return;
+    const wanted =
+      mode === 'whole'
+        ? wholeView(layout, width, height)
+        : followView(layout, moment.state, moment.taken, usable(width), height - barHeight);
+    if (isPlaced.current) moveTo(wanted);
+    else set(wanted);
+    isPlaced.current = true;
+  }, [mode, moment.state, moment.turn, layout, width, height]);
+  const free = (next: View) => {
+    setMode('free');
+    set(next);
+  };
+  useChartKeys(() => setMode(mode === 'whole' ? 'follow' : 'whole'));
+  useWheel(box, view, free);
+  const drag = useDrag(view, free);
+  const step = (factor: number) => free(zoomed(view, factor, width / 2, height / 2));
+  return html`<div class="chart-panel ${mode}" ref=${box}>
+    <svg class="chart-svg" role="img" aria-label=${spoken(layout, moment)} ...${drag}
+      viewBox="${view.x} ${view.y} ${Math.max(1, width / view.scale)} ${Math.max(1, height / view.scale)}">
+      <${ChartDefinitions} />
+      <${ChartDrawing} layout=${layout} moment=${moment} />
+    </svg>
+    <div class="chart-buttons" role="group" aria-label="View of the chart">
+      <button aria-pressed=${mode === 'follow'} onClick=${() => setMode('follow')} title="Follow what is active (f)">Follow</button>
+      <button aria-pressed=${mode === 'whole'} onClick=${() => setMode('whole')} title="The whole chart (f)">Whole</button>
+      <button class="icon" onClick=${() => step(1 / 1.25)} aria-label="Smaller">−</button>
+      <button class="icon" onClick=${() => step(1.25)} aria-label="Larger">+</button>
+    </div>
+    <${Legend} />
+    ${mode !== 'whole' && html`<${MiniMap} layout=${layout} state=${moment.state} view=${view} width=${width} height=${height} />`}
+    <${Outline} layout=${layout} moment=${moment} />
+  </div>`;
+}
+
+/** A view that flies to where it is sent; at once for those who want no motion. */
+function useFlight(first: View) {
+  const [view, setView] = useState(first);
+  const current = useRef(first);
+  const flight = useRef(0);
+  const set = (next: View) => {
+    cancelAnimationFrame(flight.current);
+    current.current = next;
+    setView(next);
+  };
+  const moveTo = (wanted: View) => {
+    cancelAnimationFrame(flight.current);
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) return set(wanted);
+    const from = current.current;
+    let began = 0;
+    const frame = (time: number) => {
+      began ||= time;
+      const part = Math.min(1, (time - began) / flightMs);
+      current.current = between(from, wanted, part);
+      setView(current.current);
+      if (part < 1) flight.current = requestAnimationFrame(frame);
+    };
+    flight.current = requestAnimationFrame(frame);
+  };
+  useEffect(() => () => cancelAnimationFrame(flight.current), []);
+  return { view, moveTo, set };
+}
+
+function useDrag(view: View, move: (view: View) => void) {
+  const start = useRef<{ readonly x: number; readonly y: number; readonly view: View } | null>(null);
+  return {
+    onPointerDown(event: PointerEvent) {
+      if (event.button !== 0 || event.pointerType === 'touch') return;
+      start.current = { x: event.clientX, y: event.clientY, view };
+      (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    },
+    onPointerMove({ clientX, clientY }: PointerEvent) {
+      const from = start.current;
+      if (!from || Math.hypot(clientX - from.x, clientY - from.y) < 3) return;
+      const { scale } = from.view;
+      move({
+        scale,
+        x: from.view.x - (clientX - from.x) / scale,
+        y: from.view.y - (clientY - from.y) / scale,
+      });
+    },
+    onPointerUp() {
+      start.current = null;
+    },
+  };
+}
+
+/** With Ctrl (or a pinch, which says it is one) the wheel zooms; without it the page scrolls. */
+function useWheel(
+  box: { readonly current: HTMLDivElement | null },
+  view: View,
+  move: (view: View) => void,
+): void {
+  useEffect(() => {
+    const element = box.current;
+    const onWheel = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      const { left, top } = (event.currentTarget as Element).getBoundingClientRect();
+      move(zoomed(view, Math.exp(-event.deltaY / 300), event.clientX - left, event.clientY - top));
+    };
+    element?.addEventListener('wheel', onWheel, { passive: false });
+    return () => element?.removeEventListener('wheel', onWheel);
+  });
+}
+
+function useChartKeys(toggle: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'f' && !isTyping(event) && !isDialogOpen() && !event.ctrlKey && !event.metaKey)
+        toggle();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}
+
+function MiniMap({
+  layout,
+  state,
+  view,
+  width,
+  height,
+}: {
+  layout: ChartLayout;
+  state: string;
+  view: View;
+  width: number;
+  height: number;
+}): VNode {
+  const active = activePaths(state);
+  return html`<svg class="mini-map" viewBox="0 0 ${layout.width} ${layout.height}" aria-hidden="true">
+    ${layout.states.filter(({ path }) => path !== '').map((one) => html`<rect key=${one.path} class=${active.has(one.path) ? 'active' : ''} x=${one.x} y=${one.y} width=${one.width} height=${one.height} rx="10" />`)}
+    <rect class="window" x=${view.x} y=${view.y} width=${width / view.scale} height=${height / view.scale} rx="10" />
+  </svg>`;
+}
+
+function Legend(): VNode {
+  return html`<ul class="legend" aria-label="How to read the chart">
+    <li><i class="l-active"></i>active</li><li><i class="l-taken"></i>taken last</li><li><i class="l-next"></i>possible next</li>
+  </ul>`;
+}
+
+function spoken({ machine, states }: ChartLayout, { state }: ChartMoment): string {
+  return `Statechart of ${machine} with ${states.length - 1} states; active: ${state.split(',').join(' and ').replaceAll('.', ' in which ')}`;
+}
+
+/** The chart as a list, for screen readers. */
+function Outline({ layout, moment }: { layout: ChartLayout; moment: ChartMoment }): VNode {
+  const active = activePaths(moment.state);
+  return html`<div class="sr-only"><h3>States</h3><ul>
+    ${layout.states.filter(({ path }) => path !== '').map(({ path }) => html`<li key=${path}>${path.replaceAll('.', ', ')}${active.has(path) ? ' (active)' : ''}</li>`)}
+  </ul></div>`;
+}

@@ -1,0 +1,229 @@
+/** The whole cluster at a glance: what is wrong first, then who owns what, what is how, how fast, and what waits longest. */
+
+import { systemClock } from '../../../base/clock.ts';
+import type { ActorId } from '../../../base/ids.ts';
+import type { LiveRow } from '../../../base/views.ts';
+import { change, eventName } from '../../../base/words.ts';
+import { layoutOf, type Tone, toneOf } from '../chart/charts.ts';
+import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
+import { listHref } from '../route.ts';
+import type { Store } from '../store.ts';
+import { html, useRef, type VNode } from '../vendor.ts';
+import { ShardMap } from './shard-map.ts';
+
+interface Counted {
+  readonly state: string;
+  readonly tone: Tone;
+  readonly count: number;
+}
+
+interface Summary {
+  readonly kinds: ReadonlyMap<string, readonly Counted[]>;
+  readonly wrong: readonly LiveRow[];
+  readonly parked: number;
+  readonly wrongCount: number;
+  readonly waits: readonly LiveRow[];
+  readonly total: number;
+}
+
+const shownMax = 8;
+/** Going through all actors at each frame would be felt; nobody reads faster than this. */
+const summaryMs = 500;
+
+export function Overview({ store }: { store: Store }): VNode {
+  useTick(1_000);
+  const made = useRef<{ at: number; summary: Summary } | null>(null);
+  const at = systemClock.monotonic();
+  if (made.current === null || at - made.current.at > summaryMs)
+    made.current = { at, summary: summaryOf(store.rows) };
+  const { summary } = made.current;
+  const { cluster } = store;
+  const replicas = cluster?.replicas.map(({ replica }) => replica) ?? [];
+  const now = store.now();
+  return html`<div class="overview">
+    <h1 class="sr-only">Overview</h1>
+    <${Troubles} store=${store} summary=${summary} now=${now} />
+    <div class="column">
+    <section class="card shards" aria-labelledby="h-shards">
+      <h2 id="h-shards">Replicas and shards</h2>
+      ${cluster ? html`<${ShardMap} shards=${cluster.shards} replicas=${replicas} />` : html`<div class="loading map-space">reading …</div>`}
+      <${Replicas} store=${store} now=${now} />
+    </section>
+    <div class="pair">
+    <section class="card" aria-labelledby="h-rates">
+      <h2 id="h-rates">Steps a second <span class="quiet">last minute</span></h2>
+      <${RatesList} store=${store} kinds=${[...summary.kinds.keys()]} />
+    </section>
+    <section class="card" aria-labelledby="h-waits">
+      <h2 id="h-waits">Waiting longest</h2>
+      <${Waits} rows=${summary.waits} now=${now} />
+    </section>
+    </div>
+    </div>
+    <div class="column">
+    <section class="card" aria-labelledby="h-kinds">
+      <h2 id="h-kinds">Actors <span class="quiet">${summary.total.toLocaleString('en')}${store.isWhole ? '' : ' so far'}</span></h2>
+      ${[...summary.kinds].map(([kind, states]) => html`<${KindBar} key=${kind} kind=${kind} states=${states} />`)}
+      ${summary.total === 0 && html`<p class="quiet">no actors ${store.isWhole ? 'here' : 'yet'}</p>`}
+    </section>
+    <section class="card news" aria-labelledby="h-news">
+      <h2 id="h-news">Just now</h2>
+      <${News} store=${store} now=${now} />
+    </section>
+    </div>
+  </div>`;
+}
+
+function summaryOf(rows: ReadonlyMap<ActorId, LiveRow>): Summary {
+  const kinds = new Map<string, Map<string, number>>();
+  const [wrong, waits]: [LiveRow[], LiveRow[]] = [[], []];
+  let parked = 0;
+  for (const row of rows.values()) {
+    const kind = row.id.slice(0, row.id.indexOf('/'));
+    layoutOf(kind, () => {});
+    const states = kinds.get(kind) ?? new Map<string, number>();
+    kinds.set(kind, states);
+    states.set(row.state, (states.get(row.state) ?? 0) + 1);
+    const tone = toneOf(kind, row.state, row.parked);
+    if (row.parked) parked++;
+    if (tone === 'wrong') wrong.push(row);
+    if (tone !== 'settled') waits.push(row);
+  }
+  const bySince = (a: LiveRow, b: LiveRow) => Number(b.parked) - Number(a.parked) || a.since - b.since;
+  return {
+    kinds: new Map(
+      [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, states]) => [kind, counted(kind, states)]),
+    ),
+    wrong: wrong.sort(bySince).slice(0, shownMax),
+    parked,
+    wrongCount: wrong.length,
+    waits: waits.sort((a, b) => a.since - b.since).slice(0, shownMax),
+    total: rows.size,
+  };
+}
+
+const toneOrder: readonly Tone[] = ['wrong', 'working', 'settled'];
+
+function counted(kind: string, states: ReadonlyMap<string, number>): Counted[] {
+  return [...states]
+    .map(([state, count]) => ({ state, count, tone: toneOf(kind, state) }))
+    .sort((a, b) => toneOrder.indexOf(a.tone) - toneOrder.indexOf(b.tone) || b.count - a.count);
+}
+
+function Troubles({ store, summary, now }: { store: Store; summary: Summary; now: number }): VNode {
+  const { cluster } = store;
+  const letters = cluster?.deadLetters ?? { count: 0, newest: [] };
+  const unowned =
+    cluster?.shards.filter(({ owner, state }) => owner === null || state !== 'active').length ?? 0;
+  const isWell = summary.wrongCount === 0 && letters.count === 0 && unowned === 0;
+  if (!cluster || !store.isWhole)
+    return html`<section class="card troubles" aria-label="What is wrong"><p class="quiet">reading the cluster …</p></section>`;
+  if (isWell) {
+    return html`<section class="card troubles well" aria-labelledby="h-troubles">
+      <${Mark} tone="settled" /><h2 id="h-troubles">Nothing needs a look</h2>
+      <p class="quiet">no actor is parked or in trouble, no dead letters, all ${cluster.shards.length} shards are owned</p>
+    </section>`;
+  }
+  return html`<section class="card troubles ill" aria-labelledby="h-troubles">
+    <h2 id="h-troubles">Needs a look</h2>
+    <ul class="counts">
+      ${summary.parked > 0 && html`<li><b>${summary.parked}</b> parked</li>`}
+      ${summary.wrongCount > summary.parked && html`<li><b>${summary.wrongCount - summary.parked}</b> in trouble</li>`}
+      ${letters.count > 0 && html`<li><b>${letters.count}</b> dead letter${letters.count === 1 ? '' : 's'}</li>`}
+      ${unowned > 0 && html`<li><b>${unowned}</b> shard${unowned === 1 ? '' : 's'} without an active owner</li>`}
+    </ul>
+    <ul class="trouble-rows">
+      ${summary.wrong.map(
+        (row) => html`<li key=${row.id}>
+        <${Mark} tone="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
+        <span class="why">${row.lastError ?? ''}</span><${Age} since=${row.since} now=${now} />
+      </li>`,
+      )}
+      ${letters.newest.slice(0, 3).map(
+        (letter) => html`<li key=${letter.at}>
+        <span class="letter" aria-hidden="true">✉</span><span class="letter-subject">${letter.subject}</span>
+        <span class="why">${letter.error}</span><${Age} since=${letter.at} now=${now} />
+      </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function Replicas({ store, now }: { store: Store; now: number }): VNode {
+  const replicas = [...(store.cluster?.replicas ?? [])].sort((a, b) => (a.replica < b.replica ? -1 : 1));
+  const names = replicas.map(({ replica }) => replica);
+  return html`<table class="replicas">
+    <thead><tr><th>Replica</th><th class="num">Shards</th><th class="num">Actors</th><th class="num">Steps/s</th><th>Release</th><th class="num">Seen</th></tr></thead>
+    <tbody>${replicas.map(
+      (one) => html`<tr key=${one.replica} class=${now - one.lastSeen > 2_000 ? 'silent' : ''}>
+      <td><${Owner} owner=${one.replica} replicas=${names} /></td>
+      <td class="num">${one.shards.length}</td><td class="num">${one.actors.toLocaleString('en')}</td>
+      <td class="num">${Math.round(one.stepsPerSecond)}</td><td>${one.release}</td>
+      <td class="num">${now - one.lastSeen > 2_000 ? html`<b>silent <${Age} since=${one.lastSeen} now=${now} /></b>` : 'now'}</td>
+    </tr>`,
+    )}</tbody>
+  </table>
+  ${
+    store.moves.length > 0 &&
+    html`<p class="moves" role="status">
+    ${movesText(store)} <${Age} since=${store.moves[0]?.at ?? 0} now=${systemClock.now()} /> ago
+  </p>`
+  }`;
+}
+
+function movesText({ moves }: Store): string {
+  const latest = moves.filter(({ at }) => at === moves[0]?.at);
+  const targets = [...new Set(latest.map(({ to }) => to ?? 'nobody'))];
+  return latest.length === 1
+    ? `shard ${latest[0]?.shard} moved from ${latest[0]?.from ?? 'nobody'} to ${targets[0]}`
+    : `${latest.length} shards moved to ${targets.join(' and ')}`;
+}
+
+function KindBar({ kind, states }: { kind: string; states: readonly Counted[] }): VNode {
+  const total = states.reduce((sum, { count }) => sum + count, 0);
+  return html`<div class="kind-bar">
+    <h3><a href=${listHref(kind)}>${kind}</a> <span class="quiet">${total.toLocaleString('en')}</span></h3>
+    <div class="bar" aria-hidden="true">${states.map(({ state, tone, count }) => html`<i key=${state} class=${tone} style=${{ flexGrow: count }}></i>`)}</div>
+    <ul>${states.slice(0, 6).map(
+      ({ state, tone, count }) => html`<li key=${state}>
+      <a href=${listHref(kind, { state })}><${Mark} tone=${tone} /><${StateName} state=${state} /> <b>${count.toLocaleString('en')}</b></a>
+    </li>`,
+    )}${states.length > 6 && html`<li class="quiet">${states.length - 6} more states</li>`}</ul>
+  </div>`;
+}
+
+function RatesList({ store, kinds }: { store: Store; kinds: readonly string[] }): VNode {
+  return html`<ul class="rates">${kinds.map((kind) => {
+    const values = store.rates.of(kind);
+    const recent = values.slice(-5).reduce((sum, value) => sum + value, 0) / 5;
+    const text = recent >= 10 || recent === 0 ? recent.toFixed(0) : recent.toFixed(1);
+    return html`<li key=${kind}><span>${kind}</span><${Sparkline} values=${values} label="${kind}: ${text} steps a second" /><b>${text}</b></li>`;
+  })}</ul>`;
+}
+
+function Waits({ rows, now }: { rows: readonly LiveRow[]; now: number }): VNode {
+  const longest = Math.max(1, ...rows.map(({ since }) => now - since));
+  if (rows.length === 0) return html`<p class="quiet">nothing waits</p>`;
+  return html`<ul class="waits">${rows.map(
+    (row) => html`<li key=${row.id}>
+    <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />
+    <${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
+    <span class="wait-bar" aria-hidden="true"><i style=${{ width: `${((now - row.since) / longest) * 100}%` }}></i></span>
+    <${Age} since=${row.since} now=${now} />
+  </li>`,
+  )}</ul>`;
+}
+
+function News({ store, now }: { store: Store; now: number }): VNode {
+  if (store.news.length === 0)
+    return html`<p class="quiet">nothing has happened since this page was opened</p>`;
+  const offset = now - systemClock.now();
+  return html`<ul class="news-rows">${store.news.map(
+    ({ row, at }) => html`<li key="${row.id}/${row.rev}">
+    <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />
+    <${ActorLink} id=${row.id} at=${row.rev} /><span class="event">${eventName(row.event ?? '')}</span>
+    <${StateName} state=${change({ from: row.state, to: row.state }).replace('stays ', '')} />
+    <${Age} since=${at + offset} now=${now} />
+  </li>`,
+  )}</ul>`;
+}

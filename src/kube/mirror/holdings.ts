@@ -1,0 +1,107 @@
+/**
+ * Mirrors as holdings: for each resource one replica lists and watches it and keeps the world up to date.
+ *
+ * Owns which mirrors there are: one for each resource that features declare, and one for each kind that they come to name while the
+ * program runs, for as long as they name it. Promises: one mirror for one resource, however many watch it.
+ */
+import type { Keeper } from '../../actors/feature.ts';
+import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
+import type { NamedKind, NamedWatches } from '../../actors/world/watch-declaration.ts';
+import { asError } from '../../base/errors.ts';
+import { labelled } from '../api/labelled.ts';
+import { kindText, type MergedWatch, mergeOne, type Watching, watchesOf } from './merged-watch.ts';
+import { createMirror, type Mirror, type MirrorOptions, type WorldReader } from './mirror.ts';
+import { createOptionalMirror } from './optional-mirror.ts';
+
+export interface HoldingParts extends Omit<MirrorOptions, 'watch' | 'resource' | 'onLost'> {
+  readonly features: readonly Watching[];
+  /** By the name of the mirror: what its replica keeps beside it. */
+  readonly keepers: Readonly<Record<string, Keeper>>;
+  /** Told of every mirror, whether it runs here or not. */
+  readonly onMirror?: (mirror: Mirror) => void;
+}
+
+/** Names of the mirrors whose first list makes a replica ready. */
+export function neededMirrors(features: readonly Watching[]): string[] {
+  return watchesOf(features).flatMap(({ isNeeded, mirror }) => (isNeeded ? [mirror] : []));
+}
+
+/** Holdings of the resources that features declare. @throws Error if two features contradict each other */
+export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership): HoldingSpec[] {
+  return watchesOf(parts.features).map((watch) => holding(parts, ownership, watch));
+}
+
+/** Begins and ends mirrors of the kinds that features name, as they come to name them. */
+export function followNamedKinds(parts: HoldingParts, ownership: Ownership): void {
+  const { features, world } = parts;
+  const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
+  const declared = new Set(watchesOf(features).map(({ resource }) => kindText(resource)));
+  const known = new Map<string, HoldingSpec>();
+  const update = () => {
+    const wanted = wantedBy(naming, world);
+    for (const [kind, named] of wanted) {
+      if (declared.has(kind)) continue;
+      const watch = mergeOne(naming.map(({ declare }) => declare(named)));
+      const spec = known.get(kind) ?? holding(parts, () => ownership, watch);
+      known.set(kind, spec);
+      ownership.add(spec);
+    }
+    for (const [kind, spec] of known) if (!wanted.has(kind)) ownership.remove(spec.name);
+  };
+  world.onChange(({ resource }) => {
+    if (naming.some(({ tellers }) => tellers.includes(resource))) update();
+  });
+  update();
+}
+
+function wantedBy(naming: readonly NamedWatches[], world: WorldReader): Map<string, NamedKind> {
+  const wanted = naming.flatMap((one) => [...one.wanted((resource) => world.entries(resource))]);
+  return new Map(wanted.map((named) => [kindText(named), named]));
+}
+
+function mirrorOf(parts: HoldingParts, watch: MergedWatch, onLost: () => void): Mirror {
+  const { label, resource } = watch;
+  const kube = label === null ? parts.kube : labelled(parts.kube, label);
+  const options = { ...parts, kube, watch, onLost };
+  return 'plural' in resource
+    ? createMirror({ ...options, resource })
+    : createOptionalMirror({ ...options, named: resource });
+}
+
+function holding(parts: HoldingParts, ownership: () => Ownership, watch: MergedWatch): HoldingSpec {
+  const name = `watch/${watch.mirror}`;
+  const mirror = mirrorOf(parts, watch, () => ownership().fenced(name));
+  parts.onMirror?.(mirror);
+  const keeper = parts.keepers[mirror.name];
+  let current = 0;
+  // The end of an old reign must not end the new one.
+  const end = (fence: number) => {
+    if (fence !== current) return;
+    current = 0;
+    keeper?.stop();
+    mirror.stop();
+  };
+  return {
+    name,
+    stream: 'world',
+    fenceSubject: parts.subjects.worldFence(mirror.name),
+    work: {
+      // The first list may take as long as the API server is away; the watch chart retries it, so nobody waits for it here.
+      load: async (fence) => {
+        end(current);
+        current = fence;
+        mirror.start(fence).catch((error) => {
+          if (fence !== current) return;
+          const facts = { resource: mirror.name, error: asError(error).message };
+          parts.log.warn(facts, 'the mirror ended before its first list; it is claimed anew');
+          ownership().fenced(name);
+        });
+      },
+      open: () => {
+        keeper?.start();
+      },
+      drain: async (fence) => end(fence),
+      drop: end,
+    },
+  };
+}

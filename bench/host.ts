@@ -170,6 +170,7 @@ function sink(): Bus {
     follow: never,
     last: async () => undefined,
     lastOfMany: async () => new Map(),
+    streamState: async () => ({ created: '0', lastSequence: 0 }),
     purge: async () => {},
     close: async () => {},
   };
@@ -267,6 +268,7 @@ async function resident(): Promise<void> {
       event,
       result,
       fence: 1,
+      mailOf: '0',
       replica: 'bench',
     });
     run.cells.set(

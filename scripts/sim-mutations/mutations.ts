@@ -26,9 +26,9 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'const sequence = await traced(span, this.#store(cell, next.record, bytes));',
+        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n    const sequence = await traced(span, this.#store(cell, next.record, bytes));',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes));',
       },
       {
         file: 'src/actors/host/host.ts',
@@ -151,7 +151,7 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/features/routes/routes-join.ts',
-        find: 'return needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
+        find: 'return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));',
         replace: 'return needed.length > 0;',
       },
     ],

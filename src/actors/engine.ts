@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Timer } from '../base/clock.ts';
-import { asError } from '../base/errors.ts';
+import { asError, OrreryError } from '../base/errors.ts';
 import { ledShard } from '../base/limits.ts';
 import type { Log } from '../base/log-port.ts';
 import type { Random } from '../base/random.ts';
@@ -51,6 +51,11 @@ export interface EngineOptions {
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
+  /**
+   * Another replica that was there before lives under this one's name: it has ended what it did, and must end
+   * itself.
+   */
+  readonly onNameTaken?: (error: OrreryError) => void;
 }
 
 /** How often idle cells are put to rest and checkpoints are saved. */
@@ -85,8 +90,11 @@ export class Engine implements EngineView {
       { ...options, onStep, earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0 },
       () => this.runs,
     );
-    const onUnreadable = () => options.metrics.unreadable?.('world');
-    this.world = createWorld({ bus, subjects, clock, log, onUnreadable });
+    this.world = createWorld({
+      ...{ bus, subjects, clock, log },
+      isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
+      onUnreadable: () => options.metrics.unreadable?.('world'),
+    });
     this.runs = options.start(this);
     this.router = createRouter(
       this.world,
@@ -182,7 +190,11 @@ export class Engine implements EngineView {
       replica,
       incarnation: this.#options.incarnation ?? random.id(),
       describe: () => this.#describe(),
-      onChange: () => this.ownership.plan(),
+      onTwin: (incarnation, isElder) => this.#onTwin(incarnation, isElder),
+      onChange: () => {
+        this.world.judge();
+        this.ownership.plan();
+      },
     });
     const acquainted = new Promise<void>((resolve) => clock.after(acquaintanceMs, resolve));
     await this.world.start();
@@ -241,6 +253,19 @@ export class Engine implements EngineView {
       this.#pending = null;
       this.shards.observe(pending);
     });
+  }
+
+  #onTwin(incarnation: string, isElder: boolean): void {
+    const { log, replica, onNameTaken } = this.#options;
+    const facts = { replica, incarnation };
+    if (!isElder) {
+      log.error(facts, 'another replica has started under this name; it must end');
+      return;
+    }
+    this.kill();
+    onNameTaken?.(
+      new OrreryError('REPLICA_NAME_TAKEN', `another replica lives under the name ${replica}; this one ends`),
+    );
   }
 
   #describe() {

@@ -16,6 +16,10 @@ export const errorCodes = {
   BUS_VERSION: ['terminal', 'The NATS server is too old for what Orrery relies on.'],
   BUS_REFUSED: ['terminal', 'NATS refused a request for a reason that trying again does not change.'],
   BUSY: ['transient', 'A replica answers as many requests as it may at one time; try again.'],
+  REPLICA_NAME_TAKEN: [
+    'terminal',
+    'Another replica lives under the same --replica name; the younger one ends.',
+  ],
   MESSAGE_UNREADABLE: ['terminal', 'A message could not be decoded.'],
   MESSAGE_UNKNOWN_KIND: ['terminal', 'A message is addressed to a kind of actor that does not exist.'],
   MESSAGE_UNKNOWN_EVENT: ['terminal', 'The machine does not know the event, or its fields are wrong.'],

@@ -21,5 +21,9 @@ export function conflict(guard: Guard | undefined, reason: string): OrreryError 
 
 /** Trying again changes nothing. */
 export function refused(reason: string): OrreryError {
-  return new OrreryError('BUS_REFUSED', `the bus refused: ${reason}`);
+  const facts = isAboutSize(reason) ? { tooLarge: true } : {};
+  return new OrreryError('BUS_REFUSED', `the bus refused: ${reason}`, { facts });
 }
+
+/** The stream's bound (`max_msg_size`), or the connection's (`max_payload`). */
+const isAboutSize = (reason: string) => /size exceed|max_payload/i.test(reason);

@@ -75,8 +75,11 @@ export type StreamName = 'mail' | 'world' | 'state' | 'event' | 'dead';
 export type FollowFrom =
   /** Only the last message of each subject, then everything new. */
   | { readonly kind: 'lastPerSubject' }
-  /** From this sequence on (inclusive). */
-  | { readonly kind: 'sequence'; readonly sequence: number }
+  /**
+   * From this sequence on (inclusive). `of`: of the stream that was made then (`streamState`); a later one is
+   * another (`onAnother`).
+   */
+  | { readonly kind: 'sequence'; readonly sequence: number; readonly of?: string }
   /** From this wall time on. */
   | { readonly kind: 'time'; readonly at: number }
   /** Only what is stored from now on. */
@@ -91,8 +94,21 @@ export interface FollowOptions {
    * delivered: a handler that wants to keep a bad message must keep it itself.
    */
   readonly onMessage: (message: StoredMessage) => void;
-  /** The stream was made anew: nothing of what was delivered stands in it, and its messages follow from the first. */
+  /**
+   * The stream was made anew, or was put back to what it was before (a backup, a disk that lost its end):
+   * what was delivered need not stand
+   * in it, and its messages follow from the first. Absent: a stream that lost its end is followed from where
+   * it ends now.
+   */
   readonly onAnother?: () => void;
+}
+
+/** What a stream is now, as its leader says. */
+export interface StreamState {
+  /** When it was made; tells it from others of its name. */
+  readonly created: string;
+  /** Of the last message that it stored, whether or not it is still there; 0: none. */
+  readonly lastSequence: number;
 }
 
 export interface Following {
@@ -174,6 +190,8 @@ export interface Bus {
   last(stream: StreamName, subject: string): Promise<StoredMessage | undefined>;
   /** The last stored messages of many literal subjects, in no promised order; missing ones are absent. */
   lastOfMany(stream: StreamName, subjects: readonly string[]): Promise<ReadonlyMap<string, StoredMessage>>;
+  /** @throws OrreryError BUS_UNREACHABLE | BUS_REFUSED if there is no such stream */
+  streamState(stream: StreamName): Promise<StreamState>;
   /** Removes what is stored under `subject` (wildcards allowed), only below `belowSequence` if given. */
   purge(stream: StreamName, options: { subject: string; belowSequence?: number }): Promise<void>;
 

@@ -19,6 +19,12 @@ export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
   failure(effect: E, message: string): PlainEvent;
   /** Longest time that it may take, milliseconds. */
   timeoutMs(effect: E): number;
+  /**
+   * It has no failure edge: whatever it meets, it is tried again with growing pauses, and stays in the outbox
+   * until it is done or the
+   * shard has another owner, who goes on with it. `timeoutMs` bounds one try.
+   */
+  readonly untilDone: boolean;
   /** How many of its type may run at a time in one replica. Types never wait for each other. */
   readonly inFlight: number;
   /** The chart's action: it does nothing; the step collects that it was asked for. */
@@ -30,6 +36,8 @@ export interface EffectOptions<E extends AnyEffect> {
   readonly failure?: (effect: E, message: string) => PlainEvent;
   /** Milliseconds, or how to tell them from the effect; `limits.effectTimeoutMs` if absent. */
   readonly timeoutMs?: number | ((effect: E) => number);
+  /** Absent: one failure ends it. */
+  readonly untilDone?: true;
   /** `limits.effectsInFlight` if absent. */
   readonly inFlight?: number;
 }
@@ -40,6 +48,7 @@ export function effect<E extends AnyEffect>(
   {
     failure = settled,
     timeoutMs = limits.effectTimeoutMs,
+    untilDone,
     inFlight = limits.effectsInFlight,
   }: EffectOptions<E> = {},
 ): EffectDeclaration<E> {
@@ -47,6 +56,7 @@ export function effect<E extends AnyEffect>(
     type,
     failure,
     timeoutMs: typeof timeoutMs === 'number' ? () => timeoutMs : timeoutMs,
+    untilDone: untilDone ?? false,
     inFlight,
     action: () => {},
   };

@@ -3,14 +3,18 @@ import type { ActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
 import { effect } from './effect.ts';
 
-/** Sends one event to other actors, by the mail stream. Outcome: effect.settled. */
+/**
+ * Sends one event to other actors, by the mail stream: at least once, however long the stream is away or
+ * full. Outcome: effect.settled,
+ * once everything is stored.
+ */
 export interface MessageSend {
   readonly type: 'message.send';
   readonly to: readonly ActorId[];
   readonly event: PlainEvent;
 }
 
-export const messageSend = effect<MessageSend>('message.send');
+export const messageSend = effect<MessageSend>('message.send', { untilDone: true });
 
 /** Writes a Kubernetes Event about an object. Outcome: effect.settled. */
 export interface KubeEventWrite {

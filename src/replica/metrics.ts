@@ -61,7 +61,7 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_effects_total: {
     type: 'counter',
     labels: ['effect', 'outcome'],
-    help: 'Effects that ended: done, failed, timed_out, or aborted (the shard moved).',
+    help: 'Effects that ended: done, failed, timed_out, or aborted (the shard moved); and tries after which one that must not be lost is tried again: retried.',
   },
   orrery_nats_connected: {
     type: 'gauge',
@@ -92,7 +92,7 @@ export function metricTables(
   return Object.assign({}, metricTable, ...features.map(({ metrics }) => metrics));
 }
 
-export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted';
+export type EffectOutcome = 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried';
 
 export interface Metrics extends FeatureMetrics {
   transition(kind: string): void;

@@ -65,8 +65,8 @@ export function readinessOf(
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
-  const unlisted = needed.filter((resource) => engine.world.get('_synced', '', resource) === null);
-  if (unlisted.length > 0) reasons.push(`never listed yet: ${unlisted.join(', ')}`);
+  const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
+  if (unlisted.length > 0) reasons.push(`not listed yet by who mirrors them now: ${unlisted.join(', ')}`);
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));
   const unowned = shardCount - shards.filter(({ owner }) => owner !== null).length;
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);

@@ -51,6 +51,7 @@ export interface Replica {
   /** Where HTTP listens; the port is the real one. */
   readonly http: { readonly host: string; readonly port: number };
   /** Resolves when everything has been handed over and closed. */
+  /** Rejects with REPLICA_NAME_TAKEN. */
   readonly ended: Promise<void>;
 }
 
@@ -94,8 +95,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     clock: machineClock,
     node,
   });
+  const nameTaken = Promise.withResolvers<never>();
+  nameTaken.promise.catch(() => {});
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
-  const engine: Engine = await createEngine({ ...config, release }, features, connections);
+  const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
@@ -104,7 +107,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
   // Whoever is asked to end while NATS keeps it waiting ends all the same.
-  await Promise.race([starting, abortOf(stop)]);
+  await Promise.race([starting, abortOf(stop), nameTaken.promise]);
   if (stop.aborted) starting.catch(() => {});
   else followNamedKinds(watching, engine.ownership);
   const inspection = startInspection({ ...basics, engine, bus, subjects, replica: config.replica });
@@ -119,7 +122,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   return {
     http: http.address,
-    ended: end(stop, { engine, control, inspection, inspector, http, ...connections }),
+    ended: Promise.race([
+      end(stop, { engine, control, inspection, inspector, http, ...connections }),
+      nameTaken.promise,
+    ]),
   };
 }
 
@@ -189,6 +195,7 @@ async function createEngine(
   config: RunConfig,
   features: readonly Feature[],
   { bus, subjects, kube, log, metrics, health, tracing }: Connections,
+  nameTaken: PromiseWithResolvers<never>,
 ): Promise<Engine> {
   const incarnation = systemRandom.id();
   const { replica, release } = config;
@@ -196,6 +203,7 @@ async function createEngine(
   const starters = await Promise.all(features.map((feature) => feature.load()));
   const engine: Engine = new Engine({
     ...common,
+    onNameTaken: nameTaken.reject,
     features,
     start: (engine) => starters.map((start) => start({ ...common, engine, kube })),
     effects: [

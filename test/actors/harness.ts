@@ -25,6 +25,7 @@ import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { FakeKube } from '../kube/fake-kube.ts';
 import { VirtualClock } from '../virtual-clock.ts';
+import { MirrorStandIn } from './mirror-stand-in.ts';
 import { features, joinsOf, type TestFeatures } from './test-features.ts';
 
 export interface RanEffect {
@@ -54,7 +55,11 @@ export class TestCluster {
   readonly subjects = subjectsOf('test');
   readonly ran: RanEffect[] = [];
   readonly dead: string[] = [];
+  /** Replicas that ended since another lives under their name. */
+  readonly named: string[] = [];
   outside: Outside = reachable;
+  /** Whoever holds the fences of the world that the test writes. */
+  readonly mirror: MirrorStandIn;
   readonly #world: MemoryBus;
   #seed = 1;
   readonly #more: readonly Feature[];
@@ -64,6 +69,7 @@ export class TestCluster {
     this.#more = more;
     this.hub = memoryHub({ clock: this.clock, cluster: 'test' });
     this.#world = this.hub.connect('mirror');
+    this.mirror = new MirrorStandIn({ bus: this.#world, subjects: this.subjects, clock: this.clock });
   }
 
   /** @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards */
@@ -94,6 +100,7 @@ export class TestCluster {
         deadLetter: (reason) => void this.dead.push(reason),
       },
       replica: name,
+      onNameTaken: ({ code }) => void this.named.push(`${name} ${code}`),
       release: '1.0.0',
       features: distinct([...features, ...this.#more]),
       start: (view) => {
@@ -129,8 +136,11 @@ export class TestCluster {
     return { ...common, kube: new FakeKube(), incarnation: replica, release: '1.0.0' };
   }
 
-  /** Puts an object into the world, as a mirror does. */
+  /**
+   * Puts an object into the world, as a mirror does; a statement, under the fence of the mirror of its name.
+   */
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
+    if (resource === '_synced' && digest !== null) return this.mirror.state(name, digest);
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
   }
 

@@ -105,7 +105,7 @@ describe.each(releases)('records of %s', (release) => {
     const ports = { bus, subjects: cluster.subjects, clock: cluster.clock };
     const unreadable: object[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (facts: object) => void unreadable.push(facts) };
-    const world = createWorld({ ...ports, log });
+    const world = createWorld({ ...ports, log, isAlive: () => true });
     const objects = linesOf(release, 'world').flatMap((line) => {
       const place = recordedSubjects.parseWorld(line.subject);
       return place === undefined ? [] : [{ ...line, ...place }];

@@ -197,7 +197,7 @@ test('proxies without the health check count as proven, those of other groups ar
   await apply(cluster, [proxies('old', 1, {}), proxies('entry', 1, healthCheck)]);
   const [old] = await untilReady(cluster, ['old-0']);
   expect(old?.status?.conditions).toContainEqual(
-    expect.objectContaining({ type: conditionType, status: 'True', reason: 'RoutesVerified' }),
+    expect.objectContaining({ type: conditionType, status: 'True', reason: 'Unverified' }),
   );
   await untilState(cluster, 'entry-0', 'notApplicable');
   expect(isTrue(await podOf(cluster, 'entry-0'), conditionType)).toBe(false);

@@ -119,7 +119,10 @@ test('a rolling update loses no request: every new Pod is held back until traffi
   const status = await until(() => gateStatusOf(stage), {
     what: 'the status of the RouteGate to tell of ready Pods',
   });
-  expect(status.conditions).toMatchObject([{ type: 'Valid', status: 'True' }]);
+  expect(status.conditions).toMatchObject([
+    { type: 'Valid', status: 'True' },
+    { type: 'Verifying', status: 'True' },
+  ]);
   expect(await replayOwnFeed(stage.cluster.natsUrl)).toEqual(allComesOutAsRecorded);
 });
 

@@ -23,6 +23,7 @@ import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { createMetrics } from '../../src/replica/metrics.ts';
 import { gateSpec, pod } from '../actors/harness.ts';
+import { MirrorStandIn } from '../actors/mirror-stand-in.ts';
 import { features, joinsOf } from '../actors/test-features.ts';
 import { until } from '../until.ts';
 
@@ -100,6 +101,7 @@ function engineOn(bus: Bus, subjects: Subjects): Engine {
 async function fillWorld(world: Bus, subjects: Subjects, count: number): Promise<void> {
   const put = (resource: string, namespace: string, name: string, digest: object) =>
     world.append(subjects.world(resource, namespace, name), encode(digest));
+  const mirror = new MirrorStandIn({ bus: world, subjects, clock });
   const gate = {
     uid: 'gate-uid',
     resourceVersion: '1',
@@ -114,7 +116,7 @@ async function fillWorld(world: Bus, subjects: Subjects, count: number): Promise
     await put('pods', 'shop', `web-${n}`, pod(n, { address: { ip, family: 'IPv4' } }));
   }
   for (const resource of ['routegates', 'pods', 'services', 'endpointslices']) {
-    await put('_synced', '', resource, { kind: 'synced', gates: ['gate-uid/1'], resource });
+    await mirror.state(resource, { kind: 'synced', gates: ['gate-uid/1'], resource });
   }
 }
 

@@ -10,7 +10,12 @@ interface Watcher {
   readonly resource: string;
   readonly namespace: string | undefined;
   readonly onEvent: (event: KubeWatchEvent) => void;
+  /** Nothing up to this version is sent, as the API server does it. */
+  readonly from: number;
+  /** Breaks it off. */
   readonly end: () => void;
+  /** Ends it in good order. */
+  readonly finish: () => void;
 }
 
 interface Change {
@@ -25,6 +30,8 @@ export class FakeKube implements KubePort {
     undefined;
   /** An answer to a list waits for this after it was read. */
   delaying: (resource: string) => Promise<void> | undefined = () => undefined;
+  /** false: watches are sent what is older than they asked for, too. */
+  isOrderly = true;
   /** Kinds that discovery knows. */
   readonly kinds: KubeResource[] = [];
   /** Lists that were answered, by resource. */
@@ -88,6 +95,24 @@ export class FakeKube implements KubePort {
     this.#watchers.clear();
   }
 
+  /** Every watch comes to its time. */
+  finishWatches(): void {
+    for (const { finish } of this.#watchers) finish();
+    this.#watchers.clear();
+  }
+
+  /** @returns puts everything back to what it is now, versions included: etcd restored from a backup */
+  backup(): () => void {
+    const version = this.#version;
+    const objects = [...this.#objects].map(([key, held]) => [key, new Map(held)] as const);
+    return () => {
+      this.#version = version;
+      this.#changes.length = 0;
+      this.#objects.clear();
+      for (const [key, held] of objects) this.#objects.set(key, new Map(held));
+    };
+  }
+
   get openWatches(): number {
     return this.#watchers.size;
   }
@@ -114,7 +139,7 @@ export class FakeKube implements KubePort {
   };
 
   watch: KubePort['watch'] = (resource, { namespace, resourceVersion, onOpen }, onEvent, signal) =>
-    new Promise((_, reject) => {
+    new Promise((resolve, reject) => {
       const failure = this.failing('watch', resource.plural);
       if (failure) return reject(failure);
       const from = Number(resourceVersion);
@@ -123,7 +148,7 @@ export class FakeKube implements KubePort {
         return reject(new OrreryError('KUBE_EXPIRED', 'too old'));
       const key = `${resource.group}/${resource.plural}`;
       const end = () => reject(new OrreryError('KUBE_UNREACHABLE', 'the connection broke'));
-      const watcher: Watcher = { resource: key, namespace, onEvent, end };
+      const watcher: Watcher = { resource: key, namespace, onEvent, from, end, finish: resolve };
       onOpen?.();
       for (const change of this.#changes) if (change.version > from) deliver(watcher, change);
       this.#watchers.add(watcher);
@@ -155,12 +180,12 @@ export class FakeKube implements KubePort {
   #tell({ group, plural }: KubeResource, event: Change['event']): void {
     const change = { version: this.#version, resource: `${group}/${plural}`, event };
     this.#changes.push(change);
-    for (const watcher of this.#watchers) deliver(watcher, change);
+    for (const watcher of this.#watchers) deliver(this.isOrderly ? watcher : { ...watcher, from: 0 }, change);
   }
 }
 
-function deliver({ resource, namespace, onEvent }: Watcher, change: Change): void {
-  if (change.resource !== resource) return;
+function deliver({ resource, namespace, onEvent, from }: Watcher, change: Change): void {
+  if (change.resource !== resource || change.version <= from) return;
   if (namespace === undefined || change.event.object.metadata.namespace === namespace) onEvent(change.event);
 }
 

@@ -161,7 +161,7 @@ function messageFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAW
     /** For a while, some appends of one replica fail, of one sort or of all. */
     appends() {
       const replica = chance.pick(replicas().filter(({ process }) => process.state !== 'dead'));
-      const stream = chance.pick(['.state.', '.send.', '.event.', '.fence.', '.'] as const);
+      const stream = chance.pick(['.state.', '.tell.', '.event.', '.fence.', '.'] as const);
       if (!replica || !stream) return null;
       const ms = chance.seldomLong(100, 10_000);
       const share = chance.pick([0.05, 0.3, 1]) ?? 0;

@@ -44,6 +44,7 @@ export function processBus(options: ProcessBusOptions): Bus {
     follow: (stream, more) => follow(options, stream, more),
     last: (stream, subject) => process.gate(bus.last(stream, subject)),
     lastOfMany: (stream, subjects) => process.gate(bus.lastOfMany(stream, subjects)),
+    streamState: (stream) => process.gate(bus.streamState(stream)),
     purge: (stream, more) => process.gate(bus.purge(stream, more)),
     close: () => process.gate(bus.close()),
   };
@@ -52,7 +53,7 @@ export function processBus(options: ProcessBusOptions): Bus {
 async function follow(
   { bus, process, world, lagMs, onHandlerError }: ProcessBusOptions,
   stream: StreamName,
-  { subjects, from, onMessage }: FollowOptions,
+  { subjects, from, onMessage, onAnother }: FollowOptions,
 ): Promise<Following> {
   let stopped = false;
   const waiting: Array<() => void> = [];
@@ -68,6 +69,7 @@ async function follow(
     bus.follow(stream, {
       subjects,
       from,
+      ...(onAnother ? { onAnother: () => later(() => !stopped && onAnother()) } : {}),
       onMessage: (message) =>
         later(() => {
           if (stopped) return;

@@ -10,6 +10,7 @@
 import { sleep } from '../../src/base/clock.ts';
 import { type SyncedDigest, selects } from '../../src/base/digests.ts';
 import { hasCode } from '../../src/base/errors.ts';
+import type { BusMessage } from '../../src/bus/bus.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
 import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { MemoryHub } from '../../src/bus/memory/hub.ts';
@@ -20,6 +21,11 @@ import type { SimClock } from './sim-clock.ts';
 import type { KubeEntry, SimKube } from './sim-kube.ts';
 
 export const watchedResources = ['routegates', 'pods', 'services', 'endpointslices'] as const;
+/** A kind that the simulated world has none of; that there are none is stated all the same. */
+const workloads = {
+  resource: 'externalworkloads.workload.linkerd.io',
+  statement: 'workload.linkerd.io/v1beta1/ExternalWorkload',
+} as const;
 /** The kind of the groups' owners in a simulated world. */
 export const groupKind = {
   apiVersion: 'example.com/v1',
@@ -35,6 +41,8 @@ export interface MirrorOptions {
   /** How long it takes until a change stands in the stream. */
   readonly delayMs: () => number;
 }
+
+const beatMs = 400;
 
 interface Queue {
   readonly resource: string;
@@ -52,16 +60,43 @@ export class SimMirror {
   readonly #gates = new Map<string, { readonly namespace: string; readonly digest: RouteGateDigest }>();
   bus: MemoryBus;
   #generation = 0;
+  readonly #met = new Set<string>();
   #messages = 0;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
     this.bus = options.hub.connect('mirror');
-    for (const resource of [...watchedResources, groupKind.resource]) {
+    for (const resource of [...watchedResources, groupKind.resource, workloads.resource]) {
       this.#queues.set(resource, { resource, due: new Map(), fence: 0, working: false });
     }
     options.kube.onChange((entry) => this.#changed(entry));
     this.takeOver();
+    this.#beatOn();
+  }
+
+  /** As a replica that takes no shards: its statements count only while it is heard of. */
+  #beat(): void {
+    const beat = {
+      replica: 'mirror',
+      incarnation: `${this.#generation}`,
+      leaving: true,
+      serving: false,
+      tells: true,
+    };
+    this.bus.publish(this.#options.subjects.member('mirror'), encodeJson(beat));
+  }
+
+  #beatOn(): void {
+    this.#beat();
+    this.#options.clock.after(beatMs, () => this.#beatOn());
+  }
+
+  /** Whoever is new is answered at once, as every replica does. */
+  #hear({ data }: BusMessage): void {
+    const { incarnation, replica } = decode(data) as { incarnation: string; replica: string };
+    if (replica === 'mirror' || this.#met.has(incarnation)) return;
+    this.#met.add(incarnation);
+    this.#beat();
   }
 
   /** Another replica becomes the mirror of everything. */
@@ -69,10 +104,12 @@ export class SimMirror {
     const { hub, subjects } = this.#options;
     this.#generation++;
     this.bus = hub.connect(`mirror-${this.#generation}`);
+    this.bus.subscribe(subjects.memberAll, (message) => this.#hear(message));
     this.#published.clear();
     this.#gates.clear();
     for (const { subject, data } of hub.stored('world')) {
-      if (!subjects.parseWorld(subject)) continue;
+      // What was stated before is stated anew.
+      if ((subjects.parseWorld(subject)?.resource ?? '_synced') === '_synced') continue;
       this.#note(subject, data.byteLength === 0 ? null : (decode(data) as Digest));
     }
     for (const queue of this.#queues.values()) {
@@ -157,11 +194,17 @@ export class SimMirror {
 
   async #publish(queue: Queue, subject: string, digest: Digest | null, isCurrent: () => boolean) {
     const { clock, subjects } = this.#options;
-    const guard = { subject: subjects.worldFence(queue.resource), sequence: 0 };
+    const guard = { subject: subjects.worldFence(statementName(queue.resource)), sequence: 0 };
     const msgId = `mirror/${++this.#messages}`;
     while (isCurrent()) {
       try {
-        if (queue.fence === 0) queue.fence = await this.#claim(guard.subject);
+        if (queue.fence === 0) {
+          const fence = await this.#claim(guard.subject);
+          if (!isCurrent()) return;
+          queue.fence = fence;
+          // Each reign states anew what it has listed.
+          this.#published.delete(subjects.world('_synced', '', statementName(queue.resource)));
+        }
         const data = digest === null ? new Uint8Array() : encode(digest);
         await this.bus.append(subject, data, { guard: { ...guard, sequence: queue.fence }, msgId });
         if (!isCurrent()) return;
@@ -181,9 +224,8 @@ export class SimMirror {
     const last = await this.bus.last('world', subject);
     const value = { replica: 'mirror', incarnation: `${this.#generation}`, at: this.#options.clock.now() };
     const guard = { subject, sequence: last?.sequence ?? 0 };
-    const { sequence } = await this.bus.append(subject, encodeJson({ ...value, releasedAt: null }), {
-      guard,
-    });
+    const reign = { releasedAt: null, statesAnew: true };
+    const { sequence } = await this.bus.append(subject, encodeJson({ ...value, ...reign }), { guard });
     return sequence;
   }
 }
@@ -194,6 +236,7 @@ function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
 
 /** Under which name the statement about a resource stands. */
 function statementName(resource: string): string {
+  if (resource === workloads.resource) return workloads.statement;
   return resource === groupKind.resource ? `${groupKind.apiVersion}/${groupKind.kind}` : resource;
 }
 

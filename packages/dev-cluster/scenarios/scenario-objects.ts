@@ -60,6 +60,8 @@ export function shopService(options: ShopOptions, name: string): ServiceObject {
     },
     spec: {
       selector: { app: setName },
+      // Else a cluster would never lead to a Pod that waits to be led to.
+      publishNotReadyAddresses: true,
       ports: [
         { name: 'http', port: httpPort, targetPort: 'http' },
         { name: 'health', port: healthPort, targetPort: 'health' },

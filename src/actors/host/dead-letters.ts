@@ -30,7 +30,7 @@ export async function bury(
     'Orrery-Error': `${code}: ${headerText(error.message)}`,
     'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
   };
-  const options = { headers: withoutServerHeaders(headers), msgId: `dead/${message.sequence}` };
+  const options = { headers: withoutServerHeaders(headers), msgId: `dead/${run.mailOf}/${message.sequence}` };
   for (let refusals = 0; refusals < refusalsMax; ) {
     try {
       await ports.bus.append(ports.subjects.dead, message.data, options);

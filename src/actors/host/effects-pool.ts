@@ -3,15 +3,20 @@
  *
  * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
  * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
- * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs it again. While the
+ * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs
+ * it again. One that is
+ * declared `untilDone` does not fail: it is tried again after pauses that grow, in which it holds no place.
+ * While the
  * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
  * proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
 
+import { backOffMs } from '../../base/back-off.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
+import { jittered } from '../../base/random.ts';
 import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
@@ -40,9 +45,12 @@ interface Job {
   /** Since when it waits, by both clocks: one of them may stand still while the process does. */
   readonly since: { readonly wall: number; readonly monotonic: number };
   readonly isHeld: boolean;
+  /** Tries that failed, of an effect that goes on until it is done. */
+  readonly failures: number;
 }
 
-interface PoolPorts extends Pick<HostPorts, 'clock' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
+interface PoolPorts
+  extends Pick<HostPorts, 'clock' | 'random' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
   readonly bus: Pick<Bus, 'status' | 'onStatus'>;
 }
 
@@ -57,11 +65,24 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
       if (!job) return;
       if (job.run.signal.aborted) continue;
       lane.running++;
-      void begin(ports, job).finally(() => {
+      const again = () => tryLater(lane, job);
+      void begin(ports, job, again).finally(() => {
         lane.running--;
         next(lane);
       });
     }
+  };
+  const enqueue = (lane: Lane, job: Omit<Job, 'isHeld'>) => {
+    lane.queue.push({ ...job, isHeld: ports.bus.status !== 'connected' });
+    next(lane);
+  };
+  const tryLater = (lane: Lane, job: Job) => {
+    const failures = job.failures + 1;
+    const pauseMs = jittered(backOffMs(failures, retryMinMs, retryMaxMs), 0.3, ports.random);
+    const again = { ...job, failures, since: nowBy(ports) };
+    ports.clock.after(pauseMs, () => {
+      if (!job.run.signal.aborted) enqueue(lane, again);
+    });
   };
   ports.bus.onStatus((status) => {
     if (status === 'connected') for (const lane of lanes.values()) next(lane);
@@ -74,9 +95,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
         bound: declarationOf(ports, effect).inFlight,
       };
       lanes.set(effect.type, lane);
-      const since = { wall: ports.clock.now(), monotonic: ports.clock.monotonic() };
-      lane.queue.push({ effect, run, onOutcome, prove, since, isHeld: ports.bus.status !== 'connected' });
-      next(lane);
+      enqueue(lane, { effect, run, onOutcome, prove, since: nowBy(ports), failures: 0 });
     },
     get waiting() {
       return sum(({ queue }) => queue.length);
@@ -86,6 +105,15 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
     },
   };
 }
+
+/**
+ * Between the tries of an effect that goes on until it is done: the first soon, since a stream elects its
+ * leader within seconds.
+ */
+const retryMinMs = 250;
+const retryMaxMs = 30_000;
+
+const nowBy = ({ clock }: PoolPorts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
 /** The effects of one type. */
 interface Lane {
@@ -98,7 +126,7 @@ interface Lane {
 const declarationOf = ({ effects }: PoolPorts, { type }: EffectData) =>
   effects.get(type) ?? declareEffect(type);
 
-async function begin(ports: PoolPorts, job: Job): Promise<void> {
+async function begin(ports: PoolPorts, job: Job, again: () => void): Promise<void> {
   const { clock } = ports;
   const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
   if (job.isHeld || waitedMs > limits.appendTimeoutMs) {
@@ -108,10 +136,11 @@ async function begin(ports: PoolPorts, job: Job): Promise<void> {
     );
     if (!isOurs || job.run.signal.aborted) return;
   }
-  await perform(ports, job);
+  await perform(ports, job, again);
 }
 
-async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promise<void> {
+async function perform(ports: PoolPorts, job: Job, again: () => void): Promise<void> {
+  const { effect, run, onOutcome } = job;
   const { log, metrics } = ports;
   const deadline = withDeadline(ports.clock, run.signal, declarationOf(ports, effect).timeoutMs(effect));
   try {
@@ -124,6 +153,10 @@ async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promi
     onOutcome(outcome);
   } catch (error) {
     if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
+    if (declarationOf(ports, effect).untilDone) {
+      noteRetry(ports, job, asError(error).message);
+      return again();
+    }
     const message = deadline.isOver() ? 'no outcome within the deadline' : asError(error).message;
     metrics.effect(effect.type, deadline.isOver() ? 'timed_out' : 'failed');
     const trace = traceIdOf(run.trace);
@@ -133,6 +166,16 @@ async function perform(ports: PoolPorts, { effect, run, onOutcome }: Job): Promi
   } finally {
     deadline.end();
   }
+}
+
+/** Once in so many tries it is said: the pauses grow, and whoever reads it knows what is not done yet. */
+const retriesInALine = 10;
+
+function noteRetry({ log, metrics }: PoolPorts, { effect, run, failures }: Job, error: string): void {
+  metrics.effect(effect.type, 'retried');
+  if (failures % retriesInALine !== 0) return;
+  const facts = { actor: run.actor, effect: effect.type, key: run.key, tries: failures + 1, error };
+  log.warn(facts, 'effect not done yet; tried until it is');
 }
 
 function withDeadline(clock: Clock, outer: AbortSignal, timeoutMs: number) {

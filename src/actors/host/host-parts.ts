@@ -20,7 +20,7 @@ import type { EffectData, Stepper } from './step.ts';
 export interface HostMetrics {
   transition(kind: string): void;
   stepSeconds(seconds: number): void;
-  effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted'): void;
+  effect(type: string, outcome: 'done' | 'failed' | 'timed_out' | 'aborted' | 'retried'): void;
   deadLetter(reason: string): void;
   /** Something that is stored has not the form that it must have. Absent: nobody counts. */
   unreadable?(what: 'record' | 'checkpoint' | 'fence' | 'world'): void;

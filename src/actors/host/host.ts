@@ -289,6 +289,10 @@ export class Host {
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
+    // That the world does not call for it brings no actor into being.
+    if (isNew && item.world !== undefined && item.event.facts === null) {
+      return settle(cell, item, { kind: 'ignored' });
+    }
     const event: StampedEvent = { ...item.event, at: clock.now(), random: random.next() };
     let result: StepResult;
     try {
@@ -337,6 +341,7 @@ export class Host {
         event,
         result,
         fence: shard.fence,
+        mailOf: shard.mailOf,
         replica,
       });
       bytes = packRecord(next.record);
@@ -345,7 +350,14 @@ export class Host {
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
-    const sequence = await traced(span, this.#store(cell, next.record, bytes));
+    let sequence: number;
+    try {
+      sequence = await traced(span, this.#store(cell, next.record, bytes));
+    } catch (error) {
+      if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
+      await this.#parking.park(cell, hot, item, error);
+      return;
+    }
     const { record, transition, isQuiet, newTimers, newEffects } = next;
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };

@@ -2,9 +2,9 @@
  * `message.send`: one event to other actors, by the mail stream.
  *
  * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it the receiver's record
- * tells the repetition. It goes over `tell`, where only replicas may publish; while a replica of an earlier
- * release lives, which
- * reads nothing there, over `send` as that release does.
+ * tells the repetition; what some receivers were sent already is not sent to them again by later tries. It goes
+ * over `tell`, where only replicas may publish; while a replica of an earlier release lives, which reads nothing
+ * there, over `send` as that release does.
  */
 
 import type { ActorId } from '../../base/ids.ts';
@@ -25,12 +25,21 @@ export function sendMessage(
   subjects: Subjects,
   hearsEarlier: () => boolean,
 ): EffectRunner<MessageSend> {
-  return async ({ to, event }, { key, actor, trace }) => {
+  /** Of effects that are tried again: who was sent the message. The effect itself is the same at each try. */
+  const sentTo = new WeakMap<MessageSend, Set<number>>();
+  return async (effect, { key, actor, trace }) => {
+    const { to, event } = effect;
+    const sent = sentTo.get(effect) ?? new Set<number>();
+    sentTo.set(effect, sent);
     const { data, headers } = writeMessage(event, { cause: key });
     const from = { ...headers, [fromHeader]: actor, ...(trace ? { [traceHeader]: trace } : {}) };
     const subjectOf = hearsEarlier() ? subjects.send : (id: ActorId) => subjects.tell(shardOf(id), id);
     await Promise.all(
-      to.map((id, index) => bus.append(subjectOf(id), data, { headers: from, msgId: `${key}/${index}` })),
+      to.map(async (id, index) => {
+        if (sent.has(index)) return;
+        await bus.append(subjectOf(id), data, { headers: from, msgId: `${key}/${index}` });
+        sent.add(index);
+      }),
     );
     return { type: 'effect.settled', effect: 'message.send', error: null };
   };

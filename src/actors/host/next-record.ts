@@ -17,6 +17,8 @@ export interface StepFacts {
   readonly event: StampedEvent;
   readonly result: StepResult;
   readonly fence: number;
+  /** The mail stream in which the shard is. */
+  readonly mailOf: string;
   readonly replica: string;
 }
 
@@ -31,7 +33,7 @@ export interface NextRecord {
 
 /** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
 export function nextRecord(facts: StepFacts): NextRecord {
-  const { id, stepper, before, item, event, result, fence, replica } = facts;
+  const { id, stepper, before, item, event, result, fence, mailOf, replica } = facts;
   const snapshot = stepper.persist(result.snapshot);
   const from = before === null || before.gone ? null : stateText(before.snapshot.value);
   const to = stateText(snapshot.value);
@@ -73,6 +75,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     feed: isQuiet ? (before?.feed ?? []) : [...(before?.feed ?? []), transition],
     world: item.world ?? before?.world ?? 0,
     mail: item.mail ?? before?.mail ?? 0,
+    mailOf,
     recentIds: remembered(before, item),
     lastError: lastErrorOf(snapshot.context),
     gone: result.done,

@@ -116,6 +116,10 @@ export interface ShardRun {
   sendIsOpenUntil: number;
   /** The same as the stored checkpoint tells it; null: it does not. */
   savedOpenUntil: number | null;
+  /** The mail stream to which places belong (`mailEpoch`): in another one of the name they mean nothing. */
+  mailOf: string;
+  /** That of records that do not say it: those of releases before. */
+  unnamedMailOf: string | null;
   /** Sequences of saved records whose transition is not on the event stream yet. */
   readonly feed: Progress;
   /** Loaded records whose transitions may not be on the event stream: actor → sequence of its record. */

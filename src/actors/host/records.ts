@@ -51,6 +51,10 @@ export interface ActorRecord {
   readonly world: number;
   /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
   readonly mail: number;
+  /**
+   * The mail stream of which that is a sequence (shard-store.ts). Absent in records of releases before 0.1.0.
+   */
+  readonly mailOf?: string;
   /** Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each step, with blanks between ids. */
   readonly recentIds: readonly string[];
   readonly lastError: string | null;

@@ -3,7 +3,9 @@
  *
  * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects with NOT_OWNER when
  * another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known whether the record is stored, and with the abort
- * reason when the shard was given up. While NATS is surely not reached it waits, as long as it takes.
+ * reason when the shard was given up; with MESSAGE_TOO_LARGE when the server takes nothing so large. While
+ * NATS is surely not reached it
+ * waits, as long as it takes.
  *
  * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard
  * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001). So does
@@ -75,6 +77,10 @@ async function tryAppend(
   } catch (error) {
     if (hasCode(error, 'BUS_CONFLICT')) {
       throw new OrreryError('NOT_OWNER', 'another replica owns the shard now', { cause: error });
+    }
+    if (hasCode(error, 'BUS_REFUSED') && error.facts.tooLarge === true) {
+      const text = `a record of ${bytes.byteLength} bytes is more than NATS takes`;
+      throw new OrreryError('MESSAGE_TOO_LARGE', text, { cause: error });
     }
     if (hasCode(error, 'BUS_UNREACHABLE', 'BUS_REFUSED')) return null;
     throw error;

@@ -10,6 +10,10 @@ import { decode, encode } from '../../bus/codec.ts';
 export interface Checkpoint {
   /** Every mail message up to this sequence was taken. */
   readonly mail: number;
+  /** The mail stream of which that is a sequence. Absent: a release before wrote it. */
+  readonly mailOf?: string;
+  /** The mail stream to which the places of records belong that name none. */
+  readonly unnamedMailOf?: string | null;
   /** Every transition of a record up to this sequence is on the event stream. */
   readonly feed: number;
   /**
@@ -24,12 +28,21 @@ export const packCheckpoint = (checkpoint: Checkpoint): Uint8Array => encode(che
 
 export function readCheckpoint(bytes: Uint8Array): Checkpoint | null {
   try {
-    const { mail, feed, sendIsOpenUntil = null } = (decode(bytes) ?? {}) as Partial<Checkpoint>;
+    const stored = (decode(bytes) ?? {}) as Partial<Checkpoint>;
+    const { mail, feed, sendIsOpenUntil = null, mailOf, unnamedMailOf } = stored;
     const isTime = sendIsOpenUntil === null || Number.isFinite(sendIsOpenUntil);
-    return isPosition(mail) && isPosition(feed) && isTime ? { mail, feed, sendIsOpenUntil } : null;
+    if (!isPosition(mail) || !isPosition(feed) || !isTime) return null;
+    if (!isStream(mailOf) || !(unnamedMailOf === null || isStream(unnamedMailOf))) return null;
+    return {
+      ...{ mail, feed, sendIsOpenUntil },
+      ...(mailOf === undefined ? {} : { mailOf }),
+      ...(unnamedMailOf === undefined ? {} : { unnamedMailOf }),
+    };
   } catch {
     return null;
   }
 }
 
+const isStream = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === 'string';
 const isPosition = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

@@ -3,13 +3,16 @@
  *
  * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this replica does not hear its
  * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
- * knows the others within one round trip.
+ * knows the others within one round trip. Two that live under one name would take everything from each other
+ * for ever: the younger
+ * one is told so. The last beats of one that died do not count for that, nor those of one that leaves.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { createTwins } from './twins.ts';
 
 /** One heartbeat, JSON on `member.<replica>`. */
 export interface Beat {
@@ -29,6 +32,8 @@ export interface Beat {
   readonly shards: readonly number[];
   readonly actors: number;
   readonly stepsPerSecond: number;
+  /** How long the process has been there, ms. Absent: a release before 0.1.0. */
+  readonly ageMs?: number;
 }
 
 export interface Member extends Beat {
@@ -44,7 +49,6 @@ export const beatMs = 500;
 /** A replica is missing after so many beats. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
-
 export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
@@ -69,18 +73,26 @@ export function startDirectory(options: {
   readonly clock: Clock;
   readonly replica: string;
   readonly incarnation: string;
-  readonly describe: () => Omit<Beat, 'replica' | 'incarnation'>;
+  readonly describe: () => Omit<Beat, 'replica' | 'incarnation' | 'ageMs'>;
+  /** Another process lives under this replica's name. @param isElder that one was there before, and stays */
+  readonly onTwin?: (incarnation: string, isElder: boolean) => void;
   /** Called after each own beat, and when somebody came or left. */
   readonly onChange: () => void;
 }): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = options;
   const members = new Map<string, Member>();
+  const twins = createTwins({
+    ...{ clock, incarnation, livesAfterMs: 2 * beatMs },
+    onNew: () => beat(),
+    onTwin: (twin, isElder) => options.onTwin?.(twin, isElder),
+  });
   let timer: Timer | null = null;
   let stopped = false;
 
   const beat = () => {
     if (stopped) return;
-    bus.publish(subjects.member(replica), encodeJson({ replica, incarnation, ...describe() } satisfies Beat));
+    const own = { replica, incarnation, ...describe(), ageMs: twins.ageMs() } satisfies Beat;
+    bus.publish(subjects.member(replica), encodeJson(own));
   };
   const tick = () => {
     beat();
@@ -90,6 +102,7 @@ export function startDirectory(options: {
   const hear = (message: BusMessage) => {
     const heard = readBeat(message);
     if (!heard) return;
+    if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
     const known = members.get(heard.replica);
     const isNew = known?.incarnation !== heard.incarnation;
     const now = clock.monotonic();
@@ -152,6 +165,7 @@ function readBeat(message: BusMessage): Beat | null {
       shards: Array.isArray(beat.shards) ? beat.shards : [],
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
+      ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
     };
   } catch {
     // Foreign bytes on our subject are nobody's heartbeat.

@@ -20,21 +20,36 @@ import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { originOf } from './mail-origin.ts';
 import { begin, position } from './shard-run.ts';
 
-type MailPorts = Pick<
-  HostPorts,
-  'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing' | 'earlierHeardAt'
->;
+interface MailPorts
+  extends Pick<
+    HostPorts,
+    'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing' | 'earlierHeardAt'
+  > {
+  /** Whether the world can say already that it does not call for the actor. */
+  readonly isTold: (id: ActorId) => boolean;
+  /** The mail stream is another one than that in which the shard's places are. */
+  readonly onMailAnother: (run: ShardRun) => void;
+}
 
 /** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
+/**
+ * The world may call for the actor once the mirrors have listed everything: until then nobody can say that
+ * there is none.
+ */
+const untoldRetryMs = 500;
 
 /** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
 export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
   const following = await ports.bus.follow('mail', {
     subjects: [ports.subjects.mailOfShard(run.shard), ports.subjects.tellOfShard(run.shard)],
-    from: { kind: 'sequence', sequence: position(run.mail) + 1 },
+    from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
+    // Nothing that is known of the mail holds any more: the shard is read anew.
+    onAnother: () => {
+      if (reading === run.reading && run.phase !== 'closed') ports.onMailAnother(run);
+    },
     onMessage: (message) => {
       if (reading === run.reading) take(ports, host, run, message);
     },
@@ -42,6 +57,9 @@ export async function followMail(ports: MailPorts, host: Host, run: ShardRun): P
   if (run.phase === 'closed' || reading !== run.reading) void following.stop();
   else run.following = following;
 }
+
+/** Without the mark of a state to which the stream was put back. */
+const streamOf = ({ mailOf }: ShardRun) => mailOf.replace(/~.*$/, '');
 
 /** Reads the mail again from the first message that was not taken: after a mailbox was full. */
 export async function rereadMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
@@ -96,16 +114,23 @@ function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): v
 function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
   const onTaken = (outcome: Taken) => {
     const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
-    if (!isMissing || letter.retriesLeft === 0) return settle(ports, host, run, letter, outcome);
-    const again = { ...letter, retriesLeft: letter.retriesLeft - 1 };
+    const isUntold = isMissing && isYoung(ports, letter) && !ports.isTold(letter.id);
+    if (!isMissing || (letter.retriesLeft === 0 && !isUntold))
+      return settle(ports, host, run, letter, outcome);
+    const again = isUntold ? letter : { ...letter, retriesLeft: letter.retriesLeft - 1 };
     const waiting = run.waitingMail.get(letter.id);
     if (waiting) waiting.push(again);
     else run.waitingMail.set(letter.id, [again]);
-    if (!waiting) ports.clock.after(missingRetryMs, () => offerWaiting(ports, host, run, letter.id));
+    const restMs = isUntold ? untoldRetryMs : missingRetryMs;
+    if (!waiting) ports.clock.after(restMs, () => offerWaiting(ports, host, run, letter.id));
     return undefined;
   };
   host.deliver(run, letter.id, { ...letter.item, onTaken });
 }
+
+/** Not for ever: what waits keeps the position of the shard's mail. */
+const isYoung = ({ clock }: MailPorts, { message }: Letter) =>
+  clock.now() - message.storedAt < limits.parkedMailMs;
 
 function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
   if (run.burying.has(id)) return;

@@ -17,11 +17,12 @@ import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Bus, Following, StoredMessage, StreamName } from '../../bus/bus.ts';
-import { decode, encodeJson } from '../../bus/codec.ts';
+import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { beatMs, type Directory } from './directory.ts';
+import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
 import { wantedOwner } from './rendezvous.ts';
 
 /** What the owner of a holding does. */
@@ -46,16 +47,6 @@ export interface HoldingSpec {
    */
   readonly mayHold?: () => boolean;
   readonly work: Work;
-}
-
-/** The value of a fence message (JSON). */
-interface FenceValue {
-  /** null: given back by its last owner. */
-  readonly replica: string | null;
-  readonly incarnation: string;
-  readonly at: number;
-  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
-  readonly releasedAt: number | null;
 }
 
 export interface HoldingView {
@@ -305,10 +296,10 @@ export class Ownership {
 
   /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
   #readValue(message: StoredMessage): FenceValue {
-    const value = fenceIn(message);
+    const value = readFenceValue(message.data);
     if (value !== null) return value;
     this.#options.onUnreadable?.(message.subject);
-    return nobody;
+    return nobodysFence;
   }
 
   async #run(spec: HoldingSpec, effect: HoldingEffect, signal: AbortSignal): Promise<PlainEvent> {
@@ -361,25 +352,10 @@ export class Ownership {
     const { incarnation } = this.#options.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
-    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt };
+    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt, statesAnew: true };
     const guard = { subject: spec.fenceSubject, sequence: seen };
     const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
     return sequence;
-  }
-}
-
-const nobody: FenceValue = { replica: null, incarnation: '', at: 0, releasedAt: null };
-
-/** null: it cannot be read, or has not the form of a fence. */
-function fenceIn({ data }: StoredMessage): FenceValue | null {
-  try {
-    const { replica, incarnation, at, releasedAt = null } = (decode(data) ?? {}) as Partial<FenceValue>;
-    const isOwner = replica === null || (typeof replica === 'string' && replica !== '');
-    const isDated = Number.isFinite(at) && (releasedAt === null || Number.isFinite(releasedAt));
-    if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
-    return { replica, incarnation, at: Number(at), releasedAt };
-  } catch {
-    return null;
   }
 }
 

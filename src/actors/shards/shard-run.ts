@@ -30,6 +30,8 @@ export function createShardRun(shard: number, fence: number): ShardRun {
     world: 0,
     sendIsOpenUntil: 0,
     savedOpenUntil: null,
+    mailOf: '',
+    unnamedMailOf: null,
     mail: { outstanding: new Set(), begun: 0, saved: 0 },
     feed: { outstanding: new Set(), begun: 0, saved: 0 },
     unpublished: new Map(),

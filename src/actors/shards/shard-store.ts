@@ -6,9 +6,10 @@
  * lags, it waits.
  */
 
+import { sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { Bus, StoredMessage } from '../../bus/bus.ts';
+import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { createCell } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
@@ -35,14 +36,17 @@ interface Loaded {
 }
 
 export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortSignal): Promise<void> {
-  const { found, stored } = await readAll(ports.bus, ports.subjects, run, signal);
+  const [{ found, stored }, mail] = await Promise.all([
+    readAll(ports.bus, ports.subjects, run, signal),
+    mailNow(ports, signal),
+  ]);
   const checkpoint = placesOf(ports, run, stored);
-  run.mail.begun = run.mail.saved = checkpoint.mail;
   run.feed.begun = run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
   // Until now the shard may have been of a release whose actors spoke over `send`.
   run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? ports.clock.now();
   const loaded = found.flatMap((message) => readRecord(ports, run, message));
+  findMail(ports, run, checkpoint, loaded, mail);
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
   );
@@ -77,9 +81,59 @@ export function proveOwner(ports: StorePorts, saver: Saver, run: ShardRun): Prom
 }
 
 function checkpointOf(ports: StorePorts, run: ShardRun): Checkpoint {
-  const mail = position(run.mail);
-  return { mail, feed: feedPosition(run), sendIsOpenUntil: openUntil(ports, run) };
+  const { mailOf, unnamedMailOf } = run;
+  const places = { mail: position(run.mail), feed: feedPosition(run) };
+  return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(ports, run) };
 }
+
+/** A stream without a leader, or one that is being made, is there in a moment. */
+const mailRetryMs = 250;
+
+async function mailNow({ bus, clock, log }: StorePorts, signal: AbortSignal): Promise<StreamState> {
+  for (;;) {
+    try {
+      return await bus.streamState('mail');
+    } catch (error) {
+      log.debug({ error: asError(error).message }, 'the mail stream does not say what it is');
+    }
+    await sleep(clock, mailRetryMs, signal);
+  }
+}
+
+/**
+ * Where the shard goes on in its mail. A place is one in a certain stream: in one that was made anew, or put
+ * back to an earlier state, the
+ * same numbers are other messages, and the shard begins at the oldest. What was taken before may come again
+ * then (at least once).
+ */
+function findMail(
+  { clock, log }: StorePorts,
+  run: ShardRun,
+  checkpoint: Checkpoint,
+  loaded: readonly Loaded[],
+  stream: StreamState,
+): void {
+  const known = checkpoint.mailOf ?? stream.created;
+  run.unnamedMailOf = checkpoint.unnamedMailOf ?? (checkpoint.mailOf === undefined ? known : null);
+  const places = loaded.flatMap(({ record }) => (mailOfRecord(run, record) === known ? record.mail : 0));
+  const furthest = places.reduce((most, place) => Math.max(most, place), checkpoint.mail);
+  const isSame = known === stream.created || known.startsWith(`${stream.created}~`);
+  if (isSame && furthest <= stream.lastSequence) {
+    run.mailOf = known;
+    run.mail.begun = run.mail.saved = checkpoint.mail;
+    return;
+  }
+  run.mailOf = isSame ? `${stream.created}~${clock.now().toString(36)}` : stream.created;
+  run.mail.begun = 0;
+  run.mail.saved = -1;
+  const facts = { shard: run.shard, place: furthest, lastSequence: stream.lastSequence };
+  log.error(
+    facts,
+    'the mail stream is another one, or older than what was taken from it; read from its first message',
+  );
+}
+
+const mailOfRecord = (run: ShardRun, { mailOf }: ActorRecord) => mailOf ?? run.unnamedMailOf;
 
 async function writeCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
   await saver.save(run, ports.subjects.checkpoint(run.shard), packCheckpoint(checkpoint));
@@ -177,11 +231,9 @@ function place(
     begin(run.feed, sequence);
     run.unpublished.set(id, sequence);
   }
-  const cell = createCell(
-    id,
-    run,
-    packRecord(feed.length === record.feed.length ? record : { ...record, feed }),
-  );
+  const mail = mailOfRecord(run, record) === run.mailOf ? record.mail : 0;
+  const isAsStored = feed.length === record.feed.length && mail === record.mail;
+  const cell = createCell(id, run, packRecord(isAsStored ? record : { ...record, feed, mail }));
   cell.state = record.gone ? '' : stateText(record.snapshot.value);
   const chart = steppers.get(record.machine)?.chart;
   if (!chart || chart.version < record.version) {

@@ -46,7 +46,16 @@ export function createShards(options: {
   readonly onFenced: (holding: string) => void;
   readonly traces: TraceNotes;
 }): Shards {
-  const { ports, host, router, world } = options;
+  const { host, router, world } = options;
+  const isTold = (id: ActorId) => {
+    const { kind, namespace, name } = parseActorId(id);
+    return router.isTold(kind, namespace, name);
+  };
+  const ports: ShardPorts = {
+    ...options.ports,
+    isTold,
+    onMailAnother: (run) => options.onFenced(holdingName(run.shard)),
+  };
   const runs = new Map<number, ShardRun>();
   const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
 
@@ -73,7 +82,7 @@ export function createShards(options: {
     for (const observation of observe(kind, namespace, name)) {
       if (observation.facts === null && !run.cells.has(id)) continue;
       host.deliver(run, id, {
-        event: { ...observation },
+        event: { type: observation.type, facts: observation.facts },
         cause: null,
         replaces: observation.type,
         trace,
@@ -137,8 +146,10 @@ function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
   else map.set(shard, [id]);
 }
 
+type ShardPorts = HostPorts & Parameters<typeof followMail>[0];
+
 interface WorkParts {
-  readonly ports: HostPorts;
+  readonly ports: ShardPorts;
   readonly host: Host;
   readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;

@@ -13,6 +13,8 @@ export interface Observation {
   readonly type: string;
   /** null: nothing in this part of the world calls for the actor (any more). */
   readonly facts: object | null;
+  /** There is more to say once every mirror that it takes has stated that it has listed everything. */
+  readonly isPartial?: true;
 }
 
 /** Ids of actors that have to look again, as `pod/<ns>/<name>`. */
@@ -25,6 +27,10 @@ export interface Join {
   fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
   /** Ids of the actors that this part of the world calls for. */
   members(): Iterable<string>;
-  /** What an actor has to be told now; null: nothing can be said (picture incomplete). */
+  /**
+   * What an actor has to be told now; null: nothing can be said, since some mirror has not stated that all of
+   * its objects stand in the
+   * picture (`world.statement`). Whoever was told nothing, or a part, is told again when one does.
+   */
   observe(kind: string, namespace: string, name: string): Observation | null;
 }

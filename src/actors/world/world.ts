@@ -7,13 +7,20 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { AnyDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
+import {
+  type AnyDigest,
+  asDigest,
+  type ResourceName,
+  type SyncedDigest,
+  type WorldEntry,
+} from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import type { Log } from '../../base/log-port.ts';
 import { type TraceContext, traceHeader } from '../../base/tracing.ts';
 import type { Bus, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { createStatements, type IsAlive } from './statements.ts';
 import { createWorldReading } from './world-reading.ts';
 
 export interface World {
@@ -23,6 +30,16 @@ export interface World {
   get(resource: ResourceName, namespace: string, name: string): AnyDigest | null;
   /** Calls back after each change; `before` is what was known. */
   onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
+  /**
+   * What the mirror of that name states, while it counts (statements.ts): only then is an object that is
+   * absent gone, and one that
+   * stands there known to be. null: everybody waits.
+   */
+  statement(mirror: string): SyncedDigest | null;
+  /** Calls back when a statement begins to count, and when one takes the place of another. */
+  onStatement(callback: (mirror: string) => void): void;
+  /** Somebody came or left: looks again whose statements count. */
+  judge(): void;
   /** Resolves once the stream was read up to this sequence, and the picture is whole. */
   reached(sequence: number): Promise<void>;
   readonly sequence: number;
@@ -47,6 +64,8 @@ interface WorldOptions {
   readonly log: Log;
   /** Counts what has not the form of a digest. */
   readonly onUnreadable?: () => void;
+  /** Whose statements may count. */
+  readonly isAlive: IsAlive;
 }
 
 export function createWorld(options: WorldOptions): World {
@@ -56,6 +75,10 @@ export function createWorld(options: WorldOptions): World {
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
   const forgottenListeners: Array<() => void> = [];
+  const statementListeners: Array<(mirror: string) => void> = [];
+  const statements = createStatements(options.isAlive, (mirror) => {
+    for (const listener of statementListeners) listener(mirror);
+  });
   let sequence = 0;
   let isWhole = false;
   let trace: TraceContext | undefined;
@@ -65,13 +88,19 @@ export function createWorld(options: WorldOptions): World {
     if (parsed) {
       trace = message.headers[traceHeader];
       try {
-        apply({ ...parsed, digest: digestOf(message) });
+        const digest = digestOf(message);
+        apply({ ...parsed, digest });
+        if (parsed.resource === '_synced') {
+          statements.noteStatement(parsed.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
+        }
       } catch (error) {
         options.onUnreadable?.();
         const facts = { subject: message.subject, error: asError(error).message };
         log.error(facts, 'a part of the world cannot be read');
       }
     }
+    const fenced = parsed ? undefined : subjects.parseWorldFence(message.subject);
+    if (fenced !== undefined) statements.noteFence(fenced, message.sequence, message.data);
     sequence = Math.max(sequence, message.sequence);
   };
   const beWhole = () => {
@@ -114,6 +143,7 @@ export function createWorld(options: WorldOptions): World {
     onAnother() {
       isWhole = false;
       sequence = 0;
+      statements.forget();
       forget(() => true);
       for (const listener of forgottenListeners) listener();
     },
@@ -130,6 +160,11 @@ export function createWorld(options: WorldOptions): World {
     onChange: (callback) => {
       listeners.push(callback);
     },
+    statement: (mirror) => statements.counting(mirror),
+    onStatement: (callback) => {
+      statementListeners.push(callback);
+    },
+    judge: () => statements.judge(),
     reached: (wanted) =>
       isWhole && sequence >= wanted
         ? Promise.resolve()

@@ -64,6 +64,11 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
     follow: memoryFollow(parts),
     last: (stream, subject) => read(() => server.stream(stream).last(subject)),
     lastOfMany: (stream, subjects) => read(() => lastOfMany(server.stream(stream), subjects)),
+    streamState: (stream) =>
+      read(() => {
+        const { generation, lastSequence } = server.stream(stream);
+        return { created: String(generation), lastSequence: lastSequence() };
+      }),
     purge: (stream, { subject, belowSequence = Number.POSITIVE_INFINITY }) =>
       read(() => server.stream(stream).purge(matcher(subject), belowSequence)),
     close: closing,

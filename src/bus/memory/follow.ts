@@ -68,7 +68,8 @@ function streamPlace(
   /** The sequence to go on from; undefined until the first place is fixed. */
   let next = from.kind === 'sequence' ? from.sequence : undefined;
   let stopped = false;
-  let { generation } = stream;
+  /** Of the stream in which the place is. */
+  let generation = from.kind === 'sequence' && from.of !== undefined ? from.of : String(stream.generation);
   const receive = (message: StoredMessage): void => {
     if (stopped || message.sequence < (next ?? 0)) return;
     next = message.sequence + 1;
@@ -83,8 +84,8 @@ function streamPlace(
     },
     /** Sends what is there; the function it returns fixes the place, once the client has heard of it. */
     attach(): () => void {
-      if (generation !== stream.generation) {
-        generation = stream.generation;
+      if (generation !== String(stream.generation)) {
+        generation = String(stream.generation);
         next = 1;
         if (onAnother) parts.link.toClient(onAnother);
       }

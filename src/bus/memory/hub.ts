@@ -31,6 +31,10 @@ export interface MemoryHub {
   connect(name?: string): MemoryBus;
   /** Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next. */
   makeAnew(stream: StreamName): void;
+  /**
+   * Replaces a stream by one of its name that holds what `stored` said at some time: restored from a backup.
+   */
+  putBack(stream: StreamName, messages: readonly StoredMessage[]): void;
   /** What a stream holds now, oldest first. */
   stored(stream: StreamName): readonly StoredMessage[];
   /** Sees every message as it is stored, before anybody else; for the checkers of a simulation. */
@@ -47,6 +51,7 @@ export function memoryHub(options: MemoryHubOptions): MemoryHub {
       return memoryClient({ id, server, clock, schedule, log });
     },
     makeAnew: (stream) => server.stream(stream).makeAnew(),
+    putBack: (stream, messages) => server.stream(stream).putBack(messages),
     stored: (stream) => server.stream(stream).from(0, () => true),
     observe: (callback) => void server.observers.push(callback),
   };

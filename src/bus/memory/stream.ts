@@ -30,6 +30,11 @@ export interface MemoryStream {
   purge(matches: SubjectMatcher, belowSequence: number): void;
   /** The stream is another one of the same name, without a message: a server that came back with an empty disk. */
   makeAnew(): void;
+  /**
+   * The stream is another one of the same name that holds these, under their sequences: restored from a
+   * backup.
+   */
+  putBack(messages: readonly StoredMessage[]): void;
   /** Tells the stream from those before it. */
   readonly generation: number;
   /** Called with each message as it is stored. */
@@ -143,6 +148,13 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
       log = messageLog();
       sequence = 0;
       generation++;
+    },
+    putBack(messages) {
+      stream.makeAnew();
+      for (const message of messages) {
+        store(message);
+        sequence = message.sequence;
+      }
     },
     get generation() {
       return generation;

@@ -28,6 +28,12 @@ export async function ensureStreams(
   await Promise.all(names.map((name) => ensureStream(api, definitions[name], replicas)));
 }
 
+/** @throws OrreryError BUS_UNREACHABLE if that cannot be told now */
+export async function isAnyMissing(api: JetStreamApi, definitions: StreamDefinitions): Promise<boolean> {
+  const configs = await Promise.all(Object.values(definitions).map(({ name }) => configOf(api, name)));
+  return configs.includes(undefined);
+}
+
 async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,

@@ -8,7 +8,7 @@ export type FollowPlace = ReturnType<typeof followPlace>;
 export function followPlace(from: FollowFrom) {
   /** The sequence to go on from; undefined until the first place is fixed. */
   let next: number | undefined = from.kind === 'sequence' ? Math.max(1, from.sequence) : undefined;
-  let created: unknown;
+  let created: unknown = from.kind === 'sequence' ? from.of : undefined;
   let hasDelivered = false;
   return {
     next: () => next,
@@ -19,6 +19,10 @@ export function followPlace(from: FollowFrom) {
       next = sequence + 1;
       hasDelivered = true;
       return true;
+    },
+    /** From the first message. */
+    again(): void {
+      next = 1;
     },
     /** The server has chosen the place to begin at. */
     fix(sequence: number): void {
@@ -40,7 +44,7 @@ export function followPlace(from: FollowFrom) {
         return { isAnother, text: 'the stream was made anew; following it from its first message' };
       }
       // Who asked for a sequence that is still to come has lost nothing.
-      const isAhead = from.kind === 'sequence' && !hasDelivered;
+      const isAhead = from.kind === 'sequence' && from.of === undefined && !hasDelivered;
       if (next === undefined || isAhead || lastSequence + 1 >= next) return undefined;
       next = lastSequence + 1;
       return { isAnother, text: 'the stream lost its newest messages; following it from its end' };

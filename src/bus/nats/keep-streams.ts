@@ -1,10 +1,9 @@
 /**
  * Keeps the streams of a cluster in existence for as long as the connection lives.
  *
- * After each reconnect they are looked at again: the server may be another one, with an empty disk. And
- * every few seconds: somebody may
- * have deleted one, and a replica of an older release takes away what it does not know at each of its
- * reconnects.
+ * After each reconnect they are looked at again: the server may be another one, with an empty disk. And every
+ * few seconds: somebody may have deleted one, and a replica of an older release takes away what it does not know
+ * at each of its reconnects.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -12,10 +11,13 @@ import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
-import { ensureStreams } from './ensure-streams.ts';
+import { ensureStreams, isAnyMissing } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
-import { keepTrying } from './keep-trying.ts';
+import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
+
+/** Two small requests for each stream; what is sent meanwhile to one that is gone is not stored. */
+const lookMs = 2_000;
 
 export interface KeepStreams {
   readonly wire: Wire;
@@ -29,15 +31,9 @@ export interface KeepStreams {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Five questions to the server; short, since what is sent meanwhile to a stream that is gone is not
- * stored.
- */
-const lookMs = 5_000;
-
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
 export async function keepStreams(options: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, clock, random, log } = options;
+  const { wire, api, streams, replicas, log } = options;
   const attempt = {
     ...options,
     facts: {},
@@ -47,22 +43,34 @@ export async function keepStreams(options: KeepStreams): Promise<void> {
   await keepTrying(attempt, () => ensureStreams(api, streams, replicas));
   /** One at a time; ends with the connection, the next one begins again. */
   let looking: AbortController | undefined;
-  const look = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
-      await sleep(clock, jittered(lookMs, 0.3, random), signal);
-    }
-  };
-  const lookAgain = (): void => {
+  const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
     looking = mine;
-    look(mine.signal).catch((error) => {
+    lookAfter({ ...options, signal: mine.signal }, attempt, isNew).catch((error) => {
       if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
     });
   };
   wire.onStatus((status) => {
     looking?.abort(unreachable(status));
-    if (status === 'connected') lookAgain();
+    if (status === 'connected') lookAgain(true);
   });
-  if (wire.status === 'connected') lookAgain();
+  if (wire.status === 'connected') lookAgain(false);
+}
+
+/** Until the connection is lost. */
+async function lookAfter(
+  options: KeepStreams & { readonly signal: AbortSignal },
+  attempt: Omit<KeepTrying, 'signal'>,
+  isNew: boolean,
+): Promise<void> {
+  const { api, streams, replicas, clock, random, log, signal } = options;
+  const ensure = () => keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
+  if (isNew) await ensure();
+  for (;;) {
+    await sleep(clock, jittered(lookMs, 0.3, random), signal);
+    // Who cannot be asked now is asked again.
+    if (await isAnyMissing(api, streams).catch(() => false))
+      log.error({}, 'a stream is gone while NATS runs; it is made anew, empty');
+    await ensure();
+  }
 }

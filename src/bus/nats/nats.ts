@@ -74,7 +74,8 @@ const dialTimeoutMs = 5_000;
 /**
  * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
  *
- * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards), USAGE (a file cannot be read),
+ * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards, or max_payload
+ * is too small), USAGE (a file cannot be read),
  * BUS_UNREACHABLE (only if `signal` was aborted)
  */
 export async function connectNats(options: NatsOptions): Promise<Bus> {
@@ -83,6 +84,7 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
   try {
     const wire = natsWire(connection, options, log);
     checkVersion(wire, options);
+    if (options.streamReplicas !== undefined) checkPayload(wire);
     const requests = wireRequests(wire, options.clock, options.random);
     const api = jetStreamApi(requests);
     const streams = streamDefinitions(options.cluster);
@@ -172,6 +174,16 @@ function checkVersion(wire: Wire, options: NatsOptions): void {
   checkServerVersion(wire.serverVersion, wire.isClustered || (options.streamReplicas ?? 1) > 1);
 }
 
+/** What actors save, with its headers; whoever only asks sends less. */
+const payloadMin = limits.recordBytes + 16 * 1024;
+
+function checkPayload({ maxPayload }: Wire): void {
+  if (maxPayload >= payloadMin) return;
+  const facts = { maxPayload, needed: payloadMin };
+  const text = `NATS takes messages of ${maxPayload} bytes (max_payload), ${payloadMin} are needed: records of actors are up to ${limits.recordBytes}`;
+  throw new OrreryError('BUS_REFUSED', text, { facts });
+}
+
 /** A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not wait. */
 function onReconnect(status: BusStatus, wire: Wire, options: NatsOptions, log: Log): void {
   if (status === 'disconnected')
@@ -209,6 +221,9 @@ function natsWire(
     },
     get serverVersion() {
       return connection.info?.version ?? '';
+    },
+    get maxPayload() {
+      return connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
     },
     get isClustered() {
       return connection.info?.cluster !== undefined;

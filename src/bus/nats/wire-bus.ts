@@ -65,6 +65,10 @@ export function wireBus(options: WireBusOptions): Bus {
     follow: (stream, following_) => follow(following, streams[stream].name, following_),
     last: (stream, subject) => last(api, streams[stream].name, subject),
     lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),
+    async streamState(stream) {
+      const { created, state } = await api(`STREAM.INFO.${streams[stream].name}`);
+      return { created: String(created), lastSequence: Number((state as { last_seq: number }).last_seq) };
+    },
     async purge(stream: StreamName, { subject, belowSequence }) {
       const below = belowSequence === undefined ? {} : { seq: belowSequence };
       await api(`STREAM.PURGE.${streams[stream].name}`, { filter: subject, ...below });

@@ -85,7 +85,11 @@ export function startConsumer(
     if (ended) return;
     const finding = place.checkStream(info.created, (info.state as { last_seq: number }).last_seq);
     if (finding) log.error({ stream, next: place.next() }, finding.text);
-    if (finding?.isAnother) options.onAnother?.();
+    if (finding && options.onAnother) {
+      place.again();
+      options.onAnother();
+    }
+    if (ended) return;
     subscription = wire.subscribe(plan.inbox, onMessage);
     const body = { stream_name: stream, config: consumerConfig(plan), action: 'create' };
     const made = await api(`CONSUMER.CREATE.${stream}.${name}`, body);

@@ -24,6 +24,8 @@ export interface Wire {
   readonly serverVersion: string;
   /** Whether the server says that it belongs to a cluster. */
   readonly isClustered: boolean;
+  /** The largest message that the server takes, bytes. */
+  readonly maxPayload: number;
   onStatus(callback: (status: BusStatus) => void): Subscription;
   /**
    * Sends, or drops while not connected. Messages of one turn of the event loop leave in one packet.

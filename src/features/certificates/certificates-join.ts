@@ -26,16 +26,16 @@ const needed = [
 
 const issuers = 'issuers.orrery.dev';
 
-export function createCertificatesJoin(world: Pick<World, 'get' | 'entries'>): Join {
+export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 'statement'>): Join {
   const asked = new Askings();
-  const isComplete = () => needed.every((resource) => world.get('_synced', '', resource) !== null);
+  const isComplete = () => needed.every((resource) => world.statement(resource) !== null);
   return {
     kinds: ['domain', 'issuer'],
     fold(entry, before) {
       const { resource, namespace, name, digest } = entry;
       if (resource === 'secrets') return domainIds(asked.hostsOf(namespace, name));
       if (resource === issuers) return [`issuer/_/${name}`, ...domainIds(asked.hosts())];
-      if (resource === '_synced') return needed.includes(name) ? membersOf(world, asked) : [];
+      if (resource === '_synced') return [];
       if (resource === 'namespaces')
         return isRelabelled(before, digest) ? domainIds(asked.hostsIn(name)) : [];
       const was = askedBy(entry, before);

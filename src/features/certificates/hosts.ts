@@ -43,12 +43,21 @@ export function allows(pattern: string, host: string): boolean {
   return matches(pattern.toLowerCase().replace(/\.$/, '').split('.'), host.split('.'));
 }
 
+/** One pass over the host, with every place in the pattern where it may be: no pattern makes that long. */
 function matches(pattern: readonly string[], host: readonly string[]): boolean {
-  const [first, ...rest] = pattern;
-  if (first === undefined) return host.length === 0;
-  if (host.length === 0) return false;
-  if (first === '**') return matches(rest, host.slice(1)) || matches(pattern, host.slice(1));
-  return (first === '*' || first === host[0]) && matches(rest, host.slice(1));
+  // A host has at most so many labels, and each part of a pattern takes one at least.
+  if (pattern.length > host.length) return false;
+  let places: ReadonlySet<number> = new Set([0]);
+  for (const one of host) {
+    const next = new Set<number>();
+    for (const place of places) {
+      const part = pattern[place];
+      if (part === '**') next.add(place);
+      if (part === '**' || part === '*' || part === one) next.add(place + 1);
+    }
+    places = next;
+  }
+  return places.has(pattern.length);
 }
 
 /** The pattern in the form in which hosts are compared, or why it is none. */

@@ -23,7 +23,7 @@ import { domains } from './resources.ts';
 
 export interface ShownDomainsParts {
   readonly kube: KubePort;
-  readonly world: Pick<World, 'get' | 'entries' | 'onChange'>;
+  readonly world: Pick<World, 'get' | 'entries' | 'statement' | 'onChange'>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -114,7 +114,7 @@ export class ShownDomains {
 
   /** What is merely not listed yet must not look as if it were gone. */
   #isListed(): boolean {
-    return listed.every((resource) => this.#parts.world.get('_synced', '', resource) !== null);
+    return listed.every((resource) => this.#parts.world.statement(resource) !== null);
   }
 
   #woken(signal: AbortSignal): Promise<void> {

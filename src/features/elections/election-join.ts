@@ -16,10 +16,10 @@ import type { ElectionDigest } from './election-digest.ts';
 
 const resource = 'elections.orrery.dev';
 /** Under this name it is stated that all of them were listed. */
-const statement = 'orrery.dev/v1alpha1/Election';
+const mirror = 'orrery.dev/v1alpha1/Election';
 
 export function createElectionJoin(
-  world: Pick<World, 'get' | 'entries'>,
+  world: Pick<World, 'get' | 'entries' | 'statement'>,
   leaseNamespaces: NamespaceGrants = {},
 ): Join {
   return {
@@ -37,7 +37,7 @@ export function createElectionJoin(
         const facts: ElectionFacts = { uid, generation, ...spec, ...refused };
         return { type: 'election.observed', facts: deleting ? null : facts };
       }
-      return world.get('_synced', '', statement) === null ? null : { type: 'election.observed', facts: null };
+      return world.statement(mirror) === null ? null : { type: 'election.observed', facts: null };
     },
   };
 }

@@ -26,21 +26,20 @@ export interface EndpointsJoin extends Join {
 const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 
 export function createEndpointsJoin(options: {
-  readonly world: Pick<World, 'get' | 'isWhole'>;
+  readonly world: Pick<World, 'statement' | 'isWhole'>;
   readonly clock: Clock;
   /** The other controller whose slices are adopted; absent: none is. */
   readonly takeOver?: string | null;
 }): EndpointsJoin {
   const { world, clock, takeOver = null } = options;
+  const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
   // While the stream is read after an interruption, what was moved within it may look gone.
-  const isComplete = () =>
-    world.isWhole && neededResources.every((resource) => world.get('_synced', '', resource) !== null);
+  const isComplete = () => world.isWhole && isListed();
   const index = new EndpointsIndex({ clock, isComplete, takeOver });
   return {
     index,
     kinds: ['service', 'workload'],
     fold(entry, before) {
-      if (entry.resource === '_synced') return neededResources.includes(entry.name) ? index.members() : [];
       return fold(index, entry, before, isComplete());
     },
     *members() {
@@ -48,7 +47,7 @@ export function createEndpointsJoin(options: {
         if (!id.startsWith('workload/') || isWorkloadCalledFor(index, id)) yield id;
     },
     observe(kind, namespace, name): Observation | null {
-      if (!isComplete()) return null;
+      if (!isListed()) return null;
       return kind === 'service'
         ? { type: 'service.endpoints.observed', facts: endpointsFacts(index, namespace, name) }
         : { type: 'workload.observed', facts: workloadFacts(index, namespace, name) };

@@ -32,7 +32,7 @@ export function nodeEndpoint({
       const name = subjects.parseRpcNode(subject);
       if (name === undefined) throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no Node has such a name');
       const node = world.get('nodes', '', name);
-      const isListed = world.get('_synced', '', 'nodes') !== null;
+      const isListed = world.statement('nodes') !== null;
       return encodeJson({ node, isListed } satisfies NodeAnswer);
     },
   };

@@ -7,33 +7,27 @@
 
 import type { Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import type { WorldEntry } from '../../base/digests.ts';
 import type { ProxierFacts } from '../../machines/proxier/proxier-events.ts';
 import { nodeEligibility } from './node-digest.ts';
 
 export function createProxierJoin(options: {
-  readonly world: Pick<World, 'get' | 'entries'>;
+  readonly world: Pick<World, 'get' | 'statement'>;
   readonly timeoutMs: number;
 }): Join {
   const { world, timeoutMs } = options;
   return {
     kinds: ['proxier'],
-    fold: (entry) => proxiersOf(world, entry),
+    fold: ({ resource, name }) => (resource === 'nodes' ? [`proxier/_/${name}`] : []),
     members: () => [],
     observe(_kind, _namespace, name) {
-      const facts: ProxierFacts = { timeoutMs, node: nodeFact(world, name) };
-      return { type: 'proxier.observed', facts };
+      const node = nodeFact(world, name);
+      const facts: ProxierFacts = { timeoutMs, node };
+      return { type: 'proxier.observed', facts, ...(node === 'unknown' ? { isPartial: true } : {}) };
     },
   };
 }
 
-function proxiersOf(world: Pick<World, 'entries'>, { resource, name }: WorldEntry): string[] {
-  if (resource === 'nodes') return [`proxier/_/${name}`];
-  if (resource !== '_synced' || name !== 'nodes') return [];
-  return Array.from(world.entries('nodes'), (node) => `proxier/_/${node.name}`);
-}
-
-function nodeFact(world: Pick<World, 'get'>, name: string): ProxierFacts['node'] {
-  if (world.get('_synced', '', 'nodes') === null) return 'unknown';
-  return nodeEligibility(world.get('nodes', '', name));
+function nodeFact(world: Pick<World, 'get' | 'statement'>, name: string): ProxierFacts['node'] {
+  const digest = world.get('nodes', '', name);
+  return digest === null && world.statement('nodes') === null ? 'unknown' : nodeEligibility(digest);
 }

@@ -3,8 +3,9 @@
  * asked.
  *
  * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a
- * RouteGate needs has been mirrored with that very RouteGate in mind, its Pods and Services hear nothing: a
- * Service that is merely not listed yet must not look like one that does not exist (never Ready early).
+ * RouteGate needs has been mirrored with that very RouteGate in mind, and its mirror lives, its Pods and Services
+ * hear nothing: a Service that is merely not listed yet must not look like one that does not exist (never Ready
+ * early).
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';
@@ -30,7 +31,7 @@ export interface RoutesJoin extends Join {
 const neededResources = ['pods', 'services', 'endpointslices'] as const;
 
 export function createRoutesJoin(options: {
-  readonly world: Pick<World, 'get'>;
+  readonly world: Pick<World, 'get' | 'statement'>;
   /** `<svc>.<ns>.svc.<cluster domain>` */
   readonly clusterDomain: () => string;
 }): RoutesJoin {
@@ -41,7 +42,8 @@ export function createRoutesJoin(options: {
     const { groupResource } = gate.spec;
     const needed: string[] = [...neededResources];
     if (groupResource !== null) needed.push(`${groupResource.apiVersion}/${groupResource.kind}`);
-    return needed.every((resource) => syncedGates(world, resource).includes(gate.version));
+    const isGateKnown = world.statement('routegates') !== null;
+    return isGateKnown && needed.every((resource) => syncedGates(world, resource).includes(gate.version));
   };
 
   return {
@@ -127,15 +129,15 @@ function union(into: Affected, other: Affected): Affected {
 }
 
 /** Versions of the RouteGates with which the resource was mirrored completely. */
-function syncedGates(world: Pick<World, 'get'>, resource: string): readonly string[] {
-  return statementOf(world.get('_synced', '', resource)).gates;
+function syncedGates(world: Pick<World, 'get' | 'statement'>, resource: string): readonly string[] {
+  return world.statement(resource)?.gates ?? [];
 }
 
-function isAnySynced(world: Pick<World, 'get'>, kind: 'pod' | 'service'): boolean {
-  return world.get('_synced', '', `${kind}s`) !== null && world.get('_synced', '', 'routegates') !== null;
+function isAnySynced(world: Pick<World, 'get' | 'statement'>, kind: 'pod' | 'service'): boolean {
+  return world.statement(`${kind}s`) !== null && world.statement('routegates') !== null;
 }
 
-function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFacts | null {
+function podFacts(world: Pick<World, 'get' | 'statement'>, group: Group, name: string): PodFacts | null {
   const digest: PodDigest | undefined = group.pods.get(name);
   if (!digest) return null;
   const { gate } = group;
@@ -173,7 +175,7 @@ function podFacts(world: Pick<World, 'get'>, group: Group, name: string): PodFac
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 
 function groupResourceOf(
-  world: Pick<World, 'get'>,
+  world: Pick<World, 'get' | 'statement'>,
   { gate, value }: Group,
 ): { state: PodFacts['groupResource']; digest?: GroupResourceDigest } {
   const { groupResource } = gate.spec;
@@ -189,13 +191,16 @@ function groupResourceOf(
 /**
  * The group's owner bears the name that is the group label's value, in the RouteGate's namespace or in none.
  */
-function findGroupResource(world: Pick<World, 'get'>, gate: Gate, value: string): GroupResourceDigest | null {
+function findGroupResource(
+  world: Pick<World, 'get' | 'statement'>,
+  gate: Gate,
+  value: string,
+): GroupResourceDigest | null {
   const { groupResource } = gate.spec;
   if (groupResource === null) return null;
-  const kind = `${groupResource.apiVersion}/${groupResource.kind}`;
-  const { resource } = statementOf(world.get('_synced', '', kind));
-  if (resource === null) return null;
-  const digest = world.get(resource, '', value) ?? world.get(resource, gate.namespace, value);
+  const synced = world.statement(`${groupResource.apiVersion}/${groupResource.kind}`);
+  if (synced === null || synced.resource === null) return null;
+  const digest = world.get(synced.resource, '', value) ?? world.get(synced.resource, gate.namespace, value);
   return asDigest<GroupResourceDigest>(digest, 'groupresource');
 }
 
@@ -225,7 +230,7 @@ function podsByAddress({ pods }: Group): Record<string, string> {
 }
 
 function serviceFacts(
-  world: Pick<World, 'get'>,
+  world: Pick<World, 'get' | 'statement'>,
   group: Group,
   name: string,
   ready: readonly string[],
@@ -290,7 +295,7 @@ function addressOf(
 }
 
 /** What the group's owner says, else the Pods that there are; at least one. */
-function replicasOf(world: Pick<World, 'get'>, group: Group): number {
+function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
   const running = [...group.pods.values()].filter(({ finished }) => !finished).length;
   if (!replicas) return Math.max(1, running);

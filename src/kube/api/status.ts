@@ -24,7 +24,7 @@ export function refusalError(refusal: Refusal, now: number): OrreryError {
   const { reason, message, seconds } = readStatus(refusal.body);
   const retryAfterMs =
     readRetryAfter(refusal.retryAfter, now) ?? (seconds === undefined ? undefined : seconds * 1000);
-  const code = codeOf(refusal.status, reason, retryAfterMs !== undefined);
+  const code = codeOf(refusal.status, reason, retryAfterMs !== undefined, isVersionTooLarge(refusal.body));
   const said = message === '' ? '' : `: ${cut(message)}`;
   return new OrreryError(code, `${refusal.request} was answered with ${refusal.status} ${reason}${said}`, {
     facts: { status: refusal.status, reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
@@ -44,11 +44,14 @@ export function watchEventError(request: string, object: unknown, now: number): 
   return refusalError({ request, status: typeof code === 'number' ? code : 500, body: object }, now);
 }
 
-function codeOf(status: number, reason: string, isToldToWait: boolean): ErrorCode {
+function codeOf(status: number, reason: string, isToldToWait: boolean, isTooLarge: boolean): ErrorCode {
   if (status === 404) return 'KUBE_NOT_FOUND';
   if (status === 409) return 'KUBE_CONFLICT';
   // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or Expired.
   if (status === 410 || reason === 'Expired') return 'KUBE_EXPIRED';
+  // Of a cluster that was restored from a backup, or of an API server that is behind: what is asked for is
+  // not there to be waited for.
+  if (isTooLarge) return 'KUBE_EXPIRED';
   if (status === 429 || (isToldToWait && status >= 500)) return 'KUBE_THROTTLED';
   return status >= 500 || status === 408 ? 'KUBE_SERVER' : 'KUBE_REFUSED';
 }
@@ -59,6 +62,16 @@ export function readRetryAfter(text: string | undefined, now: number): number | 
   if (/^\s*[0-9]+\s*$/.test(text)) return Number(text) * 1000;
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** `ResourceVersionTooLarge` is the cause; servers before it said so in words alone. */
+function isVersionTooLarge(body: unknown): boolean {
+  const { message, details } = (body ?? {}) as { message?: unknown; details?: { causes?: unknown } | null };
+  const causes: unknown = details?.causes;
+  const isCaused =
+    Array.isArray(causes) &&
+    causes.some((cause: { reason?: unknown } | null) => cause?.reason === 'ResourceVersionTooLarge');
+  return isCaused || (typeof message === 'string' && /too large resource version/i.test(message));
 }
 
 function readStatus(body: unknown): { reason: string; message: string; seconds: number | undefined } {

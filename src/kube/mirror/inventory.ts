@@ -2,7 +2,10 @@
  * What a mirror sees of Kubernetes, beside what the world holds of it: the difference is what must be published.
  *
  * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors has them). Promises: a version
- * that is older than one known of the same object changes nothing; an object that was not seen is only gone once the list of
+ * that is older than one known of the same object changes nothing, unless a complete list shows it: then the
+ * cluster was restored from
+ * a backup, and the list is right (docs/disaster-recovery.md); an object that was not seen is only gone once
+ * the list of
  * its namespace is complete; digests that differ in nothing but the version are equal.
  * Absent: sending (publisher.ts), requests (scope.ts).
  */
@@ -35,8 +38,11 @@ export interface InventoryOptions {
 }
 
 export interface Inventory {
-  /** Takes what the world holds, before anything else. */
-  adopt(entries: Iterable<WorldEntry>, statement: SyncedDigest | null): void;
+  /**
+   * Takes what the world holds, before anything else. What an earlier mirror stated counts for nothing: it is
+   * stated anew.
+   */
+  adopt(entries: Iterable<WorldEntry>): void;
   put(seen: Seen): void;
   remove(seen: Seen): void;
   /** Takes the complete list of a namespace, or of all (null). */
@@ -69,7 +75,8 @@ export function createInventory(options: InventoryOptions): Inventory {
     const held = known.get(key);
     const subject = subjectOf(resource, namespace, objectName);
     if (digest !== undefined && interest.wants(namespace, objectName, digest)) {
-      if (held !== undefined && (isSame(held, digest) || isOlder(digest, held))) return null;
+      // The same in an older version is published too: it is what later versions are compared with.
+      if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
       return { subject, data: encode(digest), onStored: () => known.set(key, digest) };
     }
     if (held === undefined || (digest === undefined && !isListed(namespace))) return null;
@@ -92,13 +99,14 @@ export function createInventory(options: InventoryOptions): Inventory {
       },
     };
   };
-  const put = ({ namespace, name: objectName, digest: seen }: Seen) => {
+  const put = ({ namespace, name: objectName, digest: seen }: Seen, isOfList = false) => {
     const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(objectName);
     const digest = interest.carried(before ?? known.get(keyOf(namespace, objectName)) ?? null, seen);
-    if (before !== undefined && isOlder(digest, before)) return;
+    const wentBack = before !== undefined && isOlder(digest, before);
+    if (wentBack && !isOfList) return;
     objects.set(namespace, inNamespace.set(objectName, digest));
-    if (before === undefined || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
+    if (before === undefined || wentBack || !isSame(before, digest)) onDirty(keyOf(namespace, objectName));
   };
   const drop = (namespace: string, objectName: string) => {
     const inNamespace = objects.get(namespace);
@@ -111,13 +119,12 @@ export function createInventory(options: InventoryOptions): Inventory {
   };
 
   return {
-    adopt(entries, heldStatement) {
+    adopt(entries) {
       for (const { namespace, name: objectName, digest } of entries) {
         if (digest !== null && isOfObject(digest)) known.set(keyOf(namespace, objectName), digest);
       }
-      knownStatement = heldStatement;
     },
-    put,
+    put: (seen) => put(seen),
     remove({ namespace, name: objectName, digest }) {
       const before = objects.get(namespace)?.get(objectName);
       // The end of an earlier object of that name says nothing about this one.
@@ -130,7 +137,7 @@ export function createInventory(options: InventoryOptions): Inventory {
           if (!names.has(keyOf(inside, objectName))) drop(inside, objectName);
         }
       }
-      for (const seen of listed) put(seen);
+      for (const seen of listed) put(seen, true);
       offerKnown(namespace);
     },
     reconsider(namespace, names) {

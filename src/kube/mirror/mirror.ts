@@ -6,13 +6,15 @@
  * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is told.
  * - The world holds what features ask for (interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
  *   name is a new digest, and the version of an object never goes back.
- * - After each change of what is asked for it states at `world._synced._.<name>` with whom in mind it has mirrored everything; the
- *   statement follows everything that it speaks of.
+ * - Once it has listed everything, and after each change of what is asked for, it states at
+ * `world._synced._.<name>` with whom in mind it has mirrored everything; the statement follows everything
+ * that it speaks of. Each reign makes its own: that of an
+ *   earlier one counts for nothing (actors/world/statements.ts).
  * Absent: the election of the one replica, and joins (both in actors/).
  */
 
 import type { Clock } from '../../base/clock.ts';
-import { asDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
+import type { WorldEntry } from '../../base/digests.ts';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
@@ -171,7 +173,7 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
     if (phase === 'ended') return;
     phase = 'running';
     for (const teller of interest.tellers) for (const entry of world.entries(teller)) interest.fold(entry);
-    inventory.adopt(world.entries(interest.resource), statementIn(world, name));
+    inventory.adopt(world.entries(interest.resource));
     const parts = {
       ...options,
       interest,
@@ -234,13 +236,6 @@ function covers(scope: Scope, namespace: string | null): boolean {
 /** A namespace that is not followed has nothing that the world may hold. */
 function isListed(scopes: readonly Scope[], namespace: string): boolean {
   return scopes.length > 0 && scopes.every((scope) => scope.isListed || !covers(scope, namespace));
-}
-
-function statementIn(world: WorldReader, name: string): SyncedDigest | null {
-  for (const entry of world.entries('_synced')) {
-    if (entry.name === name) return asDigest<SyncedDigest>(entry.digest, 'synced');
-  }
-  return null;
 }
 
 /** Work that is done once more if it was asked for meanwhile, and never twice at a time. */

@@ -4,6 +4,9 @@
  * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets only lists that
  * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a sink that throws,
  * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
+ * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is
+ * listed anew: an API server
+ * says nothing of it, and sends nothing to whoever watches from a version that is still to come.
  * Absent: when to ask again, and for what; that is the chart.
  */
 
@@ -12,6 +15,7 @@ import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log-port.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
 import type {
   WatchEffect,
   WatchEvent,
@@ -98,10 +102,15 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     const { attempt } = effect;
     const stream = follow(effect, signal, options, emit);
     try {
-      await options.kube.watch(options.resource, stream.options, stream.onEvent, signal);
+      const both = AbortSignal.any([signal, stream.wentBack]);
+      await options.kube.watch(options.resource, stream.options, stream.onEvent, both);
+      // Nothing came, not even a bookmark: nothing has happened, or the version is one that is still to come.
+      if (stream.resourceVersion === effect.resourceVersion)
+        await lookBack(options, effect.resourceVersion, signal);
       return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
     } catch (thrown) {
-      return failed(attempt, thrown, stream.resourceVersion, options);
+      const reason = stream.wentBack.aborted ? stream.wentBack.reason : thrown;
+      return failed(attempt, reason, stream.resourceVersion, options);
     }
   };
 
@@ -118,6 +127,21 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
   };
 }
 
+/** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
+async function lookBack<T>(options: WatchRunnerOptions<T>, from: string, signal: AbortSignal): Promise<void> {
+  const { kube, resource, namespace, log } = options;
+  let now: string;
+  try {
+    const place = namespace === undefined ? {} : { namespace };
+    now = (await kube.list(resource, { limit: 1, ...place }, signal)).resourceVersion;
+  } catch (thrown) {
+    // The next stream asks again.
+    log.debug({ resource: resource.plural, error: asError(thrown).message }, 'the version is not known');
+    return;
+  }
+  if (isOlderVersion(now, from)) throw wentBackError(now, from);
+}
+
 /** One stream: hands objects to the sink and tells the chart now and then how far it is. */
 function follow<T>(
   { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
@@ -128,7 +152,10 @@ function follow<T>(
   const { clock, namespace, fieldSelector, labelSelector, sink } = options;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
+  const back = new AbortController();
   return {
+    /** Aborted when an event is older than the one before. */
+    wentBack: back.signal,
     options: {
       resourceVersion: from,
       timeoutSeconds,
@@ -143,18 +170,30 @@ function follow<T>(
       return resourceVersion;
     },
     onEvent(event: KubeWatchEvent) {
-      if (signal.aborted) return;
+      if (signal.aborted || back.signal.aborted) return;
+      const version = versionOf(event);
+      if (isOlderVersion(version, resourceVersion)) {
+        back.abort(wentBackError(version ?? '', resourceVersion));
+        return;
+      }
       if (event.type !== 'BOOKMARK') {
         for (const object of readOne(event.object, options))
           guarded(options, () => sink.onEvent(event.type, object));
       }
-      resourceVersion = versionOf(event) ?? resourceVersion;
+      resourceVersion = version ?? resourceVersion;
       const now = clock.monotonic();
       if (now - reportedAt < reportEveryMs) return;
       reportedAt = now;
       emit({ type: 'watch.advanced', attempt, resourceVersion });
     },
   };
+}
+
+function wentBackError(version: string, from: string): OrreryError {
+  return new OrreryError(
+    'KUBE_EXPIRED',
+    `versions went back from ${from} to ${version}: was the cluster restored?`,
+  );
 }
 
 function versionOf(event: KubeWatchEvent): string | undefined {

@@ -1,9 +1,11 @@
 /** How effects share the replica. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createEffectsPool } from '../../../src/actors/host/effects-pool.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
+import { seededRandom } from '../../../src/base/random.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { messageSend } from '../../../src/machines/effects.ts';
 import { settle, VirtualClock } from '../../virtual-clock.ts';
 
 function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEvent>) {
@@ -18,7 +20,8 @@ function scene(runEffect: (effect: { readonly type: string }) => Promise<PlainEv
     log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
     metrics: { transition: nothing, stepSeconds: nothing, effect: nothing, deadLetter: nothing },
     runEffect,
-    effects: new Map(),
+    random: seededRandom(1),
+    effects: new Map([['message.send', messageSend]]),
   });
   const start = (type: string, signal = new AbortController().signal) =>
     pool.start(
@@ -98,4 +101,68 @@ test('what waited long behind others runs only if the shard is still ours', asyn
     0,
     limits.effectsInFlight,
   ]);
+});
+
+describe('an effect that goes on until it is done', () => {
+  /** Fails so often, then is done. */
+  const failing = (times: number) => {
+    const tries: string[] = [];
+    const run = ({ type }: { readonly type: string }): Promise<PlainEvent> => {
+      tries.push(type);
+      return tries.length <= times
+        ? Promise.reject(new Error('no leader'))
+        : Promise.resolve({ type: 'done' });
+    };
+    return { tries, run };
+  };
+
+  test('is tried again, however long it fails, and has one outcome', async () => {
+    const { tries, run } = failing(40);
+    const { start, outcomes, clock } = scene(run);
+    start('message.send');
+    await clock.advance(10_000);
+    expect(tries.length).toBeGreaterThan(3);
+    expect(outcomes).toEqual([]);
+    await clock.advance(3_600_000);
+    expect([tries.length, outcomes]).toEqual([41, ['done']]);
+  });
+
+  test('holds no place while it pauses', async () => {
+    const { run } = failing(2);
+    const { pool, start, clock } = scene(run);
+    start('message.send');
+    await settle();
+    expect(pool.running).toBe(0);
+    await clock.advance(60_000);
+  });
+
+  test('is not tried again once its shard is given up', async () => {
+    const { tries, run } = failing(5);
+    const { start, outcomes, clock } = scene(run);
+    const given = new AbortController();
+    start('message.send', given.signal);
+    await settle();
+    given.abort();
+    await clock.advance(600_000);
+    expect([tries.length, outcomes]).toEqual([1, []]);
+  });
+
+  test('after a long pause only if the shard is surely ours', async () => {
+    const { tries, run } = failing(40);
+    const { start, clock, isOwner } = scene(run);
+    start('message.send');
+    await clock.advance(120_000);
+    isOwner.now = false;
+    const before = tries.length;
+    await clock.advance(600_000);
+    expect(tries.length).toBe(before);
+  });
+
+  test('any other effect ends with its first failure', async () => {
+    const { run } = failing(1);
+    const { start, outcomes, clock } = scene(run);
+    start('pod-condition.patch');
+    await clock.advance(60_000);
+    expect(outcomes).toEqual(['effect.settled']);
+  });
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { recordOf } from '../../../src/actors/host/cell.ts';
 import type { Stepper } from '../../../src/actors/host/step.ts';
 import { limits } from '../../../src/base/limits.ts';
+import { refused } from '../../../src/bus/bus-errors.ts';
 import { finished, pod, reachable, TestCluster, type TestReplica } from '../harness.ts';
 
 /** Lets the chart of Pods throw over some events, until the test mends it. */
@@ -69,4 +70,31 @@ test('what the world says is told anew, as it is by then', async () => {
   // This world never shows the condition, so that it is written once more after a while.
   const patched = [...new Set(written.map(({ effect }) => effect.uid))];
   expect(patched).toEqual(['pod-uid-0', 'second']);
+});
+
+test('a record that NATS does not take for its size parks its actor, and holds up nobody else', async () => {
+  const cluster = new TestCluster();
+  let isSmall = true;
+  const isTooLarge = (subject: string) =>
+    isSmall && subject.includes('.state.') && subject.endsWith('.web-0');
+  const a = await cluster.replica('a', {
+    bend: (bus) => ({
+      ...bus,
+      get status() {
+        return bus.status;
+      },
+      append: (subject, data, more) =>
+        isTooLarge(subject)
+          ? Promise.reject(refused('max_payload size exceeded'))
+          : bus.append(subject, data, more),
+    }),
+  });
+  await cluster.shop(2, 1);
+  await cluster.clock.advance(3_000);
+  expect(cluster.states()).toMatchObject({ 'pod/shop/web-1': 'ready.proven' });
+  expect(cluster.states()['pod/shop/web-0']).toBeUndefined();
+  expect(a.engine.shards.runOf('pod/shop/web-0')?.cells.get('pod/shop/web-0')?.error).toMatch(/bytes/);
+  isSmall = false;
+  await cluster.clock.advance(20_000 + limits.failedAgainMs);
+  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
 });

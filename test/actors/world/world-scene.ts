@@ -18,6 +18,7 @@ import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 import { gateSpec } from '../harness.ts';
+import { MirrorStandIn } from '../mirror-stand-in.ts';
 
 const base = { resourceVersion: '1', createdAt: 0, deleting: false };
 
@@ -104,14 +105,17 @@ export class WorldScene {
     const scene = new WorldScene((clock) => {
       const subjects = subjectsOf('test');
       const bus = memoryHub({ clock, cluster: 'test' }).connect('one');
+      const mirror = new MirrorStandIn({ bus, subjects, clock });
       const log = { debug() {}, info() {}, warn() {}, error() {} };
-      const world = createWorld({ bus, subjects, clock, log });
+      const world = createWorld({ bus, subjects, clock, log, isAlive: () => true });
       started = world.start();
       const router = createRouter(world, [createRoutesJoin({ world, clusterDomain: () => 'cluster.local' })]);
       return {
         router,
-        append: (resource, namespace, name, digest) =>
-          bus.append(subjects.world(resource, namespace, name), encode(digest ?? { deleted: true })),
+        append: async (resource, namespace, name, digest) => {
+          if (resource === '_synced' && digest !== null) return mirror.state(name, digest);
+          return bus.append(subjects.world(resource, namespace, name), encode(digest ?? { deleted: true }));
+        },
       };
     });
     await scene.#clock.advance(10);

@@ -13,6 +13,7 @@ test('every request has a token of 128 bits of chance under the inbox', () => {
     status: 'connected',
     inbox: '_INBOX_person.x',
     serverVersion: '2.12.0',
+    maxPayload: 1_048_576,
     isClustered: false,
     onStatus: () => nothing,
     publish: (_subject, _data, _headers, reply = '') => void replies.push(reply),

@@ -29,6 +29,7 @@ function playedServer(options: { pending?: number; before?: number } = {}) {
     inbox: '_INBOX.test',
     serverVersion: '2.15.1',
     isClustered: false,
+    maxPayload: 1_048_576,
     get status() {
       return status;
     },

@@ -15,8 +15,11 @@ const needed = [
 
 class Scene {
   readonly #entries = new Map<string, WorldEntry>();
+  readonly #listed = new Set<string>();
   readonly join = createCertificatesJoin({
     get: (resource, namespace, name) => this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
+    statement: (mirror) =>
+      this.#listed.has(mirror) ? { kind: 'synced', gates: [], resource: mirror } : null,
     entries: (resource) => [...this.#entries.values()].filter((entry) => entry.resource === resource),
   });
 
@@ -31,7 +34,7 @@ class Scene {
   }
 
   listed(): this {
-    for (const resource of needed) this.put('_synced', '', resource, { kind: 'synced', gates: [], resource });
+    for (const resource of needed) this.#listed.add(resource);
     return this;
   }
 

@@ -1,6 +1,7 @@
 /** Host names: one form for each, and which of them an Issuer's patterns allow. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import {
   allows,
   hostLabel,
@@ -89,4 +90,24 @@ test('every host has a label that Kubernetes takes, and no two the same', () => 
 test('a Secret has a legal name, for a wildcard too', () => {
   expect(secretNameOf('app.example.com')).toBe('app.example.com');
   expect(secretNameOf('*.example.com')).toBe('wildcard.example.com');
+});
+
+test('no pattern keeps the process busy, however many ** it has', () => {
+  const host = `${'a.'.repeat(120)}example`;
+  const began = systemClock.monotonic();
+  for (const stars of [5, 20, 60]) {
+    expect(allows(`${'**.'.repeat(stars)}b`, host)).toBe(false);
+    expect(allows(`${'**.'.repeat(stars)}example`, host)).toBe(true);
+  }
+  expect(systemClock.monotonic() - began).toBeLessThan(1_000);
+});
+
+test('** stands for one label or more, wherever it is', () => {
+  expect(allows('**.example', 'example')).toBe(false);
+  expect(allows('**.example', 'a.example')).toBe(true);
+  expect(allows('a.**.**.z', 'a.b.z')).toBe(false);
+  expect(allows('a.**.**.z', 'a.b.c.z')).toBe(true);
+  expect(allows('**.b.**', 'a.b.c')).toBe(true);
+  expect(allows('**.b.**', 'b.c')).toBe(false);
+  expect(allows('**', 'a.b.c')).toBe(true);
 });

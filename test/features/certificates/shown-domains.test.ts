@@ -1,6 +1,6 @@
 /** Domains that show the hosts of Services and Ingresses: docs/features/certificates.md §1.2. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
+import { type AnyDigest, asDigest, type SyncedDigest, type WorldEntry } from '../../../src/base/digests.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { silentLog } from '../../../src/base/log.ts';
@@ -25,6 +25,8 @@ class Scene {
     get: (resource: string, namespace: string, name: string) =>
       this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
     entries: (resource: string) => [...this.#entries.values()].filter((one) => one.resource === resource),
+    statement: (mirror: string) =>
+      asDigest<SyncedDigest>(this.#entries.get(`_synced//${mirror}`)?.digest ?? null, 'synced'),
     onChange: (callback: (entry: WorldEntry, before: AnyDigest | null) => void) =>
       void this.#callbacks.push(callback),
   };

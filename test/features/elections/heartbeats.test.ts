@@ -77,7 +77,7 @@ test('a context that is too large to be told leaves a hole that readers know of'
   for (let n = 0; n < 300; n++)
     await scene.mail({ type: 'election.campaign', candidate: `${n}${'x'.repeat(200)}`, ttlMs: 3_600_000 }, 0);
   await scene.advance(10_000);
-  await scene.mail({ type: 'election.resign', candidate: `7${'x'.repeat(200)}`, term: 0 });
+  await scene.ask('worker', 'resign', { candidate: `7${'x'.repeat(200)}`, term: 0 });
   const steps = stepsOf(scene).map((step) => JSON.parse(JSON.stringify(step)) as Transition);
   expect(steps.some(({ resumes }) => resumes === null)).toBe(true);
   const replay = createReplay(charts);

@@ -36,7 +36,7 @@ function begin(held: readonly PodDigest[] = []) {
     onDirty: (key) => dirty.push(key),
   });
   const entries: WorldEntry[] = held.map((one) => ({ resource: 'pods', ...seen(one) }));
-  inventory.adopt(entries, null);
+  inventory.adopt(entries);
   /** What would be published for the object, stored at once. */
   const publish = () => {
     const message = inventory.take('shop/web-0');
@@ -115,4 +115,21 @@ test('a tombstone lasts an hour, a digest for ever', () => {
   message?.onStored();
   inventory.remove(seen(digest('a', '2')));
   expect(inventory.take('shop/web-0')?.ttlSeconds).toBe(3_600);
+});
+
+test('a complete list is right, whatever version it shows: the cluster was restored', () => {
+  const { inventory, publish } = begin([digest('a', '900', { deleting: true })]);
+  inventory.put(seen(digest('a', '901', { deleting: true })));
+  inventory.replace('shop', [seen(digest('a', '20'))]);
+  expect(publish()).toMatchObject({ resourceVersion: '20', deleting: false });
+  expect(publish()).toBeNull();
+  // And what follows is later than that.
+  inventory.put(seen(digest('a', '21', { deleting: true })));
+  expect(publish()).toMatchObject({ resourceVersion: '21', deleting: true });
+});
+
+test('an object that differs in nothing but a version that went back is published, for the versions to come', () => {
+  const { inventory, publish } = begin([digest('a', '900')]);
+  inventory.replace('shop', [seen(digest('a', '20'))]);
+  expect(publish()).toMatchObject({ resourceVersion: '20' });
 });

@@ -70,6 +70,7 @@ export class Scene {
       subjects: this.subjects,
       clock: this.clock,
       log: { ...silentLog, error() {} },
+      isAlive: () => true,
     });
     const starting = world.start();
     await this.clock.advance(100);

@@ -1,0 +1,35 @@
+/** What a fence message says: who claimed the holding, and when. JSON, read by every release. */
+import { decode } from '../../bus/codec.ts';
+
+export interface FenceValue {
+  /** null: given back by its last owner. */
+  readonly replica: string | null;
+  readonly incarnation: string;
+  readonly at: number;
+  /** When the owner before gave it back, if it did; the holding was nobody's from then on until `at`. */
+  readonly releasedAt: number | null;
+  /**
+   * A mirror under this fence states anew what it has listed, whatever stands in the world already. Absent: a
+   * release before that.
+   */
+  readonly statesAnew?: boolean;
+}
+
+/** A fence that cannot be read is nobody's: whoever is wanted claims it. */
+export const nobodysFence: FenceValue = { replica: null, incarnation: '', at: 0, releasedAt: null };
+
+export const fenceValueOf = (data: Uint8Array): FenceValue => readFenceValue(data) ?? nobodysFence;
+
+/** null: it cannot be read, or has not the form of a fence. */
+export function readFenceValue(data: Uint8Array): FenceValue | null {
+  try {
+    const value = (decode(data) ?? {}) as Partial<FenceValue>;
+    const { replica, incarnation, at, releasedAt = null } = value;
+    const isOwner = replica === null || (typeof replica === 'string' && replica !== '');
+    const isDated = Number.isFinite(at) && (releasedAt === null || Number.isFinite(releasedAt));
+    if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
+    return { replica, incarnation, at: Number(at), releasedAt, statesAnew: value.statesAnew === true };
+  } catch {
+    return null;
+  }
+}

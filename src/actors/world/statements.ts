@@ -1,0 +1,80 @@
+/**
+ * Which statements of the mirrors count: "everything of this resource stands in the world" (`_synced`).
+ *
+ * The stream outlives all replicas, and a statement in it speaks of the time when it was made. It counts only
+ * while the mirror that made
+ * it goes on: made under the last fence, whose holder lives. While nobody mirrors, and until the next holder
+ * has listed everything
+ * anew, what the world lacks may merely not be known, and what it holds may be gone (I10).
+ *
+ * A mirror writes under its fence alone, so what stands behind the last fence was written under it. Holders
+ * of a release that does not
+ * state anew what stood there before are believed from their claim on: nobody could ever wait for more.
+ */
+import type { SyncedDigest } from '../../base/digests.ts';
+import { type FenceValue, fenceValueOf } from '../shards/fence-value.ts';
+
+/**
+ * Whether that very process lives; null: nobody can be judged now (the broker is away), and whoever was
+ * believed still is.
+ */
+export type IsAlive = (replica: string, incarnation: string) => boolean | null;
+
+export interface Statements {
+  noteFence(mirror: string, sequence: number, data: Uint8Array): void;
+  noteStatement(mirror: string, sequence: number, digest: SyncedDigest | null): void;
+  /** The statement of the mirror, while it counts. */
+  counting(mirror: string): SyncedDigest | null;
+  /** Looks again who lives. */
+  judge(): void;
+  /** The stream was made anew. */
+  forget(): void;
+}
+
+interface Known {
+  fence: { readonly sequence: number; readonly value: FenceValue } | null;
+  made: { readonly sequence: number; readonly digest: SyncedDigest } | null;
+  counts: boolean;
+}
+
+/** @param onCounting called when a statement begins to count, and when one takes the place of another */
+export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) => void): Statements {
+  const mirrors = new Map<string, Known>();
+  const of = (mirror: string): Known => {
+    const known = mirrors.get(mirror) ?? { fence: null, made: null, counts: false };
+    mirrors.set(mirror, known);
+    return known;
+  };
+  const judgeOne = (mirror: string, known: Known, isNews: boolean) => {
+    const before = known.counts;
+    known.counts = doesCount(known, isAlive);
+    if (known.counts && (isNews || !before)) onCounting(mirror);
+  };
+  return {
+    noteFence(mirror, sequence, data) {
+      const known = of(mirror);
+      known.fence = { sequence, value: fenceValueOf(data) };
+      judgeOne(mirror, known, false);
+    },
+    noteStatement(mirror, sequence, digest) {
+      const known = of(mirror);
+      known.made = digest === null ? null : { sequence, digest };
+      judgeOne(mirror, known, true);
+    },
+    counting(mirror) {
+      const known = mirrors.get(mirror);
+      return known?.counts === true ? (known.made?.digest ?? null) : null;
+    },
+    judge() {
+      for (const [mirror, known] of mirrors) judgeOne(mirror, known, false);
+    },
+    forget: () => mirrors.clear(),
+  };
+}
+
+function doesCount({ fence, made, counts }: Known, isAlive: IsAlive): boolean {
+  if (fence === null || made === null || fence.value.replica === null) return false;
+  const isOfThisReign = made.sequence > fence.sequence;
+  if (!isOfThisReign && fence.value.statesAnew === true) return false;
+  return isAlive(fence.value.replica, fence.value.incarnation) ?? counts;
+}

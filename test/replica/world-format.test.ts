@@ -2,7 +2,8 @@
  * The form of the world is a promise: replicas of two releases read each other's digests and statements while
  * one replaces the other.
  *
- * The expected values were made by the release that had one function for all kinds.
+ * The expected values were made by the release that had one function for all kinds; later ones may add to a
+ * digest, not change it.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -45,8 +46,8 @@ describe.each(cases)('$title', ({ resource, object, ...expected }) => {
   test('stands where it stood, in the form that it had', () => {
     expect(watchOf(resource).mirror).toBe(expected.mirror);
     expect(told.resource).toBe(expected.world);
-    expect(decode(encode(told.digestOf(object)))).toEqual(expected.digest);
-    expect(decode(encode(untold.digestOf(object)))).toEqual(expected.unasked ?? expected.digest);
+    expect(decode(encode(told.digestOf(object)))).toMatchObject(expected.digest);
+    expect(decode(encode(untold.digestOf(object)))).toMatchObject(expected.unasked ?? expected.digest);
   });
 
   test('is held for the same reasons, and its statement names the same RouteGates', () => {

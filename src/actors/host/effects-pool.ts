@@ -7,8 +7,8 @@
  * it again. One that is
  * declared `untilDone` does not fail: it is tried again after pauses that grow, in which it holds no place.
  * While the
- * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, or waited long, begins only after it was
- * proven that the shard still belongs to this replica: another may have taken it meanwhile.
+ * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, waited long, or failed before, begins only after
+ * it was proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -129,7 +129,7 @@ const declarationOf = ({ effects }: PoolPorts, { type }: EffectData) =>
 async function begin(ports: PoolPorts, job: Job, again: () => void): Promise<void> {
   const { clock } = ports;
   const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
-  if (job.isHeld || waitedMs > limits.appendTimeoutMs) {
+  if (job.isHeld || job.failures > 0 || waitedMs > limits.appendTimeoutMs) {
     const isOurs = await job.prove().then(
       () => true,
       () => false,

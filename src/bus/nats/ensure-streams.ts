@@ -17,33 +17,32 @@ const shardsKey = 'orrery.shards';
 
 /**
  * @param replicas copies of each stream, 1 or 3
+ * @returns the streams that were not there
  * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (another number of shards, or the server will not)
  */
 export async function ensureStreams(
   api: JetStreamApi,
   definitions: StreamDefinitions,
   replicas: number,
-): Promise<void> {
+): Promise<readonly StreamName[]> {
   const names = Object.keys(definitions) as StreamName[];
-  await Promise.all(names.map((name) => ensureStream(api, definitions[name], replicas)));
+  const wereThere = await Promise.all(names.map((name) => ensureStream(api, definitions[name], replicas)));
+  return names.filter((_, index) => !wereThere[index]);
 }
 
-/** @throws OrreryError BUS_UNREACHABLE if that cannot be told now */
-export async function isAnyMissing(api: JetStreamApi, definitions: StreamDefinitions): Promise<boolean> {
-  const configs = await Promise.all(Object.values(definitions).map(({ name }) => configOf(api, name)));
-  return configs.includes(undefined);
-}
-
+/** @returns whether it was there */
 async function ensureStream(
   api: JetStreamApi,
   definition: StreamDefinition,
   replicas: number,
-): Promise<void> {
+): Promise<boolean> {
   const wanted = streamConfig(definition, replicas);
-  const found = (await configOf(api, definition.name)) ?? (await create(api, definition.name, wanted));
+  const stood = await configOf(api, definition.name);
+  const found = stood ?? (await create(api, definition.name, wanted));
   checkShards(definition, found);
   const current = grown(found, wanted);
   if (!isSame(found, current)) await api(`STREAM.UPDATE.${definition.name}`, current);
+  return stood !== undefined;
 }
 
 async function create(

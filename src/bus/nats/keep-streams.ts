@@ -11,12 +11,12 @@ import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
-import { ensureStreams, isAnyMissing } from './ensure-streams.ts';
+import { ensureStreams } from './ensure-streams.ts';
 import type { JetStreamApi } from './jetstream-api.ts';
 import { type KeepTrying, keepTrying } from './keep-trying.ts';
 import type { Wire } from './wire.ts';
 
-/** Two small requests for each stream; what is sent meanwhile to one that is gone is not stored. */
+/** A small request for each stream; what is sent meanwhile to one that is gone is not stored. */
 const lookMs = 2_000;
 
 export interface KeepStreams {
@@ -68,9 +68,8 @@ async function lookAfter(
   if (isNew) await ensure();
   for (;;) {
     await sleep(clock, jittered(lookMs, 0.3, random), signal);
-    // Who cannot be asked now is asked again.
-    if (await isAnyMissing(api, streams).catch(() => false))
-      log.error({}, 'a stream is gone while NATS runs; it is made anew, empty');
-    await ensure();
+    const missing = await ensure();
+    if (missing.length > 0)
+      log.error({ streams: missing }, 'a stream was gone while NATS runs; it was made anew, empty');
   }
 }

@@ -35,7 +35,6 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
       const { resource, namespace, name, digest } = entry;
       if (resource === 'secrets') return domainIds(asked.hostsOf(namespace, name));
       if (resource === issuers) return [`issuer/_/${name}`, ...domainIds(asked.hosts())];
-      if (resource === '_synced') return [];
       if (resource === 'namespaces')
         return isRelabelled(before, digest) ? domainIds(asked.hostsIn(name)) : [];
       const was = askedBy(entry, before);

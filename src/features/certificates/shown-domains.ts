@@ -23,7 +23,7 @@ import { domains } from './resources.ts';
 
 export interface ShownDomainsParts {
   readonly kube: KubePort;
-  readonly world: Pick<World, 'get' | 'entries' | 'statement' | 'onChange'>;
+  readonly world: Pick<World, 'get' | 'entries' | 'statement' | 'onChange' | 'onStatement'>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 }
@@ -54,7 +54,9 @@ export class ShownDomains {
       for (const entry of parts.world.entries(resource)) this.#fold(entry, null);
     parts.world.onChange((entry, before) => {
       if (resources.includes(entry.resource)) this.#fold(entry, before);
-      if (entry.resource === '_synced' && listed.includes(entry.name)) this.#wake();
+    });
+    parts.world.onStatement((mirror) => {
+      if (listed.includes(mirror)) this.#wake();
     });
   }
 

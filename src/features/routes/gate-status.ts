@@ -4,8 +4,9 @@
  * Runs in the replica that mirrors RouteGates. The status is computed from the world picture alone, so whoever runs it writes the
  * same; a write that changes nothing costs no new version. Writes of one RouteGate are a second apart.
  */
+import type { World } from '../../actors/world/world.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { type AnyDigest, asDigest, selects, type WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest, selects } from '../../base/digests.ts';
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
@@ -17,12 +18,7 @@ import { routeGates } from './resources.ts';
 
 export interface GateStatusParts {
   readonly kube: KubePort;
-  /** The part of actors/world.ts that is needed here. */
-  readonly world: {
-    entries(resource: string): Iterable<WorldEntry>;
-    get(resource: string, namespace: string, name: string): AnyDigest | null;
-    onChange(callback: (entry: WorldEntry, before: AnyDigest | null) => void): void;
-  };
+  readonly world: Pick<World, 'entries' | 'get' | 'onChange' | 'onStatement'>;
   /** The Pods that a RouteGate holds, and their Services. */
   readonly groupsOfGate: (namespace: string, name: string) => readonly Group[];
   /** Everything that it asks for was listed. */
@@ -61,7 +57,7 @@ export interface GateStatus {
   readonly warnings: ReadonlyArray<{ readonly reason: string; readonly message: string }>;
 }
 
-const kindsThatTell = ['pods', 'services', 'routegates', 'synced'] as const;
+const kindsThatTell = ['pods', 'services', 'routegates'] as const;
 /** Between two writes of one RouteGate's status. */
 const pauseMs = 1_000;
 const retryPauseMs = 5_000;
@@ -165,12 +161,12 @@ export class GateStatusKeeper {
   constructor(parts: GateStatusParts) {
     this.#parts = parts;
     parts.world.onChange((entry, before) => this.#onChange(entry.namespace, entry.digest ?? before));
+    parts.world.onStatement(() => this.#all(pauseMs));
   }
 
   start(): void {
     this.#abort = new AbortController();
-    for (const { namespace, name } of this.#parts.world.entries('routegates'))
-      this.#soon(`${namespace}/${name}`, 0);
+    this.#all(0);
   }
 
   stop(): void {
@@ -184,9 +180,14 @@ export class GateStatusKeeper {
   #onChange(namespace: string, digest: AnyDigest | null): void {
     if (this.#abort === null || !(kindsThatTell as readonly string[]).includes(digest?.kind ?? '')) return;
     for (const entry of this.#parts.world.entries('routegates')) {
-      if (entry.namespace === namespace || digest?.kind === 'synced')
-        this.#soon(`${namespace}/${entry.name}`, pauseMs);
+      if (entry.namespace === namespace) this.#soon(`${namespace}/${entry.name}`, pauseMs);
     }
+  }
+
+  #all(delayMs: number): void {
+    if (this.#abort === null) return;
+    for (const { namespace, name } of this.#parts.world.entries('routegates'))
+      this.#soon(`${namespace}/${name}`, delayMs);
   }
 
   /** Sees to it that the status is written after `delayMs` at the latest. */

@@ -21,6 +21,7 @@ class Scene {
   refusals = 0;
   readonly #entries = new Map<string, WorldEntry>();
   readonly #callbacks: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
+  readonly #stated: Array<(mirror: string) => void> = [];
   readonly #world = {
     get: (resource: string, namespace: string, name: string) =>
       this.#entries.get(`${resource}/${namespace}/${name}`)?.digest ?? null,
@@ -29,6 +30,7 @@ class Scene {
       asDigest<SyncedDigest>(this.#entries.get(`_synced//${mirror}`)?.digest ?? null, 'synced'),
     onChange: (callback: (entry: WorldEntry, before: AnyDigest | null) => void) =>
       void this.#callbacks.push(callback),
+    onStatement: (callback: (mirror: string) => void) => void this.#stated.push(callback),
   };
   readonly join = createCertificatesJoin(this.#world);
   readonly shown: ShownDomains;
@@ -88,6 +90,7 @@ class Scene {
     else this.#entries.set(key, entry);
     this.join.fold(entry, before);
     for (const callback of this.#callbacks) callback(entry, before);
+    if (resource === '_synced') for (const callback of this.#stated) callback(name);
   }
 
   async listed(): Promise<this> {

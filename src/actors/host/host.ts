@@ -333,17 +333,8 @@ export class Host {
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
     try {
-      next = nextRecord({
-        id,
-        stepper,
-        before: hot.record,
-        item,
-        event,
-        result,
-        fence: shard.fence,
-        mailOf: shard.mailOf,
-        replica,
-      });
+      const { fence, mailOf } = shard;
+      next = nextRecord({ id, stepper, before: hot.record, item, event, result, fence, mailOf, replica });
       bytes = packRecord(next.record);
     } catch (error) {
       span?.end(asError(error).message);

@@ -1,4 +1,4 @@
-/** When the status of a RouteGate is written. What must hold is in docs/features/routes.md, "What people are told". */
+/** When the status of a RouteGate is written, after docs/features/routes.md, "What people are told". */
 import { expect, test } from 'vitest';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import { silentLog } from '../../../src/base/log.ts';

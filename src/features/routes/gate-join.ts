@@ -1,25 +1,18 @@
 /**
- * What the world says to the actors of RouteGates: that there is one, and that something stirred which its status
- * may tell of.
+ * What the world says to the actors of RouteGates: that there is one, and that something stirred which its
+ * status may tell of.
  *
- * Promises: an actor is told once that something stirred, and not again before it has looked; a thousand Pods that
- * change in one second are one word to it.
- * Absent: what is to be told of it (gate-look.ts).
+ * Promises: an actor is told once that something stirred, and not again before it has looked; a thousand
+ * Pods that change in one second are one word to it. Absent: what is to be told of it (gate-look.ts).
  */
 import type { Affected, Join } from '../../actors/world/join.ts';
 import type { World } from '../../actors/world/world.ts';
-import { type AnyDigest, asDigest, type WorldEntry } from '../../base/digests.ts';
+import { type AnyDigest, asDigest } from '../../base/digests.ts';
 import type { RouteGateDigest } from './digests.ts';
 
 export interface GateJoin extends Join {
   /** The RouteGate is being looked at: what stirs from now on is told. @returns the token that stands */
   look(namespace: string, name: string): string;
-}
-
-interface Stirring {
-  count: number;
-  /** It was looked at since it stirred last. */
-  isSeen: boolean;
 }
 
 /** Objects that a status tells of. */
@@ -33,55 +26,18 @@ export function createGateJoin(parts: {
   readonly isComplete: (namespace: string, name: string) => boolean;
 }): GateJoin {
   const { world, incarnation, isComplete } = parts;
-  /** Namespace → names. */
-  const gates = new Map<string, Set<string>>();
-  const stirrings = new Map<string, Stirring>();
-  const stirringOf = (key: string): Stirring => {
-    const known = stirrings.get(key) ?? { count: 0, isSeen: false };
-    stirrings.set(key, known);
-    return known;
-  };
+  const stirrings = createStirrings();
   // That the last list has come stirs as well.
-  const tokenOf = (namespace: string, name: string) => {
-    const { count } = stirringOf(`${namespace}/${name}`);
-    return `${incarnation}.${count}${isComplete(namespace, name) ? '' : '~'}`;
-  };
-
-  const stir = (namespace: string, into: Affected): Affected => {
-    for (const name of gates.get(namespace) ?? []) {
-      const stirring = stirringOf(`${namespace}/${name}`);
-      if (!stirring.isSeen) continue;
-      stirring.count += 1;
-      stirring.isSeen = false;
-      into.add(`routegate/${namespace}/${name}`);
-    }
-    return into;
-  };
-  const setGate = ({ namespace, name, digest }: WorldEntry): Affected => {
-    const names = gates.get(namespace) ?? new Set();
-    gates.set(namespace, names);
-    if (digest === null) {
-      names.delete(name);
-      stirrings.delete(`${namespace}/${name}`);
-      if (names.size === 0) gates.delete(namespace);
-    } else names.add(name);
-    // Which Pods another one holds depends on it, too.
-    return stir(namespace, new Set([`routegate/${namespace}/${name}`]));
-  };
-
+  const tokenOf = (namespace: string, name: string) =>
+    `${incarnation}.${stirrings.count(namespace, name)}${isComplete(namespace, name) ? '' : '~'}`;
   return {
     kinds: ['routegate'],
-    fold(entry, before) {
-      const { namespace, digest } = entry;
+    fold({ namespace, name, digest }, before) {
       const kind = (digest ?? before)?.kind ?? '';
-      if (kind === 'routegates') return setGate(entry);
-      if (kindsThatTell.includes(kind)) return stir(namespace, new Set());
-      return new Set();
+      if (kind === 'routegates') return stirrings.setGate(namespace, name, digest !== null);
+      return kindsThatTell.includes(kind) ? stirrings.stir(namespace) : [];
     },
-    *members() {
-      for (const [namespace, names] of gates)
-        for (const name of names) yield `routegate/${namespace}/${name}`;
-    },
+    members: () => stirrings.members(),
     observe(_kind, namespace, name) {
       const digest = routeGateOf(world.get('routegates', namespace, name));
       if (digest === null)
@@ -93,8 +49,51 @@ export function createGateJoin(parts: {
       return { type: 'routegate.observed', facts, ...(isWhole ? {} : { isPartial: true }) };
     },
     look(namespace, name) {
-      stirringOf(`${namespace}/${name}`).isSeen = true;
+      stirrings.see(namespace, name);
       return tokenOf(namespace, name);
+    },
+  };
+}
+
+interface Stirring {
+  count: number;
+  /** It was looked at since it stirred last. */
+  isSeen: boolean;
+}
+
+/** The RouteGates that there are, and how often something stirred in the eyes of each. */
+function createStirrings() {
+  /** Namespace → name. */
+  const gates = new Map<string, Map<string, Stirring>>();
+  const stir = (namespace: string): Affected => {
+    const affected: Affected = new Set();
+    for (const [name, stirring] of gates.get(namespace) ?? []) {
+      if (!stirring.isSeen) continue;
+      stirring.count += 1;
+      stirring.isSeen = false;
+      affected.add(`routegate/${namespace}/${name}`);
+    }
+    return affected;
+  };
+  return {
+    stir,
+    setGate(namespace: string, name: string, isThere: boolean): Affected {
+      const inside = gates.get(namespace) ?? new Map<string, Stirring>();
+      if (isThere) inside.set(name, inside.get(name) ?? { count: 0, isSeen: false });
+      else inside.delete(name);
+      if (inside.size > 0) gates.set(namespace, inside);
+      else gates.delete(namespace);
+      // Which Pods another one holds depends on it, too.
+      return stir(namespace).add(`routegate/${namespace}/${name}`);
+    },
+    see(namespace: string, name: string): void {
+      const stirring = gates.get(namespace)?.get(name);
+      if (stirring) stirring.isSeen = true;
+    },
+    count: (namespace: string, name: string): number => gates.get(namespace)?.get(name)?.count ?? 0,
+    *members(): Iterable<string> {
+      for (const [namespace, inside] of gates)
+        for (const name of inside.keys()) yield `routegate/${namespace}/${name}`;
     },
   };
 }

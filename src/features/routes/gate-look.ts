@@ -13,7 +13,10 @@ const named = (all: Iterable<string>): Named => {
   return { names: names.slice(0, namesMax), count: names.length };
 };
 
-/** @param pods of the RouteGate's namespace @param groups its own @param isComplete everything was listed that it asks for */
+/**
+ * @param pods of the RouteGate's namespace @param groups its own @param isComplete everything was listed
+ * that it asks for
+ */
 export function lookAt(
   spec: RouteGateSpec,
   {

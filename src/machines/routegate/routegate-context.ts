@@ -91,6 +91,13 @@ export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStat
 
 export const isReported = (context: RouteGateContext): boolean => equal(context.reported, wanted(context));
 
+/** Somebody should look: the status has a condition that is False, or Pods that were meant are not held. */
+export function isTroubled(context: RouteGateContext): boolean {
+  const { valid, verifying } = wanted(context) ?? {};
+  const isAnyFalse = valid?.status === 'False' || verifying?.status === 'False';
+  return isAnyFalse || (context.findings?.pods.ungated ?? 0) > 0;
+}
+
 /** Something may have changed since the last look. */
 export const isStirred = ({ facts, lookedAt }: RouteGateContext): boolean =>
   facts !== null && facts.invalid === null && facts.stirred !== lookedAt;

@@ -1,14 +1,14 @@
 /**
- * `routegate/<ns>/<name>`: keeps the status of a RouteGate: how many Pods it holds, how many wait and for how long,
- * whether it can be used at all, and whether it verifies anything.
+ * `routegate/<ns>/<name>`: keeps the status of a RouteGate: how many Pods it holds, how many wait and for
+ * how long, whether it can be used at all, and whether it verifies anything.
  *
  * Who sends: the router (`routegate.observed`), its own effects (`routegate.counted`, `routegate.reported`,
  * `routegate.refused`), people (`routegate.recheck`). What it promises:
- * - However much changes, it looks at the world once a second at most, and the status is written only when it says
- *   something else than before.
+ * - However much changes, it looks at the world once a second at most, and the status is written only when
+ *   it says something else than before.
  * - What is not listed yet is not told as missing.
- * - A Warning is told once for each generation of the object and reason.
- * Absent: what holds a Pod back (the pod chart); how the world is counted (the effect).
+ * - A Warning is told once for each generation of the object and reason. Absent: what holds a Pod back (the
+ *   pod chart); how the world is counted (the effect).
  */
 import { assign, enqueueActions, setup } from 'xstate';
 import { backOffMs } from '../../base/back-off.ts';
@@ -16,11 +16,13 @@ import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
+import { tells } from '../tell.ts';
 import {
   found,
   isOther,
   isReported,
   isStirred,
+  isTroubled,
   isUnlisted,
   listPatience,
   looked,
@@ -34,6 +36,7 @@ import {
   warning,
 } from './routegate-context.ts';
 import { routeGateEffects } from './routegate-effects.ts';
+import { tellRouteGate } from './routegate-telling.ts';
 
 type Args = { readonly context: RouteGateContext };
 
@@ -56,6 +59,7 @@ export const routeGateMachine = setup({
     isUnlisted: (moment) => isUnlisted(moment),
     isReported: ({ context }: Args) => isReported(context),
     isStirred: ({ context }: Args) => isStirred(context),
+    isTroubled: ({ context }: Args) => isTroubled(context),
     isAnyWaiting: ({ context }: Args) => (context.findings?.pods.waiting ?? 0) > 0,
     isRefusedAsGone: ({ event }) => event.type === 'routegate.refused' && event.reason === 'gone',
   },
@@ -204,6 +208,7 @@ export const routeGateMachine = setup({
           description: 'Chooses what it waits for.',
           always: [
             { guard: 'isInvalid', target: 'unusable' },
+            { guard: 'isTroubled', target: 'troubled' },
             { guard: 'isStirred', target: 'gathering' },
             { guard: 'isAnyWaiting', target: 'waiting' },
             { target: 'current' },
@@ -222,6 +227,24 @@ export const routeGateMachine = setup({
         gathering: {
           description: 'Something has changed; what changes within a second is counted together.',
           after: { gatherPause: '#routegate.looking' },
+        },
+        troubled: {
+          description:
+            'Something keeps Pods from being verified, or from being held back; the status and a Warning say what.',
+          tags: 'wrong',
+          initial: 'resting',
+          states: {
+            resting: {
+              description: 'Nothing has changed since the last look.',
+              tags: 'settled',
+              always: { guard: 'isStirred', target: 'gathering' },
+              after: { waitPause: { guard: 'isAnyWaiting', target: '#routegate.looking' } },
+            },
+            gathering: {
+              description: 'Something has changed; another look follows.',
+              after: { gatherPause: '#routegate.looking' },
+            },
+          },
         },
         unusable: {
           description: 'The specification cannot be used, and the status says why.',
@@ -253,4 +276,5 @@ export const routeGateChart: Chart = {
   durable: true,
   createdBy: ['routegate.observed'],
   effects: routeGateEffects,
+  tell: tells(tellRouteGate),
 };

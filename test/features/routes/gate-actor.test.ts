@@ -1,4 +1,7 @@
-/** RouteGates as actors in an engine: what a wave of changes costs, and what a change of owner does. Docs/features/routes.md, “What people are told”. */
+/**
+ * RouteGates as actors in an engine: what a wave of changes costs, and what a change of owner does.
+ * Docs/features/routes.md, “What people are told”.
+ */
 import { describe, expect, test } from 'vitest';
 import { runs } from '../../../src/actors/effect-runner.ts';
 import type { Feature } from '../../../src/actors/feature.ts';

@@ -1,4 +1,7 @@
-/** A RouteGate with three Pods and two Services, and the events that its chart is told: words for the tests of the chart. */
+/**
+ * A RouteGate with three Pods and two Services, and the events that its chart is told: words for the tests
+ * of the chart.
+ */
 import type { RouteGateContext } from '../../../src/machines/routegate/routegate-context.ts';
 import type { RouteGateEvent } from '../../../src/machines/routegate/routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from '../../../src/machines/routegate/routegate-facts.ts';

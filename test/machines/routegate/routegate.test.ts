@@ -1,4 +1,7 @@
-/** When the status of a RouteGate is written, and what is told beside it: docs/features/routes.md, “What people are told”. */
+/**
+ * When the status of a RouteGate is written, and what is told beside it: docs/features/routes.md, “What
+ * people are told”.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   counted,
@@ -208,4 +211,26 @@ test('a recheck writes the status anew, whoever changed it', () => {
 test('another object under the name begins anew', () => {
   const gate = reportedGate().take(observed({ uid: 'gate-2', generation: 1 }), counted(2));
   expect(patches(gate)).toMatchObject([{ uid: 'gate-2', status: { counts: { observedGeneration: 1 } } }]);
+});
+
+describe('trouble', () => {
+  const blind = { services: 0, ...waitingSince(1_699_999_990_000) };
+
+  test('is a state of its own, which changes do not end before they are looked at', () => {
+    const gate = newGate(observed(), counted(1, blind), reported);
+    expect(gate.state).toBe('reported.troubled.resting');
+    gate.take(stirred);
+    expect(gate.state).toBe('reported.troubled.gathering');
+    gate.wait(1_000).take(counted(2, {}, 'a.1'), reported);
+    expect(gate.state).toBe('reported.current');
+  });
+
+  test('keeps telling how long Pods wait; without any that waits it rests', () => {
+    const gate = newGate(observed(), counted(1, blind), reported);
+    gate.asked();
+    expect(looks(gate.wait(10_000))).toHaveLength(1);
+    gate.take(counted(2, { services: 0 }), reported);
+    gate.asked();
+    expect(looks(gate.wait(3_600_000))).toEqual([]);
+  });
 });

@@ -8,7 +8,9 @@ import type { GateJoin } from '../gate-join.ts';
 import { lookAt } from '../gate-look.ts';
 import type { RoutesJoin } from '../routes-join.ts';
 
-/** Outcome routegate.counted, or routegate.refused where there is no RouteGate that can be used (any more). */
+/**
+ * Outcome routegate.counted, or routegate.refused where there is no RouteGate that can be used (any more).
+ */
 export function lookAtGate(parts: {
   readonly world: Pick<World, 'get'>;
   readonly join: Pick<RoutesJoin, 'groups' | 'isComplete'>;

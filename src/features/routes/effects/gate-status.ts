@@ -1,8 +1,9 @@
 /**
  * Effect `routegate-status.patch`: writes the status of one RouteGate.
  *
- * The conditions of a custom resource are one list to a merge patch; those of a RouteGate are all ours. The uid is part of
- * the patch, so another one under the old name is refused. Running it twice leaves the same (I5).
+ * The conditions of a custom resource are one list to a merge patch; those of a RouteGate are all ours. The
+ * uid is part of the patch, so another one under the old name is refused. Running it twice leaves the same
+ * (I5).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
@@ -12,7 +13,10 @@ import type { RouteGateStatusPatch } from '../../../machines/routegate/routegate
 import type { RouteGateRefused } from '../../../machines/routegate/routegate-events.ts';
 import { routeGates } from '../resources.ts';
 
-/** Outcome routegate.reported, or routegate.refused where the RouteGate is gone; anything that may pass is thrown. */
+/**
+ * Outcome routegate.reported, or routegate.refused where the RouteGate is gone; anything that may pass is
+ * thrown.
+ */
 export function patchGateStatus(kube: KubePort): EffectRunner<RouteGateStatusPatch> {
   return async (effect, { signal }) => {
     const { namespace, name, uid } = effect;

@@ -105,6 +105,11 @@ export class ReleaseDesk {
     return others.length === 0 ? [] : [`runs without --bundle beside replicas that have one: ${names}`];
   }
 
+  /** Whether this replica may lead, as the state of its chart. */
+  get candidacy(): string {
+    return this.#candidacy.state;
+  }
+
   /** The fence of this replica's leadership; 0: it does not lead. */
   get fence(): number {
     return this.#fence;
@@ -121,6 +126,7 @@ export class ReleaseDesk {
     const end = (fence: number) => {
       if (fence !== this.#fence) return;
       this.#fence = 0;
+      this.#candidacy.reigns(false);
       this.#options.onReign(0);
     };
     return {
@@ -135,6 +141,7 @@ export class ReleaseDesk {
         },
         open: (fence) => {
           this.#fence = fence;
+          this.#candidacy.reigns(true);
           this.#options.onReign(fence);
           work.open(fence);
           this.#begin(fence);

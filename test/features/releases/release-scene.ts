@@ -223,6 +223,7 @@ export const written = ({ statuses }: ReleaseScene) =>
   statuses.map(({ state, release, minimumCompatible }) => `${state} ${release} ${minimumCompatible}`);
 
 export async function ready(scene: ReleaseScene): Promise<void> {
-  for (let waited = 0; waited < 20 && scene.state() !== 'resting'; waited++) await scene.clock.advance(500);
-  expect(scene.state()).toBe('resting');
+  for (let waited = 0; waited < 20 && scene.state() !== 'leading.keeping.resting'; waited++)
+    await scene.clock.advance(500);
+  expect(scene.state()).toBe('leading.keeping.resting');
 }

@@ -1,9 +1,6 @@
 /** What this release does with everything that an earlier one stored: it goes on with it. The fixtures were made by running that release. */
 import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
-import { standingOf } from '../../src/actors/control/views.ts';
-import { createCell } from '../../src/actors/host/cell.ts';
-import type { ShardRun } from '../../src/actors/host/owned.ts';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
 import { createStepper, type Snapshot, stateText } from '../../src/actors/host/step.ts';
 import { originOf } from '../../src/actors/shards/mail-origin.ts';
@@ -33,7 +30,7 @@ import {
 const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
 const homeOf = homesOf(charts);
 const ended = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
-const { admit, eventsOf } = createAdmission(featuresOf().map(({ messages }) => messages));
+const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
 
 const durable = Object.values(machines).filter((chart) => chart.durable);
 const kinds = durable.map(({ name }) => name);
@@ -77,16 +74,6 @@ describe.each(releases)('records of %s', (release) => {
       }
     },
   );
-
-  test.each(kinds)('%s: what people are told of it can be told before its next step', (kind) => {
-    for (const actor of actorsOf(release, kind).filter(({ record }) => !record.gone)) {
-      const cell = createCell(actor.id, { shard: 0, fence: 1 } as ShardRun, actor.data);
-      const parts = { stepper: createStepper(chartOf(actor)), admission: { eventsOf } as never };
-      const view = standingOf(parts, cell, actor.record, 'a');
-      expect(view.meaning.length).toBeGreaterThan(0);
-      expect(view.notes ?? []).toEqual(expect.any(Array));
-    }
-  });
 
   test.each(kinds)('%s: deadlines are ones that the state waits for', (kind) => {
     for (const actor of actorsOf(release, kind).filter(({ record }) => !record.gone)) {

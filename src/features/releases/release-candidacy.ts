@@ -1,4 +1,7 @@
-/** Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether it may lead. */
+/**
+ * Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether
+ * it may lead.
+ */
 import { type LocalActor, startLocal } from '../../actors/host/local.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';

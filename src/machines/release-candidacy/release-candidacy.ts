@@ -1,13 +1,15 @@
 /**
  * `release-candidacy`: whether one replica may lead the releases, as part of its own life.
  *
- * Who sends: the replica, of itself: the nodes as they are stored (`nodes.seen`), its leadership (`reign.began`, `reign.ended`), its end
- * (`candidacy.ended`). What it promises (docs/features/releases.md §2.1):
- * - It may lead only while it has a bundle, is entered as a node, and no node is of a newer release. A no holds at once.
- * - A yes holds after 250 to 750 ms, drawn anew each time: replicas of one release do not all begin at once, and a release that is just
- *   arriving is not led for a moment by the one before.
- * Absent: the claim itself (the holding of the shard of releases), what a leader does (release). It is kept in memory alone:
- * docs/decisions/0002-release-leadership.md says why.
+ * Who sends: the replica, of itself: the nodes as they are stored (`nodes.seen`), its leadership
+ * (`reign.began`, `reign.ended`), its end (`candidacy.ended`). What it promises (docs/features/releases.md
+ * §2.1):
+ * - It may lead only while it has a bundle, is entered as a node, and no node is of a newer release. A no
+ *   holds at once.
+ * - A yes holds after 250 to 750 ms, drawn anew each time: replicas of one release do not all begin at
+ *   once, and a release that is just arriving is not led for a moment by the one before.
+ * Absent: the claim itself (the holding of the shard of releases), what a leader does (release). It is kept
+ * in memory alone: docs/decisions/0002-release-leadership.md says why.
  */
 
 import { assign, setup } from 'xstate';

@@ -72,7 +72,10 @@ export const releaseSetup = setup({
     /** The rules: objects are compared this often, whatever the watch says. */
     roundInterval: 30_000,
     driftPause: driftPauseMs,
-    /** A leader that was refused is told by its shard that it lost it; this only catches what was never said. */
+    /**
+     * A leader that was refused is told by its shard that it lost it; this only catches what was never
+     * said.
+     */
     deposedPatience: 10_000,
   },
   actions: {

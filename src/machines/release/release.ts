@@ -1,13 +1,16 @@
 /**
  * `release`: applies the objects of a bundle, in an order that never hurts a replica of another release.
  *
- * Who sends: the replica that leads (`release.led`, `release.observed`, `drift.seen`), the outcomes of its own effects, and people
- * (`release.reconcile`). The actor lives where the leadership is (docs/decisions/0002-release-leadership.md): what it saves is
- * conditional on the fence of the leadership, like every status that it writes.
+ * Who sends: the replica that leads (`release.led`, `release.observed`, `drift.seen`), the outcomes of its
+ * own effects, and people (`release.reconcile`). The actor lives where the leadership is
+ * (docs/decisions/0002-release-leadership.md): what it saves is conditional on the fence of the leadership,
+ * like every status that it writes.
  * What it promises:
- * - Nothing is applied before the status says what the objects will suit, and 5 s after the status was looked at or written: requests
- *   of a former leader, which no fence stops, have ended by then. Where there never was a status there was no leader either.
- * - A state that some live replica does not suit is only written when no such replica is left, on condition that none came meanwhile.
+ * - Nothing is applied before the status says what the objects will suit, and 5 s after the status was
+ *   looked at or written: requests of a former leader, which no fence stops, have ended by then. Where
+ *   there never was a status there was no leader either.
+ * - A state that some live replica does not suit is only written when no such replica is left, on condition
+ *   that none came meanwhile.
  * - A new leadership begins from the beginning, whatever an earlier one was doing.
  * Absent: who may lead (release-candidacy), what a round does, and who may serve (features/releases).
  */

@@ -1,4 +1,7 @@
-/** Who may lead the releases (docs/features/releases.md §2.1): the chart of one replica, with time in the test's hand. */
+/**
+ * Who may lead the releases (docs/features/releases.md §2.1): the chart of one replica, with time in the
+ * test's hand.
+ */
 import { expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
 import { candidacyChart } from '../../../src/machines/release-candidacy/release-candidacy.ts';

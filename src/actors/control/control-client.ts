@@ -23,7 +23,7 @@ import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-export interface ControlOptions {
+export interface ControlParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   /** For one answer, ms; default limits.requestTimeoutMs. */
@@ -31,9 +31,9 @@ export interface ControlOptions {
   readonly signal?: AbortSignal;
 }
 
-export function createControl(options: ControlOptions): ControlPort & StoredPort {
-  const { subjects } = options;
-  const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
+export function createControl(parts: ControlParts): ControlPort & StoredPort {
+  const { subjects } = parts;
+  const ask = <T>(subject: string, body: object) => request<T>(parts, subject, body);
   return {
     get: (id, wanted = {}) => ask<ActorView>(subjects.rpcGet(id), wanted).catch(unlessMissing(null)),
     list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
@@ -45,8 +45,8 @@ export function createControl(options: ControlOptions): ControlPort & StoredPort
   };
 }
 
-async function request<T>(options: ControlOptions, subject: string, body: object): Promise<T> {
-  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = options;
+async function request<T>(parts: ControlParts, subject: string, body: object): Promise<T> {
+  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = parts;
   const answer = await bus.request(subject, encodeJson(body), {
     headers: { [contentType.header]: contentType.json },
     timeoutMs,

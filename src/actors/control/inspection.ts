@@ -115,17 +115,19 @@ class Watched {
 
   #rowOf(cell: Cell, event: string): LiveRow {
     const record = recordOf(cell);
-    const row = { ...summaryOf(cell, record, this.#parts.replica), event };
+    const { engine, clock, replica: owner } = this.#parts;
+    const chart = engine.parts.steppers.get(kindOf(cell))?.chart;
+    const row = { ...summaryOf(cell, record, { owner, chart, at: clock.now() }), event };
     return record?.gone ? { ...row, gone: true } : row;
   }
 
   #tellStep(step: Transition, context: unknown): void {
-    const { bus, subjects, engine, replica } = this.#parts;
+    const { bus, subjects, engine, replica, clock } = this.#parts;
     const cell = this.#cellOf(step.id);
     if (!cell) return;
     const stepper = engine.parts.steppers.get(kindOf(cell));
     const actor = standingOf(
-      { stepper, admission: engine.parts.admission },
+      { clock, stepper, admission: engine.parts.admission },
       cell,
       livingRecordOf(cell),
       replica,

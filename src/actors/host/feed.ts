@@ -16,7 +16,7 @@ import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-interface LiveWatchParts {
+interface FeedParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */
 export async function publishTransition(
-  parts: LiveWatchParts,
+  parts: FeedParts,
   transition: Transition,
   signal: AbortSignal,
 ): Promise<void> {
@@ -64,7 +64,7 @@ export interface Published {
 
 /** The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
 export async function lastPublished(
-  parts: LiveWatchParts,
+  parts: FeedParts,
   ids: readonly ActorId[],
 ): Promise<ReadonlyMap<ActorId, Published>> {
   const { bus, subjects } = parts;

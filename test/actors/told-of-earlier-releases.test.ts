@@ -1,7 +1,7 @@
 /** What people are told of an actor whose record an earlier release wrote, before its next step. */
 import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
-import { standingOf } from '../../src/actors/control/views.ts';
+import { standingOf } from '../../src/actors/control/actor-views.ts';
 import { createCell } from '../../src/actors/host/cell.ts';
 import type { ShardRun } from '../../src/actors/host/owned.ts';
 import { createStepper, stateText } from '../../src/actors/host/step.ts';

@@ -20,7 +20,7 @@ export interface Candidacy {
   stop(): void;
 }
 
-export function createCandidacy(options: {
+export function createCandidacy(parts: {
   readonly clock: Clock;
   readonly random: Random;
   /** L; null: without a bundle nobody leads. */
@@ -30,7 +30,7 @@ export function createCandidacy(options: {
   /** Told when `mayLead` has changed. */
   readonly onChange: () => void;
 }): Candidacy {
-  const { clock, random, release, nodes, isEntered, onChange } = options;
+  const { clock, random, release, nodes, isEntered, onChange } = parts;
   let mayLead = false;
   let isOver = false;
   const actor: LocalActor = startLocal({

@@ -16,7 +16,7 @@ import {
   type ReleaseInput,
   retryDelay,
   withDrift,
-  withPicture,
+  withRoster,
   withRound,
 } from './release-context.ts';
 import { releaseEffects } from './release-effects.ts';
@@ -47,7 +47,7 @@ export const releaseSetup = setup({
     isSuitedAndWorking: ({ context }) =>
       rowOf(context.seen.status, context.bundle) === 'suited' && context.seen.status?.state === 'Working',
     isSuited: ({ context }) => rowOf(context.seen.status, context.bundle) === 'suited',
-    isPictureNew: ({ context }) => context.epoch > context.triedEpoch,
+    isRosterNew: ({ context }) => context.epoch > context.triedEpoch,
     isHindered: ({ context }) => hindrances(context).length > 0,
     isNotDone: ({ context }) => rowOf(context.seen.status, context.bundle) !== 'done',
     isClean,
@@ -90,8 +90,8 @@ export const releaseSetup = setup({
           }
         : {},
     ),
-    notePicture: assign(({ context, event }) =>
-      event.type === 'release.observed' ? withPicture(context, event) : {},
+    noteRoster: assign(({ context, event }) =>
+      event.type === 'release.observed' ? withRoster(context, event) : {},
     ),
     noteHindrances: assign(({ context }) => ({ waitingFor: hindrances(context) })),
     forgetHindrances: assign({ waitingFor: [] }),

@@ -40,7 +40,7 @@ export const releaseMachine = releaseSetup.createMachine({
   initial: 'leaderless',
   on: {
     'release.led': { guard: 'isNewReign', target: '.leading', actions: 'begin', reenter: true },
-    'release.observed': { guard: 'isOfThisReign', actions: 'notePicture' },
+    'release.observed': { guard: 'isOfThisReign', actions: 'noteRoster' },
     'release.retired': '.retired',
   },
   states: {
@@ -89,7 +89,7 @@ export const releaseMachine = releaseSetup.createMachine({
           tags: 'wrong',
           entry: [{ type: 'release-resource.write', params: (args) => blocked(args) }, 'noteHindrances'],
           on: {
-            'release.observed': { guard: 'isOfThisReign', target: 'deciding', actions: 'notePicture' },
+            'release.observed': { guard: 'isOfThisReign', target: 'deciding', actions: 'noteRoster' },
           },
           after: { nodesPatience: 'deciding' },
         },
@@ -130,7 +130,7 @@ export const releaseMachine = releaseSetup.createMachine({
         lookingAgain: {
           id: 'release.lookingAgain',
           description: 'The status could not be written as things were; they are looked at again.',
-          always: { guard: 'isPictureNew', target: 'deciding' },
+          always: { guard: 'isRosterNew', target: 'deciding' },
           after: { pictureWait: 'deciding' },
         },
         lettingEnd: {

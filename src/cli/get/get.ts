@@ -3,7 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
-import { withClient } from '../client.ts';
+import { withClient } from '../cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';

@@ -5,8 +5,8 @@
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorSummary, Fact } from '../../base/views.ts';
 import { age, factText, until } from '../../base/words.ts';
-import { table } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
+import { table } from '../text-table.ts';
 
 export interface TableOptions {
   readonly isWide: boolean;

@@ -275,6 +275,7 @@ export const releaseMachine = releaseSetup.createMachine({
 
 export const releaseChart: Chart = {
   name: 'release',
+  shortName: 'rel',
   version: 3,
   description: 'Applies the objects of a bundle, so that replicas of two releases can live side by side.',
   machine: releaseMachine,

@@ -10,6 +10,8 @@ import type { Tell } from './tell.ts';
 export interface Chart {
   /** The kind of its actors. */
   readonly name: string;
+  /** What people type for it, as for a Kubernetes resource: `po`. */
+  readonly shortName?: string;
   /** Grows with each changed name of a state or field of the context. */
   readonly version: number;
   /** One sentence: what an actor of this kind is for. */

@@ -365,6 +365,7 @@ const driftPauseMs = 1_000;
 
 export const releaseChart: Chart = {
   name: 'release',
+  shortName: 'rel',
   version: 2,
   description: 'Applies the objects of a bundle, so that replicas of two releases can live side by side.',
   machine: releaseMachine,

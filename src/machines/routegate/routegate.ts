@@ -270,6 +270,7 @@ export const routeGateMachine = setup({
 
 export const routeGateChart: Chart = {
   name: 'routegate',
+  shortName: 'rg',
   version: 1,
   description: 'Keeps the status of a RouteGate: who waits, and whether anything is verified.',
   machine: routeGateMachine,

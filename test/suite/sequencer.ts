@@ -1,4 +1,4 @@
-/** The order of the run: the longest files first (alone.ts), so that none runs on when all others are done. */
+/** The order of the run: the longest files first (alone.ts), so that none runs on when all others end. */
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { placeOf } from './alone.ts';
 

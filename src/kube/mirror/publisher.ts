@@ -20,7 +20,7 @@ export interface StoreBus {
   append(
     subject: string,
     data: Uint8Array,
-    options: {
+    parts: {
       readonly guard: { readonly subject: string; readonly sequence: number };
       readonly msgId: string;
       readonly ttlSeconds?: number;
@@ -37,7 +37,7 @@ export interface Outgoing {
   readonly onStored: () => void;
 }
 
-export interface PublisherOptions {
+export interface PublisherParts {
   readonly bus: StoreBus;
   readonly guard: { readonly subject: string; readonly sequence: number };
   /** The message that the key needs now; null: none. */
@@ -82,10 +82,10 @@ interface Barrier {
 const retryMinMs = 100;
 
 /** What waits does so in real time, whatever the clock is set to. */
-const byLeaseClock = (options: PublisherOptions) => ({ ...options, clock: leaseClock(options.clock) });
+const byLeaseClock = (parts: PublisherParts) => ({ ...parts, clock: leaseClock(parts.clock) });
 
-export function createPublisher(options: PublisherOptions): Publisher {
-  const { bus, guard, take, onLost, onLag, random, log, clock } = byLeaseClock(options);
+export function createPublisher(parts: PublisherParts): Publisher {
+  const { bus, guard, take, onLost, onLag, random, log, clock } = byLeaseClock(parts);
   /** Keys that wait and since when, in the order of their offers. */
   const waiting = new Map<string, number>();
   const sending = new Map<string, Sending>();

@@ -10,7 +10,7 @@ import type { Mirror } from '../../kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
 import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';
 
-export interface OwnHealthOptions {
+export interface OwnHealthParts {
   readonly engine: () => Engine;
   readonly mirrors: Iterable<Mirror>;
   readonly bus: Bus;
@@ -19,9 +19,9 @@ export interface OwnHealthOptions {
   readonly node: string | null;
 }
 
-export function startOwnHealth({ engine, mirrors, bus, node, ...options }: OwnHealthOptions): Pipelines {
+export function startOwnHealth({ engine, mirrors, bus, node, ...parts }: OwnHealthParts): Pipelines {
   // A clock that is set makes nothing late, and hides nothing that is.
-  const clock = leaseClock(options.clock);
+  const clock = leaseClock(parts.clock);
   const start = clock.now() - clock.monotonic();
   let wasNodeSeen = false;
   return startPipelines({

@@ -229,7 +229,8 @@ function place(
   published: Published,
 ): void {
   const { clock, steppers } = parts;
-  const until = record.at + goneRecordSeconds * 1000;
+  // Not for ever, where the clock of whoever wrote it was ahead.
+  const until = Math.min(record.at, clock.now()) + goneRecordSeconds * 1000;
   if (record.gone && until < clock.now()) return;
   if (record.gone) run.ended.push({ id, until });
   const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));

@@ -2,7 +2,7 @@
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { KubeEventWrite } from '../effects.ts';
-import type { Stamp } from '../stamp.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
 import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
 import type { RouteGateEvent } from './routegate-events.ts';
 import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
@@ -59,7 +59,7 @@ export const newborn = ({ namespace, name }: ActorInput): RouteGateContext => ({
 const listPatienceMs = 10_000;
 
 export const listPatience = ({ context: { unlistedSince }, event }: Moment): number =>
-  Math.max(0, (unlistedSince ?? event.at) + listPatienceMs - event.at);
+  leftOf(listPatienceMs, unlistedSince ?? event.at, event.at);
 
 /** Whether the news is of another object or another generation of it: everything is looked at anew. */
 export function isOther({ context: { facts: before }, event }: Moment): boolean {

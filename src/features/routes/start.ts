@@ -2,7 +2,8 @@
 import type { LookupFunction } from 'node:net';
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureMetrics, FeatureRun, StartFeature } from '../../actors/feature.ts';
-import type { Join } from '../../actors/world/join.ts';
+import type { Affected, Join } from '../../actors/world/join.ts';
+import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
 import type { PodContext } from '../../machines/pod/pod-context.ts';
@@ -24,9 +25,11 @@ export interface RoutesSettings {
 }
 
 export function startRoutes({ lookup }: RoutesSettings): StartFeature {
-  return ({ engine: { world }, kube, clock, log, incarnation, metrics }): FeatureRun => {
+  return ({ engine, kube, clock, log, incarnation, metrics }): FeatureRun => {
+    const { world } = engine;
     const domain = createClusterDomain({ clock, log });
-    const join = createRoutesJoin({ world, clusterDomain: () => domain.current() });
+    const later = createLater(clock, (ids) => engine.shards.observe(ids));
+    const join = createRoutesJoin({ world, clusterDomain: () => domain.current(), later });
     const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
     const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
@@ -39,6 +42,26 @@ export function startRoutes({ lookup }: RoutesSettings): StartFeature {
       ],
       onStep: (transition, context) => observeGateWait(metrics, transition, context),
     };
+  };
+}
+
+/**
+ * That a Pod has come is told to the Services of its group once a second, for all that came: each telling is
+ * a saved
+ * step of each Service, and the Pod's own question wakes them (docs/features/routes.md §4.8).
+ */
+const laterMs = 1_000;
+
+function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids: Affected) => void {
+  const waiting = new Set<string>();
+  const tellAll = () => {
+    const told = [...waiting];
+    waiting.clear();
+    tell(told);
+  };
+  return (ids) => {
+    if (waiting.size === 0) clock.after(laterMs, tellAll);
+    for (const id of ids) waiting.add(id);
   };
 }
 

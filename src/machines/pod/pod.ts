@@ -32,13 +32,14 @@ import {
   isMoved,
   isOwed,
   isOwnLoss,
-  isOwnProof,
   isTakenBack,
   isWatched,
   isWatchNews,
   isWithdrawn,
   newborn,
   oldestDoubt,
+  ownAnswers,
+  ownProofs,
   type PodContext,
   type PodInput,
   provable,
@@ -55,7 +56,11 @@ import {
 import { podEffects } from './pod-effects.ts';
 import { withOwnWords } from './pod-migrations.ts';
 import { podStates } from './pod-states.ts';
+import { mergedForPod } from './pod-waiting-events.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawal, withdrawn } from './pod-words.ts';
+
+/** Between two writes of why the Pod is held back: 3 s, half of the time waited, 15 s at most. */
+const tellPauseMs = (waitedMs: number): number => Math.min(15_000, Math.max(3_000, waitedMs / 2));
 
 type Args = { readonly context: PodContext };
 
@@ -101,10 +106,12 @@ export const podMachine = setup({
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) =>
       isWithdrawn(context) && context.facts?.deleting === false && unproven(context).length > 0,
-    isProofForMe: ({ context, event }) => event.type === 'route.proven' && isOwnProof(context, event),
+    isProofForMe: ({ context, event }) =>
+      event.type === 'route.proven' && ownProofs(context, event).length > 0,
     isVerdictForMe: ({ context, event }) => event.type === 'route.unverifiable' && isOwed(context, event),
     isLossForMe: ({ context, event }) => event.type === 'route.lost' && isOwnLoss(context, event),
-    isAnswerForMe: ({ context, event }) => event.type === 'route.missed' && isOwed(context, event),
+    isAnswerForMe: ({ context, event }) =>
+      event.type === 'route.missed' && ownAnswers(context, event).length > 0,
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
@@ -123,10 +130,14 @@ export const podMachine = setup({
     askAgain: ({ context, event }) =>
       leftOf(Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000), context.askedAt, event.at),
     /**
-     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most.
+     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most,
+     * and fewer the longer it waits: a thousand Pods that wait together must not be busy with telling it.
      */
     tellPause: ({ context, event }) =>
-      Math.max(leftOf(1_000, context.waitsSince, event.at), leftOf(3_000, context.told?.at ?? 0, event.at)),
+      Math.max(
+        leftOf(1_000, context.waitsSince, event.at),
+        leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
+      ),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
     /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
@@ -250,5 +261,6 @@ export const podChart: Chart = {
   durable: true,
   createdBy: ['pod.observed'],
   effects: podEffects,
+  merge: mergedForPod,
   migrations: { 1: withOwnWords },
 };

@@ -5,7 +5,7 @@ import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
-import { change, clockTime, effectList, eventName } from '../base/words.ts';
+import { change, clockTime, effectList, eventName, sentBy } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { followEvents } from './events-log.ts';
@@ -89,8 +89,9 @@ function interruption({ interrupted }: Terminal): Promise<void> {
 }
 
 function line(transition: Transition, { style }: Terminal): string {
-  const { at, id, rev, event, effects, replica } = transition;
+  const { at, id, rev, event, cause, effects, replica } = transition;
   const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
-  const where = style('dim', `rev ${rev} on ${replica}`);
+  const who = sentBy(cause);
+  const where = style('dim', `rev ${rev} on ${replica}${who === null ? '' : `, sent by ${who}`}`);
   return `${clockTime(at)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Times as people type and read them: `03:12`, `2026-11-22T03:12`, `15m` ago; printed with date and zone, local or UTC. Pure but for the
- * zone of this machine.
+ * Times as people type and read them: `03:12`, `2026-11-22T03:12`, `15m` ago; printed with date and zone,
+ * local or UTC. Pure but for the zone of this machine.
  */
 import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';

@@ -51,10 +51,6 @@ export function eventName(type: string): string {
   return name === type || name.startsWith('after ') ? name : `after ${name}`;
 }
 
-/** Who sent the event, where its cause says so: `nats:ORRERY_PEOPLE/person`. */
-export const sentBy = (cause: string | null): string | null =>
-  /.* by ((?:nats|http):.+)$/.exec(cause ?? '')?.[1] ?? null;
-
 /** `proving → marking`; of parallel regions only those that changed; an actor that begins has only the second. */
 export function change({ from, to }: Pick<Transition, 'from' | 'to'>): string {
   if (from === null) return `began in ${to}`;

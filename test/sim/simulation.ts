@@ -40,6 +40,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const world = createSimWorld({
     chance,
     times: profile,
+    shards: profile.shards,
     see: story.see,
     trace: options.trace ?? null,
   });

@@ -1,8 +1,8 @@
 /**
  * The command line as a whole: which commands there are and how a command ends.
  *
- * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a command needs is
- * loaded when it runs, so that the reading commands start fast.
+ * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a
+ * command needs is loaded when it runs, so that the reading commands start fast.
  */
 
 import { asError, hasCode } from '../base/errors.ts';
@@ -13,7 +13,7 @@ import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
-import { getCommand } from './get.ts';
+import { getCommand } from './get/get.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';

@@ -1,5 +1,6 @@
 /**
- * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and the eye that sees it all.
+ * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and
+ * the eye that sees it all.
  */
 import { shardCount } from '../../src/base/limits.ts';
 import type { StreamName } from '../../src/bus/bus.ts';
@@ -61,7 +62,8 @@ export function createSimWorld(options: {
     clock,
     cluster: 'sim',
     streams: streamDefinitions('sim', shards),
-    // Which client is served next follows from the delays drawn here; no connection overtakes itself (memory-link.ts).
+    // Which client is served next follows from the delays drawn here; no connection overtakes itself
+    // (memory-link.ts).
     schedule: (fn) => void clock.after(network.seldomLong(0.01, times.latencyMaxMs), fn),
   });
   hub.observe(createLedger(subjects, see));

@@ -74,11 +74,6 @@ export class Groups {
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
-  /** Every Pod of the namespace that is known, selected or not. */
-  podsIn(namespace: string): Iterable<PodDigest> {
-    return this.#pods.get(namespace)?.values() ?? [];
-  }
-
   /** The groups of a RouteGate. */
   groupsOfGate(namespace: string, name: string): Group[] {
     return [...this.#groups.values()].filter(

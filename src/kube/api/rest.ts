@@ -72,6 +72,8 @@ export function createRestPort(options: { readonly transport: Transport; readonl
         },
         signal,
       ),
+    ask: (resource, body, { timeoutMs }, signal) =>
+      transport.call({ method: 'POST', path: pathOf(resource), body, repeatable: false, timeoutMs }, signal),
     replace: (resource, body, signal, subresource) =>
       object(
         {

@@ -5,10 +5,13 @@
 import type { AnyStateMachine } from 'xstate';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
+import type { Tell } from './tell.ts';
 
 export interface Chart {
   /** The kind of its actors. */
   readonly name: string;
+  /** What people type for it, as for a Kubernetes resource: `po`. */
+  readonly shortName?: string;
   /** Grows with each changed name of a state or field of the context. */
   readonly version: number;
   /** One sentence: what an actor of this kind is for. */
@@ -36,6 +39,8 @@ export interface Chart {
    * Pure.
    */
   readonly quiet?: (step: QuietStep) => boolean;
+  /** Why an actor stands as it stands, in one sentence, with facts; absent: the description of its state. */
+  readonly tell?: Tell<unknown>;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
   readonly explain?: (context: unknown) => readonly string[];
 }

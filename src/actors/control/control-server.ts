@@ -24,13 +24,15 @@ import { decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import type { Chart } from '../../machines/chart.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
 import { ledHolding } from '../shards/shard-run.ts';
+import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
+import { healthOf, reasonWithout } from './reason.ts';
 import { pageEndpoints } from './stored-pages.ts';
-import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
   readonly shards: readonly number[];
@@ -41,7 +43,7 @@ export interface ControlServer {
   stop(): void;
 }
 
-export function serveControl(options: {
+export function serveControl(parts: {
   readonly engine: Engine;
   readonly bus: Bus;
   readonly subjects: Subjects;
@@ -51,8 +53,8 @@ export function serveControl(options: {
   /** Request subjects of features. */
   readonly requests: readonly Endpoint[];
 }): ControlServer {
-  const { bus, subjects, replica, release } = options;
-  const server = new Control(options);
+  const { bus, subjects, replica, release } = parts;
+  const server = new Control(parts);
   const ownerOnly = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
     name,
     subject,
@@ -65,17 +67,17 @@ export function serveControl(options: {
     queue: 'orrery',
   });
   const service = serve(bus, {
-    clock: options.clock,
+    clock: parts.clock,
     name: 'orrery',
     version: release,
-    id: `${replica}-${options.engine.directory.incarnation}`,
+    id: `${replica}-${parts.engine.directory.incarnation}`,
     endpoints: [
       ownerOnly('get', subjects.rpcGetAll, (message) => server.get(message)),
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
-      ...pageEndpoints(options),
-      ...options.requests,
+      ...pageEndpoints(parts),
+      ...parts.requests,
     ],
   });
   const peers: Subscription[] = [
@@ -118,8 +120,8 @@ class Control {
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
-    const stepper = this.#engine.ports.steppers.get(kindOf(cell));
-    const { admission } = this.#engine.ports;
+    const stepper = this.#engine.parts.steppers.get(kindOf(cell));
+    const { admission } = this.#engine.parts;
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };
     const { history = true } = readGetRequest(message);
     return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
@@ -133,7 +135,7 @@ class Control {
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
-      const admitted = this.#engine.ports.admission.admit(kind, event, {
+      const admitted = this.#engine.parts.admission.admit(kind, event, {
         receivedAt: this.#clock.now(),
         isTrusted: true,
       });
@@ -153,7 +155,8 @@ class Control {
     const request = readRequest(message);
     const limit = Math.min(Math.max(1, request.limit ?? limits.listActors), limits.listActors);
     const answers = await this.#ask<PeerList>('list', { ...request, limit: limit + 1 });
-    const actors = answers.flatMap((answer) => answer.actors).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const actors = answers.flatMap((answer) => answer.actors.map(withReason));
+    actors.sort((a, b) => (a.id < b.id ? -1 : 1));
     const page = actors.slice(0, limit);
     const answered = new Set(answers.flatMap((answer) => answer.shards));
     return encodeJson({
@@ -196,14 +199,30 @@ class Control {
     for (const run of this.#engine.shards.open()) {
       if (run.phase !== 'active') continue;
       shards.push(run.shard);
-      for (const cell of run.cells.values()) if (isListed(cell, request)) found.push(cell);
+      for (const cell of run.cells.values()) {
+        if (isListed(cell, request) && this.#hasHealth(cell, request)) found.push(cell);
+      }
     }
     found.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const at = this.#clock.now();
     // Only the records that are shown are unpacked; whom to show is told by what the cells know at rest.
-    const actors = found
-      .slice(0, request.limit)
-      .map((cell) => summaryOf(cell, shownRecordOf(cell), this.#replica));
+    const actors = found.slice(0, request.limit).map((cell) =>
+      summaryOf(cell, shownRecordOf(cell), {
+        owner: this.#replica,
+        chart: this.#chartOf(cell),
+        at,
+        facts: request.facts === true,
+      }),
+    );
     return encodeJson({ shards, actors } satisfies PeerList);
+  }
+
+  #chartOf(cell: Cell): Chart | undefined {
+    return this.#engine.parts.steppers.get(kindOf(cell))?.chart;
+  }
+
+  #hasHealth(cell: Cell, { health }: ListRequest): boolean {
+    return health === undefined || healthOf(cell, this.#chartOf(cell)) === health;
   }
 
   peerShards(): Uint8Array {
@@ -234,6 +253,11 @@ class Control {
     const releases = this.#engine.ownership.views().find(({ name }) => name === ledHolding);
     return releases?.owner == null ? shardCount : shardCount + 1;
   }
+}
+
+/** A peer of an earlier release gives none. */
+function withReason(summary: Omit<ActorSummary, 'reason'> & Partial<ActorSummary>): ActorSummary {
+  return { ...summary, reason: summary.reason ?? reasonWithout(summary) };
 }
 
 function sendAnswer(outcome: Taken): SendAnswer {

@@ -4,7 +4,7 @@
  */
 
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
-import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
+import type { FeatureParts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
@@ -21,9 +21,9 @@ import {
   pendingDiscard,
 } from '../../machines/domain/domain-effects.ts';
 import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
+import { createHttpClient, type HttpClient } from './acme/authority-http.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
-import { createHttpClient, type HttpClient } from './acme/http.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
@@ -63,15 +63,15 @@ export function startCertificates({
   acmeService: service = null,
   acmeDns,
 }: CertificatesSettings): StartFeature {
-  return (ports): FeatureRun => {
-    const { engine, clock, random, log, metrics } = ports;
+  return (parts): FeatureRun => {
+    const { engine, clock, random, log, metrics } = parts;
     const { world } = engine;
-    const board = createChallengeBoard({ ...ports, world });
+    const board = createChallengeBoard({ ...parts, world });
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
       join: createCertificatesJoin(world),
-      effects: certificateEffects(ports, {
+      effects: certificateEffects(parts, {
         board,
         issuerOf: issuersIn(world),
         http: createHttpClient(),
@@ -80,9 +80,9 @@ export function startCertificates({
       }),
       keepers: {
         'orrery.dev/v1alpha1/Domain': together([
-          sourceWarnings({ ...ports, world }),
-          new ShownDomains({ ...ports, world }),
-          ...(service === null ? [] : [createRouteSweep({ ...ports, namespace: service.namespace })]),
+          sourceWarnings({ ...parts, world }),
+          new ShownDomains({ ...parts, world }),
+          ...(service === null ? [] : [createRouteSweep({ ...parts, namespace: service.namespace })]),
         ]),
       },
       onStep(transition, context) {
@@ -127,7 +127,7 @@ export interface CertificateParts {
 }
 
 export function certificateEffects(
-  { kube, clock, random, replica }: Pick<FeaturePorts, 'kube' | 'clock' | 'random' | 'replica'>,
+  { kube, clock, random, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {
   const own = { ...certificates, kube, clock, random, replica, turns: createTurns() };

@@ -373,6 +373,7 @@ export const domainMachine = domainSetup.createMachine({
 
 export const domainChart: Chart = {
   name: 'domain',
+  shortName: 'dom',
   version: 3,
   description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
   machine: domainMachine,

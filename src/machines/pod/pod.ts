@@ -238,6 +238,7 @@ export const podMachine = setup({
 
 export const podChart: Chart = {
   name: 'pod',
+  shortName: 'po',
   version: 2,
   description: 'Holds a Pod back until traffic through every Service of its group is seen to reach it.',
   machine: podMachine,

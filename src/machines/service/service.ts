@@ -244,6 +244,7 @@ export const serviceMachine = setup({
 
 export const serviceChart: Chart = {
   name: 'service',
+  shortName: 'svc',
   version: 3,
   description: 'Samples a Service for the Pods behind it and says which of them it reaches.',
   machine: serviceMachine,

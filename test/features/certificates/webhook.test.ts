@@ -1,7 +1,7 @@
 /** The webhook of DNS-01 over connections that break. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import type { HttpClient } from '../../../src/features/certificates/acme/http.ts';
+import type { HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { callWebhook } from '../../../src/features/certificates/solvers/url-webhook.ts';
 
 const { signal } = new AbortController();

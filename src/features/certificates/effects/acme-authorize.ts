@@ -10,7 +10,7 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import { type ChallengeParts, type Presented, presentHttp } from '../acme/challenge.ts';
-import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/client.ts';
+import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
 import type { AcmeSpec } from '../digests.ts';
 import { type ExhibitParts, makeExhibit, removeExhibit } from '../solvers/exhibits.ts';

@@ -9,7 +9,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { ChallengePlan } from '../../../machines/domain/domain-effects.ts';
 import type { Exhibit } from '../../../machines/domain/exhibit.ts';
-import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/client.ts';
+import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
 import type { ChallengeSpec } from '../challenge-spec.ts';
 import type { AcmeSpec } from '../digests.ts';
 import { type ExhibitParts, planExhibit } from '../solvers/exhibits.ts';

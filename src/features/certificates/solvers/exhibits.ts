@@ -8,7 +8,7 @@ import { OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
 import type { Random } from '../../../base/random.ts';
 import type { DnsExhibit, Exhibit } from '../../../machines/domain/exhibit.ts';
-import type { HttpClient } from '../acme/http.ts';
+import type { HttpClient } from '../acme/authority-http.ts';
 import type { DnsSpec, TsigAlgorithm, UpdateSpec } from '../challenge-spec.ts';
 import type { AcmeSpec } from '../digests.ts';
 import { type Names, zoneAt } from '../dns/names.ts';

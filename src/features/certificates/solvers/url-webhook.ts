@@ -5,7 +5,7 @@
 import { OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
 import type { WebhookExhibit } from '../../../machines/domain/exhibit.ts';
-import { type HttpCall, type HttpClient, placeOf } from '../acme/http.ts';
+import { type HttpCall, type HttpClient, placeOf } from '../acme/authority-http.ts';
 
 /** @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's fault */
 export async function callWebhook(

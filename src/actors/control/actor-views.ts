@@ -1,0 +1,162 @@
+/** What is told about an actor: the views of `src/base/views.ts`, made from a cell. */
+
+import type { Clock } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
+import { timerName } from '../../base/words.ts';
+import type { Bus } from '../../bus/bus.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { Chart } from '../../machines/chart.ts';
+import type { Admission } from '../admission.ts';
+import { livingRecordOf } from '../host/cell.ts';
+import type { Cell, ShardRun } from '../host/owned.ts';
+import type { ActorRecord } from '../host/records.ts';
+import type { Stepper } from '../host/step.ts';
+import { isParked, reasonOf } from './reason.ts';
+
+/** As lists show it; empty for an actor that is gone or never took an event. */
+export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
+
+/** Actors of a shard: a cell without a state remembers one that has ended, or that is about to take its first event. */
+export function livingIn(run: ShardRun): number {
+  let living = 0;
+  for (const cell of run.cells.values()) if (stateOf(cell) !== '') living++;
+  return living;
+}
+
+/** The record as far as there is one to show: a parked actor's may be no record at all. */
+export function shownRecordOf(cell: Cell): ActorRecord | null {
+  if (cell.unreadable === null) return livingRecordOf(cell);
+  try {
+    return livingRecordOf(cell);
+  } catch {
+    return null;
+  }
+}
+
+export interface SummaryFacts {
+  readonly owner: string;
+  /** Of the actor's kind; undefined: this replica does not know it. */
+  readonly chart: Chart | undefined;
+  /** When it is asked, ms since the epoch. */
+  readonly at: number;
+  /** Whether its facts are wanted too. */
+  readonly facts?: boolean | undefined;
+}
+
+export function summaryOf(cell: Cell, record: ActorRecord | null, asked: SummaryFacts): ActorSummary {
+  const { summary, facts } = withFacts(cell, record, asked);
+  return asked.facts ? { ...summary, facts } : summary;
+}
+
+function withFacts(cell: Cell, record: ActorRecord | null, { owner, chart, at }: SummaryFacts) {
+  const { reason, facts } = reasonOf(cell, record, chart, at);
+  return { summary: { ...placeOf(cell, record, owner), reason }, facts };
+}
+
+function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<ActorSummary, 'reason'> {
+  const next = record?.timers.reduce<{ at: number; event: string } | null>(
+    (earliest, { at, event }) =>
+      earliest === null || at < earliest.at ? { at, event: timerName(event.type) } : earliest,
+    null,
+  );
+  return {
+    id: cell.id,
+    state: stateOf(cell) || 'new',
+    since: record?.since ?? 0,
+    owner,
+    shard: cell.shard.shard,
+    rev: record?.rev ?? 0,
+    nextTimer: next ?? null,
+    lastError: cell.unreadable ?? cell.error ?? record?.lastError ?? null,
+    parked: isParked(cell),
+  };
+}
+
+export async function viewOf(
+  parts: {
+    readonly bus: Bus;
+    readonly subjects: Subjects;
+    readonly clock: Clock;
+    readonly stepper: Stepper | undefined;
+    readonly admission: Admission;
+  },
+  cell: Cell,
+  record: ActorRecord | null,
+  { owner, history }: { readonly owner: string; readonly history: boolean },
+): Promise<ActorView> {
+  const recent = history ? await recentTransitions(parts, cell) : [];
+  return { ...standingOf(parts, cell, record, owner), recent };
+}
+
+/** Everything but how it came to this. */
+export function standingOf(
+  parts: {
+    readonly clock: Clock;
+    readonly stepper: Stepper | undefined;
+    readonly admission: Admission;
+  },
+  cell: Cell,
+  record: ActorRecord | null,
+  owner: string,
+): Omit<ActorView, 'recent'> {
+  const { stepper, admission, clock } = parts;
+  const { chart } = stepper ?? {};
+  const { summary, facts } = withFacts(cell, record, { owner, chart, at: clock.now() });
+  return {
+    ...summary,
+    facts,
+    machine: record?.machine ?? chart?.name ?? '',
+    machineVersion: record?.version ?? chart?.version ?? 0,
+    meaning: record && stepper ? meaningOf(stepper, record) : [],
+    fence: cell.shard.fence,
+    ...(record && chart?.explain ? { notes: chart.explain(record.snapshot.context) } : {}),
+    context: record?.snapshot.context ?? null,
+    timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
+    pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
+    accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
+  };
+}
+
+/** Events from outside for which one of the active states, or one around it, has a transition. */
+function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {
+  if (record.version > stepper.chart.version || record.gone) return [];
+  const nodes = stepper.restore(record.snapshot, record.version)._nodes;
+  const handled = new Set(nodes.flatMap(({ ownEvents }) => ownEvents));
+  return admission.eventsOf(stepper.chart.name).filter((type) => handled.has(type));
+}
+
+function meaningOf(stepper: Stepper, record: ActorRecord): ActorView['meaning'] {
+  if (record.version > stepper.chart.version) return [];
+  const nodes = [...stepper.restore(record.snapshot, record.version)._nodes].sort(
+    (a, b) => a.path.length - b.path.length,
+  );
+  return nodes.flatMap(({ path, config }) =>
+    path.length > 0 && config.description !== undefined
+      ? [{ state: path.join('.'), description: config.description }]
+      : [],
+  );
+}
+
+/** Read from the event stream: records hold only what is not published yet. */
+async function recentTransitions(
+  { bus, subjects, clock }: { bus: Bus; subjects: Subjects; clock: Clock },
+  cell: Cell,
+): Promise<Transition[]> {
+  const recent: Transition[] = [];
+  const text = new TextDecoder();
+  const following = await bus.follow('event', {
+    subjects: [subjects.eventsOf(cell.id)],
+    from: { kind: 'time', at: clock.now() - 24 * 3_600_000 },
+    onMessage: ({ data }) => {
+      recent.push(JSON.parse(text.decode(data)) as Transition);
+      if (recent.length > limits.viewTransitions) recent.shift();
+    },
+  });
+  await Promise.race([
+    following.caughtUp,
+    new Promise<void>((resolve) => clock.after(limits.requestTimeoutMs / 2, resolve)),
+  ]);
+  void following.stop();
+  return recent;
+}

@@ -1,0 +1,26 @@
+/** What the parts of one client of the memory hub share. */
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { BusMessage } from '../bus.ts';
+import type { MemoryFaults } from './faults.ts';
+import type { MemoryLink, Schedule } from './link.ts';
+import type { MemoryServer } from './memory-server.ts';
+
+export interface ClientEnvironment {
+  readonly id: string;
+  readonly server: MemoryServer;
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+  readonly log: Log;
+}
+
+/** What the parts of one client share. */
+export interface ClientParts extends ClientEnvironment {
+  readonly link: MemoryLink;
+  readonly faults: MemoryFaults;
+  readonly counters: { handlerErrors: number; disconnects: number; followRestarts: number };
+  /** Calls a handler of the user; what it throws is logged and counted. */
+  guarded<T>(handler: (message: T) => void, subject: string, message: T): void;
+  /** Brings a core message to the client, as its faults will have it. */
+  receive(message: BusMessage, handler: (message: BusMessage) => void): void;
+}

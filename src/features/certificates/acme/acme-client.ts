@@ -1,0 +1,223 @@
+/**
+ * One account at one ACME authority (RFC 8555): the only file that knows the ACME library.
+ *
+ * The library signs, counts nonces and knows the resources; the HTTP is ours (authority-http.ts), put under it as its adapter: so every call has a
+ * signal, a bound and the Issuer's own roots of trust, refusals keep their type and Retry-After, and nothing is retried behind our back
+ * but a bad nonce. Absent: policy – who orders when, and what a failure means – and renewal information (ari.ts).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Authorization, Client, Order } from 'acme-client';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, OrreryError } from '../../../base/errors.ts';
+import type { HttpAnswer, HttpClient } from './authority-http.ts';
+import { placeOf } from './authority-http.ts';
+import { answerError, readProblem } from './problem.ts';
+
+export interface AcmeAccess {
+  readonly server: string;
+  readonly email: string | null;
+  readonly caBundle: string | null;
+  /** External account binding; the key is secret. */
+  readonly eab: { readonly keyId: string; readonly hmac: string } | null;
+  /** PEM; secret. */
+  readonly accountKey: string;
+}
+
+export interface AcmeOrder {
+  readonly url: string;
+  readonly status: string;
+  /** RFC 3339; absent in some answers. */
+  readonly expires: string | undefined;
+  readonly certificate: string | undefined;
+  readonly error: unknown;
+}
+
+export interface AcmeChallenge {
+  readonly type: string;
+  readonly url: string;
+  readonly status: string;
+  readonly token: string;
+  readonly error: unknown;
+}
+
+export interface AcmeAuthorization {
+  readonly url: string;
+  readonly status: string;
+  readonly challenges: readonly AcmeChallenge[];
+}
+
+export interface AcmeAccount {
+  /** The directory's `renewalInfo`; null: the authority has none. */
+  readonly renewalInfo: string | null;
+  newOrder(
+    host: string,
+    wish: { readonly profile: string | null; readonly replaces: string | null },
+    signal: AbortSignal,
+  ): Promise<AcmeOrder>;
+  order(url: string, signal: AbortSignal): Promise<AcmeOrder>;
+  authorizations(orderUrl: string, signal: AbortSignal): Promise<readonly AcmeAuthorization[]>;
+  /** What has to be shown for a challenge: for http-01 the key authorization, for dns-01 its digest. */
+  answerOf(challenge: AcmeChallenge): Promise<string>;
+  /** Tells the authority that it may look. */
+  begin(challenge: AcmeChallenge, signal: AbortSignal): Promise<void>;
+  finalize(orderUrl: string, csrPem: string, signal: AbortSignal): Promise<AcmeOrder>;
+  /** The chain in PEM. */
+  certificate(order: AcmeOrder, signal: AbortSignal): Promise<string>;
+}
+
+/** What the adapter has to know of the call that the library is making. */
+interface Call {
+  readonly caBundle: string | null;
+  readonly signal: AbortSignal;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly nonces: string[];
+}
+
+const calls = new AsyncLocalStorage<Call>();
+/** Each answer brings one; more than calls in flight are of no use. */
+const noncesMax = 16;
+
+/** Opens the account that belongs to the key; makes it if there is none. */
+export async function openAccount(
+  access: AcmeAccess,
+  parts: { readonly http: HttpClient; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<AcmeAccount> {
+  const { Client: LibraryClient } = await library();
+  const nonces: string[] = [];
+  const client = new LibraryClient({
+    directoryUrl: access.server,
+    accountKey: access.accountKey,
+    ...(access.eab === null
+      ? {}
+      : { externalAccountBinding: { kid: access.eab.keyId, hmacKey: access.eab.hmac } }),
+  });
+  const run = <T>(callSignal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+    calls.run({ ...parts, caBundle: access.caBundle, signal: callSignal, nonces }, () =>
+      work().catch((thrown) => {
+        callSignal.throwIfAborted();
+        throw asOwnError(thrown, access.server);
+      }),
+    );
+  const contact = access.email === null ? {} : { contact: [`mailto:${access.email}`] };
+  await run(signal, () => client.createAccount({ termsOfServiceAgreed: true, ...contact }));
+  const directory = await run(signal, () => directoryOf(client));
+  return accountOf(client, run, typeof directory.renewalInfo === 'string' ? directory.renewalInfo : null);
+}
+
+function accountOf(
+  client: Client,
+  run: <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>,
+  renewalInfo: string | null,
+): AcmeAccount {
+  const orderAt = (url: string) => client.getOrder({ url } as Order);
+  return {
+    renewalInfo,
+    newOrder: (host, { profile, replaces }, signal) =>
+      run(signal, async () => {
+        const wish = {
+          identifiers: [{ type: 'dns', value: host }],
+          ...(profile === null ? {} : { profile }),
+          ...(replaces === null ? {} : { replaces }),
+        };
+        return orderOf(await client.createOrder(wish));
+      }),
+    order: (url, signal) => run(signal, async () => orderOf(await orderAt(url))),
+    authorizations: (url, signal) =>
+      run(signal, async () => (await client.getAuthorizations(await orderAt(url))).map(authorizationOf)),
+    answerOf: (challenge) => client.getChallengeKeyAuthorization(challenge as never),
+    begin: (challenge, signal) =>
+      run(signal, async () => void (await client.completeChallenge(challenge as never))),
+    finalize: (url, csrPem, signal) =>
+      run(signal, async () => orderOf(await client.finalizeOrder(await orderAt(url), csrPem))),
+    certificate: ({ url, certificate }, signal) =>
+      run(signal, () => client.getCertificate({ url, status: 'valid', certificate } as Order)),
+  };
+}
+
+function orderOf(order: Order): AcmeOrder {
+  const { url, status, expires, certificate } = order;
+  return { url, status, expires, certificate, error: (order as { error?: unknown }).error };
+}
+
+function authorizationOf({ url, status, challenges }: Authorization): AcmeAuthorization {
+  return { url, status, challenges: challenges as unknown as readonly AcmeChallenge[] };
+}
+
+/** The library keeps the directory; it has no word for its newer entries. */
+function directoryOf(client: Client): Promise<Record<string, unknown>> {
+  return (
+    client as unknown as { http: { getDirectory(): Promise<Record<string, unknown>> } }
+  ).http.getDirectory();
+}
+
+/** The library, once, with our HTTP under it. It is loaded when the first account is opened: most processes never need it. */
+let loading: Promise<typeof import('acme-client')> | undefined;
+
+function library(): Promise<typeof import('acme-client')> {
+  loading ??= import('acme-client').then((acme) => {
+    acme.axios.defaults.adapter = adapter as never;
+    return acme;
+  });
+  return loading;
+}
+
+interface LibraryRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly data?: unknown;
+}
+
+/** Takes the place of the library's HTTP. Errors of ours have no `config`, by which the library knows that they are not its own. */
+async function adapter(config: LibraryRequest) {
+  const call = calls.getStore();
+  if (!call) throw new OrreryError('INVARIANT', 'the ACME library calls only on our behalf');
+  const method = config.method.toUpperCase() as 'GET' | 'HEAD' | 'POST';
+  const nonce = method === 'HEAD' ? call.nonces.pop() : undefined;
+  if (nonce !== undefined)
+    return libraryAnswer({ status: 200, headers: { 'replay-nonce': nonce }, body: '' }, config);
+  const answer = await call.http(
+    {
+      method,
+      url: config.url,
+      headers: { 'Content-Type': 'application/jose+json' },
+      ...(config.data === undefined ? {} : { body: String(config.data) }),
+      caBundle: call.caBundle,
+    },
+    call.signal,
+  );
+  keepNonce(call, method, answer);
+  if (answer.status >= 400 && !isBadNonce(answer))
+    throw answerError(answer, placeOf(config.url), call.clock.now());
+  return libraryAnswer(answer, config);
+}
+
+/** That of an answer to HEAD, and of a refused nonce, the library takes itself. */
+function keepNonce({ nonces }: Call, method: string, answer: HttpAnswer): void {
+  const nonce = answer.headers['replay-nonce'];
+  if (typeof nonce !== 'string' || method === 'HEAD' || isBadNonce(answer)) return;
+  nonces.push(nonce);
+  if (nonces.length > noncesMax) nonces.shift();
+}
+
+function isBadNonce({ status, body }: HttpAnswer): boolean {
+  if (status !== 400 || !body.includes('badNonce')) return false;
+  try {
+    return readProblem(JSON.parse(body))?.type === 'badNonce';
+  } catch {
+    return false;
+  }
+}
+
+function libraryAnswer({ status, headers, body }: HttpAnswer, config: LibraryRequest) {
+  return { data: body, status, statusText: '', headers, config, request: {} };
+}
+
+/** What the library throws by itself is an answer that it could make nothing of, or nonces that ran out. */
+function asOwnError(thrown: unknown, server: string): OrreryError {
+  if (thrown instanceof OrreryError) return thrown;
+  return new OrreryError('ACME_UNREACHABLE', `${placeOf(server)}: ${asError(thrown).message.slice(0, 300)}`, {
+    cause: thrown,
+  });
+}

@@ -1,0 +1,238 @@
+/**
+ * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the digest of its Node.
+ *
+ * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each connection, what was missed
+ * is made up: from the record of the proxier's owner, which knows all, and from what any replica knows of
+ * the Node. While no replica
+ * answers, from the streams, where the agent's rights reach that far; most do not.
+ * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
+ */
+
+import { createAdmission, type Origin } from '../../actors/admission.ts';
+import type { IpFamily } from '../../base/address.ts';
+import { type Clock, sleep } from '../../base/clock.ts';
+import type { AnyDigest } from '../../base/digests.ts';
+import { asError } from '../../base/errors.ts';
+import { actorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { ControlPort } from '../../base/views.ts';
+import type { Bus, BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
+import { contentType, decode } from '../../bus/codec.ts';
+import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { shardOf } from '../../bus/partition.ts';
+import { errorInAnswer } from '../../bus/rpc.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
+import { proxierMessages } from './messages.ts';
+import { nodeEligibility } from './node-digest.ts';
+import type { NodeAnswer } from './node-request.ts';
+import type { ProxierHealth } from './proxier-health.ts';
+import type { ProxierReport } from './proxier-reporter.ts';
+
+export interface AgentIntakeParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly control: Pick<ControlPort, 'get'>;
+  readonly node: string;
+  readonly timeoutMs: number;
+  readonly health: ProxierHealth;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly signal: AbortSignal;
+}
+
+const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
+const admission = createAdmission([{ proxier: proxierMessages }]);
+
+/** Resolves once what was said before is known; from then on the chart follows what is said. */
+export async function followProxier(parts: AgentIntakeParts): Promise<void> {
+  const { bus, subjects, node, health, clock, timeoutMs, signal } = parts;
+  const id = actorId('proxier', '_', node);
+  // Whoever is late was queued longer ago than the timeout; the record tells of what is older still.
+  let heardUntil = clock.now() - 2 * timeoutMs;
+  const hear = (isTrusted: boolean) => (message: BusMessage) => {
+    const said = saidIn(parts, message, { receivedAt: clock.now(), isTrusted });
+    if (said?.type === 'proxier.reported') health.reported(said, { isTimed: isTrusted });
+    if (said?.type === 'proxier.queued') health.queued(said.family, said.happenedAt);
+    if (said?.type === 'proxier.updated') health.updated(said.family, said.happenedAt);
+  };
+  const nodeIntake = createNodeIntake(parts);
+  const catchUp = async () => {
+    const from = heardUntil;
+    heardUntil = clock.now();
+    const [isAnswered] = await Promise.all([askOnce(parts), nodeIntake.read()]);
+    if (!isAnswered) await readMissed(parts, from);
+    // What was on its way to the owner at the first question is in the record by the second.
+    await sleep(clock, limits.agentRetryMs, signal);
+    await askOwner(parts);
+    if (bus.status === 'connected') health.back();
+  };
+  const status = bus.onStatus((now) => {
+    if (now === 'connected') return void catchUp().catch(() => {});
+    heardUntil = clock.now();
+    health.away();
+  });
+  const subscriptions: Subscription[] = [
+    status,
+    bus.subscribe(subjects.send(id), hear(false)),
+    // A replica answers; what was asked is heard here, too.
+    bus.subscribe(subjects.rpcSend(id), hear(true)),
+    ...nodeIntake.begin(),
+  ];
+  signal.addEventListener('abort', () => subscriptions.forEach((one) => void one.stop()), { once: true });
+  await catchUp();
+}
+
+type Said =
+  | {
+      readonly type: 'proxier.queued' | 'proxier.updated';
+      readonly family: IpFamily;
+      readonly happenedAt?: number;
+    }
+  | ProxierReport;
+
+function saidIn(
+  { log }: AgentIntakeParts,
+  message: BusMessage | StoredMessage,
+  origin: Origin = { receivedAt: 0, isTrusted: false },
+): Said | undefined {
+  try {
+    // What the owner would not take is not taken here either.
+    return admission.admit('proxier', readMessage(message).event, origin) as unknown as Said;
+  } catch (error) {
+    // The proxier's owner puts it aside where people look for such things.
+    log.warn({ subject: message.subject, error: asError(error).message }, 'a message cannot be read');
+    return undefined;
+  }
+}
+
+/** Reads what the stream still has of the time since `from`. */
+async function readMissed(parts: AgentIntakeParts, from: number): Promise<void> {
+  const { bus, subjects, node, clock, health, log } = parts;
+  const id = actorId('proxier', '_', node);
+  const reading = bus.follow('mail', {
+    subjects: [subjects.mail(shardOf(id), id)],
+    // The clocks of NATS and of this machine may differ a little.
+    from: { kind: 'time', at: from - 1_000 },
+    onMessage(message) {
+      const said = saidIn(parts, message);
+      if (said?.type === 'proxier.reported') health.reported(said, { at: message.storedAt, isTimed: false });
+      if (said?.type === 'proxier.queued') learnQueued(health, said.family, message.storedAt);
+      if (said?.type === 'proxier.updated') learnUpdated(health, said.family, message.storedAt);
+    },
+  });
+  try {
+    await Promise.race([
+      reading.then(({ caughtUp }) => caughtUp),
+      sleep(clock, limits.agentCatchUpMs, parts.signal),
+    ]);
+  } catch (error) {
+    log.warn({ node, error: asError(error).message }, 'what was missed cannot be read');
+  }
+  void reading.then((following) => following.stop()).catch(() => {});
+}
+
+/** A change that arrived then; nothing new if all was applied later. */
+function learnQueued(health: ProxierHealth, family: IpFamily, at: number): void {
+  if (at > (health.families()[family].lastUpdated ?? -1)) health.queued(family, at);
+}
+
+/** All was applied then; a change that arrived later still waits. */
+function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void {
+  const { lastUpdated, pendingSince } = health.families()[family];
+  if (at < (lastUpdated ?? -1)) return;
+  health.updated(family, at);
+  if (pendingSince !== null && pendingSince > at) health.queued(family, pendingSince);
+}
+
+/** Takes over what the proxier's owner knows; tries again for as long as nobody answers. */
+async function askOwner(parts: AgentIntakeParts): Promise<void> {
+  const { bus, clock, signal } = parts;
+  while (!signal.aborted && bus.status === 'connected' && !(await askOnce(parts)))
+    await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
+}
+
+/** @returns whether somebody answered */
+async function askOnce({ control, node, health, log }: AgentIntakeParts): Promise<boolean> {
+  try {
+    const view = await control.get(actorId('proxier', '_', node), { history: false });
+    if (!view?.context) return true;
+    const record = (view.context as ProxierContext).families;
+    for (const family of families) {
+      const { lastUpdated, pendingSince } = record[family];
+      if (lastUpdated !== null) learnUpdated(health, family, lastUpdated);
+      if (pendingSince !== null) learnQueued(health, family, pendingSince);
+    }
+    return true;
+  } catch (error) {
+    log.warn({ node, error: asError(error).message }, 'no replica answers; asked again');
+    return false;
+  }
+}
+
+/** The Node, as it stands in the world. */
+function createNodeIntake({ bus, subjects, node, health, log }: AgentIntakeParts) {
+  const own = subjects.world('nodes', '', node);
+  const synced = subjects.world('_synced', '', 'nodes');
+  let digest: AnyDigest | null = null;
+  let isListed = false;
+  const take = (message: BusMessage | StoredMessage) => {
+    try {
+      if (message.subject === own) digest = digestOf(message);
+      else if (isStatement(message)) isListed = true;
+      else return;
+      // A Node that is not listed yet is no Node that was deleted.
+      if (digest !== null || isListed) health.nodeIs(nodeEligibility(digest));
+    } catch (error) {
+      log.warn({ subject: message.subject, error: asError(error).message }, 'the Node cannot be read');
+    }
+  };
+  return {
+    begin: () => [bus.subscribe(own, take), bus.subscribe(synced, take)],
+    /** What is known now: by a replica, or else, where the rights allow it, in the stream. */
+    async read(): Promise<void> {
+      try {
+        const asked = await bus.request(subjects.rpcNode(node), noData, {
+          timeoutMs: limits.requestTimeoutMs,
+        });
+        const answer = errorInAnswer(asked) ? null : (decode(asked.data) as Partial<NodeAnswer> | null);
+        if (typeof answer?.isListed === 'boolean') {
+          digest = answer.node ?? null;
+          isListed ||= answer.isListed;
+          return health.nodeIs(nodeEligibility(digest));
+        }
+      } catch (error) {
+        log.warn({ node, error: asError(error).message }, 'no replica tells of the Node');
+      }
+      try {
+        const known = await bus.lastOfMany('world', [own, synced]);
+        // Of a Node that was deleted long ago not even the tombstone is left.
+        if (!known.has(own)) digest = null;
+        for (const message of known.values()) take(message);
+      } catch (error) {
+        log.warn({ node, error: asError(error).message }, 'the Node is not known');
+      }
+    },
+  };
+}
+
+const noData = new Uint8Array();
+
+/** @throws Error for what is no digest of a Node: it must not look as if the Node were gone */
+function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
+  const value = messageValue(message);
+  if (value === null || value.deleted === true) return null;
+  if (value.kind !== 'nodes') throw new Error('it is no digest of a Node');
+  return value as unknown as AnyDigest;
+}
+
+const isStatement = (message: BusMessage | StoredMessage) => messageValue(message)?.kind === 'synced';
+
+function messageValue({
+  data,
+  headers,
+}: BusMessage | StoredMessage): Readonly<Record<string, unknown>> | null {
+  if (data.byteLength === 0) return null;
+  return decode(data, headerOf(headers, contentType.header)) as Readonly<Record<string, unknown>> | null;
+}

@@ -1,0 +1,158 @@
+/**
+ * What a replica knows of the others' releases and of the written status of its bundle, folded from the state stream.
+ *
+ * One following carries the nodes, their epoch, the status and the fence of the leadership, so they are known in the order in which they
+ * were stored: who has heard of a fence has heard of every status written before it, and who has heard of an epoch knows its nodes (a
+ * batch has the node first). A roster may lag; a write under its epoch or fence is then refused.
+ */
+
+import * as v from 'valibot';
+import { asError } from '../../base/errors.ts';
+import { ledShard } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
+import { isRelease } from '../../base/semantic-version.ts';
+import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
+import { decode } from '../../bus/codec.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { ReleaseRoster } from '../../machines/release/release-events.ts';
+import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
+
+/** A node as it is stored. */
+export interface StoredNode extends NodeFacts {
+  readonly incarnation: string;
+  readonly sequence: number;
+}
+
+export interface ReleaseRosterKeeper {
+  start(): Promise<void>;
+  /** false: nothing has been read yet, and nothing can be said. */
+  readonly isRead: boolean;
+  roster(): ReleaseRoster;
+  nodes(): readonly StoredNode[];
+  /** A node is not stored any more, and its end was missed. */
+  forget(replica: string): void;
+  /** Resolves once everything stored up to this fence of the leadership is known. */
+  reached(fence: number, signal: AbortSignal): Promise<void>;
+  stop(): void;
+}
+
+const release = v.pipe(v.string(), v.check(isRelease, 'no semantic version'));
+const nodeSchema = v.object({
+  replica: v.string(),
+  incarnation: v.string(),
+  release: v.string(),
+  bundle: v.nullable(v.object({ name: v.string(), minReconciler: v.string() })),
+});
+const statusSchema = v.object({
+  state: v.picklist(['Working', 'Done']),
+  release,
+  minimumCompatible: release,
+  kinds: v.array(v.object({ apiVersion: v.string(), kind: v.string() })),
+});
+
+const nothing: SeenStatus = { sequence: 0, status: null, unreadable: null };
+
+/** @param parts.bundle name of the replica's bundle; null: it has none, and the status of none concerns it */
+export function createReleaseRoster(parts: {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly bundle: string | null;
+  readonly log: Log;
+  readonly onChange: () => void;
+}): ReleaseRosterKeeper {
+  const { bus, subjects, bundle, log, onChange } = parts;
+  const nodes = new Map<string, StoredNode>();
+  const waiting: Array<{ readonly fence: number; readonly resolve: () => void }> = [];
+  const statusSubject = bundle === null ? null : subjects.releaseStatus(bundle);
+  const fenceSubject = subjects.fence(ledShard);
+  let following: Following | null = null;
+  let seen = nothing;
+  let epoch = 0;
+  let sequence = 0;
+  let isRead = false;
+
+  const foldNode = (message: StoredMessage) => {
+    const replica = subjects.parseNode(message.subject);
+    if (replica === undefined) return;
+    const node = readNode(message);
+    if (node === null) nodes.delete(replica);
+    else nodes.set(replica, { ...node, sequence: message.sequence });
+    if (node?.replica !== undefined && node.replica !== replica)
+      log.warn({ subject: message.subject }, 'a node is stored under another name');
+  };
+  const fold = (message: StoredMessage) => {
+    sequence = message.sequence;
+    if (message.subject === subjects.nodesEpoch) epoch = message.sequence;
+    else if (message.subject === statusSubject) seen = readStatus(message);
+    else foldNode(message);
+    for (let at = waiting.length - 1; at >= 0; at--) {
+      const one = waiting[at];
+      if (one === undefined || one.fence > sequence) continue;
+      waiting.splice(at, 1);
+      one.resolve();
+    }
+    if (isRead) onChange();
+  };
+
+  return {
+    async start() {
+      const subject = [subjects.nodeAll, subjects.nodesEpoch, fenceSubject];
+      following = await bus.follow('state', {
+        subjects: statusSubject === null ? subject : [...subject, statusSubject],
+        from: { kind: 'lastPerSubject' },
+        onMessage: fold,
+        onAnother() {
+          nodes.clear();
+          [seen, epoch, sequence] = [nothing, 0, 0];
+          if (isRead) onChange();
+        },
+      });
+      await following.caughtUp;
+      isRead = true;
+      onChange();
+    },
+    get isRead() {
+      return isRead;
+    },
+    roster: () => ({
+      seen,
+      epoch,
+      nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),
+    }),
+    nodes: () => [...nodes.values()],
+    forget(replica) {
+      if (nodes.delete(replica)) onChange();
+    },
+    reached: (fence, signal) =>
+      sequence >= fence
+        ? Promise.resolve()
+        : new Promise((resolve, reject) => {
+            waiting.push({ fence, resolve });
+            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+          }),
+    stop: () => void following?.stop(),
+  };
+}
+
+/** null: the node has gone, or what is stored is none. */
+function readNode({ data }: StoredMessage): Omit<StoredNode, 'sequence'> | null {
+  try {
+    const result = v.safeParse(nodeSchema, decode(data));
+    return result.success ? result.output : null;
+  } catch {
+    return null;
+  }
+}
+
+function readStatus({ data, sequence }: StoredMessage): SeenStatus {
+  if (data.byteLength === 0) return { ...nothing, sequence };
+  try {
+    const result = v.safeParse(statusSchema, decode(data));
+    if (result.success) return { sequence, status: result.output, unreadable: null };
+    const [issue] = result.issues;
+    const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
+    return { sequence, status: null, unreadable: `${path} ${issue.message}`.trim() };
+  } catch (error) {
+    return { sequence, status: null, unreadable: asError(error).message };
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart it is, and whether it is well.
+ */
+
+import type { ChartLayout } from '../../charts/chart-layout.ts';
+import type { ChartState } from '../../charts/chart-tree.ts';
+
+/** How a state is shown everywhere: by a colour, a shape and a word. */
+export type Tone = 'wrong' | 'working' | 'settled';
+
+const layouts = new Map<string, ChartLayout | null>();
+const tags = new Map<string, ReadonlyMap<string, readonly string[]>>();
+const loading = new Map<string, Promise<void>>();
+
+/** null: there is none (yet); `onLoaded` is called when there is. */
+export function layoutOf(machine: string, onLoaded: () => void): ChartLayout | null {
+  const known = layouts.get(machine);
+  if (known !== undefined) return known;
+  if (!loading.has(machine) && /^[a-z]+$/.test(machine)) loading.set(machine, load(machine).then(onLoaded));
+  return null;
+}
+
+async function load(machine: string): Promise<void> {
+  const answer = await fetch(`/assets/inspector/page/charts/${machine}.json`);
+  const layout = answer.ok ? ((await answer.json()) as ChartLayout) : null;
+  layouts.set(machine, layout);
+  if (layout) tags.set(machine, new Map(statesOf(layout.chart).map((state) => [state.path, state.tags])));
+}
+
+export function statesOf(state: ChartState): ChartState[] {
+  return [state, ...state.children.flatMap(statesOf)];
+}
+
+/** `routes.sampling,endpoints.ignored` → those two, and what they lie in; the whole chart is the empty path. */
+export function activePaths(state: string): Set<string> {
+  const paths = new Set(['']);
+  for (const leaf of state.split(',')) {
+    const words = leaf.split('.');
+    for (let length = 1; length <= words.length; length++) paths.add(words.slice(0, length).join('.'));
+  }
+  return paths;
+}
+
+/** Kind → state → tone: asked for each row of every list. */
+const tones = new Map<string, Map<string, Tone>>();
+
+/** Charts tag their states: `wrong` where somebody should look, `settled` where nothing is left to do. */
+export function toneOf(kind: string, state: string, parked = false): Tone {
+  if (parked) return 'wrong';
+  const known = tones.get(kind)?.get(state);
+  if (known) return known;
+  const ofKind = tags.get(kind);
+  if (!ofKind) return 'working';
+  const has = (path: string, tag: string) => ofKind.get(path)?.includes(tag) ?? false;
+  const regions = state.split(',').map((leaf) => [...activePaths(leaf)]);
+  const isWrong = regions.flat().some((path) => has(path, 'wrong'));
+  const isSettled = regions.every((paths) => paths.some((path) => has(path, 'settled')));
+  const tone: Tone = isWrong ? 'wrong' : isSettled ? 'settled' : 'working';
+  tones.set(kind, (tones.get(kind) ?? new Map<string, Tone>()).set(state, tone));
+  return tone;
+}
+
+export const toneWords: Readonly<Record<Tone, string>> = {
+  wrong: 'needs a look',
+  working: 'in work',
+  settled: 'settled',
+};

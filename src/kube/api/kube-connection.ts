@@ -1,0 +1,202 @@
+/**
+ * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and that for authentication alone.
+ *
+ * Reads a kubeconfig (or several, as in KUBECONFIG) or the service account of the Pod: bearer tokens, token files that are
+ * replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked up again every
+ * `limits.kubeCredentialsAgeMs` and when one was refused (401); requests at the same time share one look-up; nothing of them
+ * is logged (I9).
+ * What the library leaves to us: `tokenFile` in a kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on
+ * plugins, and the environment that newer plugins ask for.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { Agent as HttpAgent } from 'node:http';
+import type { RequestOptions } from 'node:https';
+import { delimiter, dirname, resolve } from 'node:path';
+import { KubeConfig, loadYaml } from '@kubernetes/client-node';
+import type { Clock } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import type { KubePort } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
+import { silentLog } from '../../base/log.ts';
+import type { Log } from '../../base/log-port.ts';
+import { jittered, type Random } from '../../base/random.ts';
+import { within } from './deadline.ts';
+import { type Access, createTransport, type GetAccess, type TlsAccess } from './kube-http.ts';
+import { createRestPort } from './rest.ts';
+
+export interface KubeConnectionParts {
+  /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
+  readonly kubeconfig?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+}
+
+export interface KubeConnection extends KubePort {
+  /** Closes idle connections; requests under way end by themselves. */
+  close(): void;
+}
+
+/** Opens nothing yet: the first request does. @throws OrreryError USAGE if there is no usable configuration */
+export function connectKube(parts: KubeConnectionParts): KubeConnection {
+  const { clock } = parts;
+  const transport = createTransport({ clock, getAccess: createAccess(parts) });
+  return { ...createRestPort({ transport, clock }), close: () => transport.close() };
+}
+
+/** A token that is wrong stays wrong for a while; asking a plugin at each request would not make it right. */
+const refusalPauseMs = 5_000;
+
+function createAccess({ kubeconfig, clock, random, log = silentLog }: KubeConnectionParts): GetAccess {
+  let config = loadConfig(kubeconfig);
+  let current: { readonly access: Promise<Access>; readonly until: number } | undefined;
+  let reloadedAt = Number.NEGATIVE_INFINITY;
+
+  const lookUp = (): Promise<Access> => {
+    const access = within(
+      {
+        clock,
+        ms: limits.kubeCredentialsMs,
+        what: 'looking up credentials',
+        signal: new AbortController().signal,
+      },
+      () => readAccess(config),
+    ).catch((thrown) => {
+      current = undefined;
+      throw thrown;
+    });
+    current = { access, until: clock.monotonic() + jittered(limits.kubeCredentialsAgeMs, 0.2, random) };
+    return access;
+  };
+  const reload = () => {
+    reloadedAt = clock.monotonic();
+    try {
+      // From the file, and without what plugins answered before.
+      config = loadConfig(kubeconfig);
+    } catch (thrown) {
+      log.warn(
+        { error: asError(thrown).message },
+        'the kubeconfig cannot be read any more; going on with what it was',
+      );
+    }
+    return lookUp();
+  };
+
+  return (refused, signal) => {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    const now = clock.monotonic();
+    if (refused && now - reloadedAt > refusalPauseMs) return reload();
+    return current !== undefined && now < current.until ? current.access : lookUp();
+  };
+}
+
+async function readAccess(config: KubeConfig): Promise<Access> {
+  const cluster = config.getCurrentCluster();
+  const options: RequestOptions = { headers: {} };
+  try {
+    await config.applyToHTTPSOptions(options);
+  } catch (thrown) {
+    // The plugin's own words may hold anything: only their beginning is told.
+    throw new OrreryError('KUBE_UNREACHABLE', `no credentials: ${asError(thrown).message.slice(0, 200)}`);
+  }
+  const server = cluster?.server ?? '';
+  return {
+    server,
+    headers: { 'user-agent': 'orrery', ...headersOf(options) },
+    tls: tlsOf(options),
+    ...(cluster?.proxyUrl ? { proxy: options.agent as HttpAgent } : {}),
+  };
+}
+
+function headersOf({ headers, auth }: RequestOptions): Record<string, string> {
+  const read: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers ?? {})) {
+    // A token file ends with a newline, which no header may hold.
+    if (value !== undefined) read[name.toLowerCase()] = String(value).trim();
+  }
+  if (auth) read.authorization = `Basic ${Buffer.from(auth).toString('base64')}`;
+  return read;
+}
+
+function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): TlsAccess {
+  const given = { ca, cert, key, servername, rejectUnauthorized };
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+function loadConfig(kubeconfig: string | undefined): KubeConfig {
+  try {
+    const config = kubeconfig === undefined ? inCluster() : fromFiles(kubeconfig);
+    prepare(config);
+    return config;
+  } catch (thrown) {
+    if (thrown instanceof OrreryError) throw thrown;
+    const where = kubeconfig === undefined ? 'the service account' : `--kubeconfig ${kubeconfig}`;
+    throw new OrreryError('USAGE', `${where} cannot be used: ${asError(thrown).message}`, { cause: thrown });
+  }
+}
+
+function inCluster(): KubeConfig {
+  if (!process.env.KUBERNETES_SERVICE_HOST) {
+    throw new OrreryError(
+      'USAGE',
+      '--kubeconfig is needed outside of a cluster: there is no service account',
+    );
+  }
+  const config = new KubeConfig();
+  config.loadFromCluster();
+  return config;
+}
+
+function fromFiles(kubeconfig: string): KubeConfig {
+  const [first, ...others] = kubeconfig
+    .split(delimiter)
+    .filter((file) => file !== '')
+    .map(fromFile);
+  if (first === undefined) throw new OrreryError('USAGE', '--kubeconfig is empty');
+  for (const other of others) first.mergeConfig(other, true);
+  return first;
+}
+
+function fromFile(file: string): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromFile(file);
+  const { users } = loadYaml<{ users?: ReadonlyArray<{ name?: string; user?: { tokenFile?: string } }> }>(
+    readFileSync(file, 'utf8'),
+  );
+  for (const { name, user } of users ?? []) {
+    const tokenFile = user?.tokenFile;
+    if (tokenFile === undefined) continue;
+    // The library reads token files again by itself, if told so in the words of the old auth providers.
+    const authProvider = { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } };
+    config.users = config.users.map((known) => (known.name === name ? { ...known, authProvider } : known));
+  }
+  return config;
+}
+
+function prepare(config: KubeConfig): void {
+  if (!config.getCurrentCluster()?.server) {
+    throw new OrreryError('USAGE', 'the kubeconfig has no current context with a server');
+  }
+  // To the library plain http is a mistake unless verification is off; there is nothing to verify in it.
+  config.clusters = config.clusters.map((cluster) =>
+    cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster,
+  );
+  config.users = config.users.map((user) => (user.exec ? { ...user, exec: withExecInfo(user.exec) } : user));
+}
+
+interface ExecConfig {
+  readonly apiVersion?: string;
+  readonly env?: ReadonlyArray<{ readonly name: string; readonly value: string }> | null;
+}
+
+/** Plugins of the v1 protocol refuse to run without this variable (client.authentication.k8s.io). */
+function withExecInfo<T extends ExecConfig>(exec: T): T {
+  const variable = 'KUBERNETES_EXEC_INFO';
+  const env = exec.env ?? [];
+  if (env.some(({ name }) => name === variable)) return exec;
+  const info = { apiVersion: exec.apiVersion, kind: 'ExecCredential', spec: { interactive: false } };
+  return { ...exec, env: [...env, { name: variable, value: JSON.stringify(info) }] };
+}

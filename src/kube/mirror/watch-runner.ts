@@ -1,0 +1,248 @@
+/**
+ * Runs the effects of the watch chart (machines/watch.ts): asks for pages, reads the stream, and hands what was seen to a sink.
+ *
+ * Owns the requests of one watch: never two at a time, the older one is given up. Promises: `onReplace` gets only lists that
+ * are complete; objects of a request that was given up reach nobody; an object that cannot be read, or a sink that throws,
+ * costs that object alone (I8). Objects are read as their page arrives, so that never more than a page of them is held in full.
+ * Versions that go back (a cluster restored from a backup) end the stream as expired, so that everything is
+ * listed anew: an API server
+ * says nothing of it, and sends nothing to whoever watches from a version that is still to come.
+ * Absent: when to ask again, and for what; that is the chart.
+ */
+
+import type { Clock } from '../../base/clock.ts';
+import { asError, type ErrorCode, OrreryError } from '../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource, KubeWatchEvent } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
+import type { Log } from '../../base/log-port.ts';
+import { isOlderVersion } from '../../base/resource-version.ts';
+import type {
+  WatchEffect,
+  WatchEvent,
+  WatchFailed,
+  WatchList,
+  WatchOpen,
+} from '../../machines/watch/watch.ts';
+
+/** Where objects go; `T` is what is kept of one. */
+export interface ObjectSink<T> {
+  /** What is kept of the object. What it throws is logged, and the object counts as not there. */
+  read(object: KubeObject): T;
+  /** The full list, as it was at one version. */
+  onReplace(objects: readonly T[]): void;
+  onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
+}
+
+export interface WatchRunnerParts<T> {
+  readonly kube: KubePort;
+  readonly resource: KubeResource;
+  /** Absent: the whole cluster. */
+  readonly namespace?: string;
+  /** Absent: all objects. */
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+  readonly sink: ObjectSink<T>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called for each failed page or stream. */
+  readonly onRestart: (code: ErrorCode) => void;
+}
+
+export type RunWatchEffect = (
+  effect: WatchEffect,
+  run: { readonly signal: AbortSignal; readonly emit: (event: WatchEvent) => void },
+) => Promise<WatchEvent>;
+
+/** How often the chart is told how far the stream is, at most; the outcome tells it exactly. */
+const reportEveryMs = 1_000;
+
+export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
+  let current = new AbortController();
+  let pages: { items: T[]; resourceVersion: string } | undefined;
+
+  const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
+    const { kube, resource, namespace, fieldSelector, labelSelector } = parts;
+    const answer = await kube.list(
+      resource,
+      {
+        limit: limits.kubePageObjects,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(fieldSelector === undefined ? {} : { fieldSelector }),
+        ...(labelSelector === undefined ? {} : { labelSelector }),
+        ...(page === '' ? {} : { continue: page }),
+      },
+      signal,
+    );
+    // Given up while the answer was on its way: nobody may see it.
+    signal.throwIfAborted();
+    // The first page's version: whatever happened while the others were read is replayed by the watch.
+    if (page === '') pages = { items: [], resourceVersion: answer.resourceVersion };
+    if (pages === undefined)
+      throw new OrreryError('KUBE_EXPIRED', 'the pages before this one are not held any more');
+    const { items, resourceVersion } = pages;
+    for (const object of answer.items) items.push(...readOne(object, parts));
+    if (answer.continue === '') {
+      pages = undefined;
+      parts.sink.onReplace(items);
+    }
+    return {
+      type: 'watch.page.listed',
+      attempt,
+      page: answer.continue,
+      resourceVersion,
+      objects: answer.items.length,
+    };
+  };
+
+  const open = async (
+    effect: WatchOpen,
+    signal: AbortSignal,
+    emit: (event: WatchEvent) => void,
+  ): Promise<WatchEvent> => {
+    const { attempt } = effect;
+    const stream = follow(effect, signal, parts, emit);
+    try {
+      const both = AbortSignal.any([signal, stream.wentBack]);
+      await parts.kube.watch(parts.resource, stream.parts, stream.onEvent, both);
+      // Nothing came, not even a bookmark: nothing has happened, or the version is one that is still to come.
+      if (stream.resourceVersion === effect.resourceVersion)
+        await lookBack(parts, effect.resourceVersion, signal);
+      return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
+    } catch (thrown) {
+      const reason = stream.wentBack.aborted ? stream.wentBack.reason : thrown;
+      return failed(attempt, reason, stream.resourceVersion, parts);
+    }
+  };
+
+  return async (effect, { signal, emit }) => {
+    current.abort(new OrreryError('KUBE_UNREACHABLE', 'another request follows'));
+    current = new AbortController();
+    const both = AbortSignal.any([signal, current.signal]);
+    if (effect.type === 'watch.open') return open(effect, both, emit);
+    try {
+      return await list(effect, both);
+    } catch (thrown) {
+      return failed(effect.attempt, thrown, null, parts);
+    }
+  };
+}
+
+/** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
+async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: AbortSignal): Promise<void> {
+  const { kube, resource, namespace, log } = parts;
+  let now: string;
+  try {
+    const place = namespace === undefined ? {} : { namespace };
+    now = (await kube.list(resource, { limit: 1, ...place }, signal)).resourceVersion;
+  } catch (thrown) {
+    // The next stream asks again.
+    log.debug({ resource: resource.plural, error: asError(thrown).message }, 'the version is not known');
+    return;
+  }
+  if (isOlderVersion(now, from)) throw wentBackError(now, from);
+}
+
+/** One stream: hands objects to the sink and tells the chart now and then how far it is. */
+function follow<T>(
+  { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
+  signal: AbortSignal,
+  parts: WatchRunnerParts<T>,
+  emit: (event: WatchEvent) => void,
+) {
+  const { clock, namespace, fieldSelector, labelSelector, sink } = parts;
+  let resourceVersion = from;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const back = new AbortController();
+  return {
+    /** Aborted when an event is older than the one before. */
+    wentBack: back.signal,
+    parts: {
+      resourceVersion: from,
+      timeoutSeconds,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      onOpen: () => {
+        if (!signal.aborted) emit({ type: 'watch.opened', attempt });
+      },
+    },
+    get resourceVersion() {
+      return resourceVersion;
+    },
+    onEvent(event: KubeWatchEvent) {
+      if (signal.aborted || back.signal.aborted) return;
+      const version = versionOf(event);
+      if (isOlderVersion(version, resourceVersion)) {
+        back.abort(wentBackError(version ?? '', resourceVersion));
+        return;
+      }
+      if (event.type !== 'BOOKMARK') {
+        for (const object of readOne(event.object, parts))
+          guarded(parts, () => sink.onEvent(event.type, object));
+      }
+      resourceVersion = version ?? resourceVersion;
+      const now = clock.monotonic();
+      if (now - reportedAt < reportEveryMs) return;
+      reportedAt = now;
+      emit({ type: 'watch.advanced', attempt, resourceVersion });
+    },
+  };
+}
+
+function wentBackError(version: string, from: string): OrreryError {
+  return new OrreryError(
+    'KUBE_EXPIRED',
+    `versions went back from ${from} to ${version}: was the cluster restored?`,
+  );
+}
+
+function versionOf(event: KubeWatchEvent): string | undefined {
+  return event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+}
+
+function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerParts<T>): T[] {
+  try {
+    return [sink.read(object)];
+  } catch (thrown) {
+    const { namespace, name } = object.metadata;
+    log.warn(
+      { resource: resource.plural, namespace, name, error: asError(thrown).message },
+      'an object is left out',
+    );
+    return [];
+  }
+}
+
+function guarded<T>({ log, resource }: WatchRunnerParts<T>, take: () => void): void {
+  try {
+    take();
+  } catch (thrown) {
+    log.warn(
+      { resource: resource.plural, error: asError(thrown).message },
+      'what was seen could not be taken',
+    );
+  }
+}
+
+function failed<T>(
+  attempt: number,
+  thrown: unknown,
+  resourceVersion: string | null,
+  { onRestart, log, resource, namespace }: WatchRunnerParts<T>,
+): WatchFailed {
+  const error = asError(thrown);
+  const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+  const retryAfterMs = error instanceof OrreryError ? error.facts.retryAfterMs : undefined;
+  if (!(error instanceof OrreryError && error.facts.aborted === true)) {
+    onRestart(code);
+    log.info({ resource: resource.plural, namespace, code, error: error.message }, 'a watch is begun again');
+  }
+  return {
+    type: 'watch.failed',
+    attempt,
+    code,
+    message: error.message,
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : null,
+    resourceVersion,
+  };
+}

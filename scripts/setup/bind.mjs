@@ -19,7 +19,14 @@ export function ensureBind(root, env) {
   if (named(root, env) !== undefined) return;
   if (env.NAMED) throw new SetupError(`NAMED=${env.NAMED} is not there`);
   try {
-    fetchWithApt({ tools: join(root, '.tools'), name: 'bind', suite: '', pkg: 'bind9', withDependencies: true, byHand });
+    fetchWithApt({
+      tools: join(root, '.tools'),
+      name: 'bind',
+      suite: '',
+      pkg: 'bind9',
+      withDependencies: true,
+      byHand,
+    });
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     say(`${error.message}\nsetup: going on without it`);

@@ -35,6 +35,20 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
         verbs: ['create', 'patch', 'delete'],
         why: 'certificates with their keys, keys that wait for theirs, account keys',
       },
+      {
+        apiGroup: 'networking.k8s.io',
+        resources: ['ingresses'],
+        verbs: ['get', 'list', 'create', 'patch', 'delete'],
+        isOwnNamespace: true,
+        why: 'Ingresses that lead challenges to Orrery while a host is proven',
+      },
+      {
+        apiGroup: 'gateway.networking.k8s.io',
+        resources: ['httproutes'],
+        verbs: ['get', 'list', 'create', 'patch', 'delete'],
+        isOwnNamespace: true,
+        why: 'HTTPRoutes that do the same',
+      },
     ],
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {

@@ -357,7 +357,7 @@ export const domainMachine = domainSetup.createMachine({
           { target: 'deciding', actions: ['remember', 'watchExpiry'] },
         ],
         'challenge.cleared': [
-          { guard: 'isSwept', target: 'retired' },
+          { guard: 'isSwept', target: 'retired', actions: 'noteSwept' },
           { guard: 'isGivenUp', target: 'retired' },
           { actions: ['noteSwept', 'sweepLater'] },
         ],

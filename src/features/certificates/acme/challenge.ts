@@ -36,7 +36,7 @@ export interface ChallengeParts {
 const roundPatienceMs = 5_000;
 const wrongPatienceMs = 30_000;
 /** A route that was just made is wrong or not there at first: controllers and load balancers need a while. */
-const routedPatienceMs = { wrong: 120_000, unreachable: 10_000 } as const;
+const routedPatienceMs = { wrong: 120_000, unreachable: 5_000 } as const;
 const lookTimeoutMs = 2_000;
 const lookPauseMs = 500;
 

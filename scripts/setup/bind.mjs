@@ -1,5 +1,6 @@
 /**
- * named, the name server BIND, that tests send updates to: the one of the environment, of the machine, or one fetched into
+ * named, the name server BIND, that tests send updates to: the one of the environment, of the machine, or one
+ * fetched into
  * `.tools/bind`. Only tests need it, and those that do say so in one line where it is not there.
  */
 import { existsSync } from 'node:fs';

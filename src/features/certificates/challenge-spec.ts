@@ -4,7 +4,6 @@
  */
 import * as v from 'valibot';
 import { hostPort } from '../../base/config-values.ts';
-import type { SecretRef } from './digests.ts';
 
 /** RFC 2136, signed by a key that somebody keeps in a Secret. */
 export interface UpdateSpec {
@@ -14,7 +13,7 @@ export interface UpdateSpec {
   readonly zone: string | null;
   readonly keyName: string;
   readonly algorithm: TsigAlgorithm;
-  readonly secretRef: SecretRef & { readonly key: string };
+  readonly secretRef: { readonly namespace: string; readonly name: string; readonly key: string };
 }
 
 /** A solver that was written for cert-manager. */

@@ -1,5 +1,6 @@
 /**
- * Takes away Ingresses and HTTPRoutes of challenges that nobody else took away: their domain's record was lost,
+ * Takes away Ingresses and HTTPRoutes of challenges that nobody else took away: their domain's record was
+ * lost,
  * or another release made them.
  *
  * Kept by the replica that mirrors Domains, at its start and every ten minutes. Promises: an object that is

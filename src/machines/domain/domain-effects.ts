@@ -66,7 +66,8 @@ export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
   /**
-   * What is shown and taken away again; null: nothing was planned. Absent in records of earlier releases, which
+   * What is shown and taken away again; null: nothing was planned. Absent in records of earlier releases,
+   * which
    * noted nothing.
    */
   readonly exhibit?: Exhibit | null;

@@ -3,7 +3,7 @@ import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainIssuer, DomainSource } from './domain-facts.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
-import { leftoversText, sweepsMax } from './exhibit.ts';
+import { leftoversText, sweepsMax } from './exhibit-steps.ts';
 
 /** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord =

@@ -23,7 +23,7 @@ import {
   stepPatience,
 } from './domain-schedule.ts';
 import * as step from './domain-steps.ts';
-import * as exhibit from './exhibit.ts';
+import * as exhibit from './exhibit-steps.ts';
 
 interface Args {
   readonly context: DomainContext;

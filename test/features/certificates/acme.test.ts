@@ -1,4 +1,7 @@
-/** The whole way with a real ACME server: three replicas, HTTP-01 answered by each of them in turn, DNS-01 by a webhook. */
+/**
+ * The whole way with a real ACME server: three replicas, HTTP-01 answered by each of them in turn, DNS-01 by
+ * a webhook.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
@@ -235,7 +238,7 @@ test('an Issuer leads the challenges of its hosts here by an Ingress, or by an H
     pebble.answerers = before;
     router.stop();
   }
-});
+}, 60_000);
 
 async function listed(resource: KubeResource) {
   const options = { namespace: 'shop', labelSelector: 'orrery.dev/challenge' };

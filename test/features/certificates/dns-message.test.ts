@@ -1,4 +1,7 @@
-/** Messages of DNS to bytes and back: the examples of RFC 1035, the form of RFC 2136, signatures of RFC 8945, and bytes of anybody. */
+/**
+ * Messages of DNS to bytes and back: the examples of RFC 1035, the form of RFC 2136, signatures of RFC 8945,
+ * and bytes of anybody.
+ */
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** Solvers that were written for cert-manager: what they are asked, and what their answers mean; a stand-in over HTTP. */
+/**
+ * Solvers that were written for cert-manager: what they are asked, and what their answers mean; a stand-in
+ * over HTTP.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +11,7 @@ import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { askSolver } from '../../../src/features/certificates/solvers/solver-webhook.ts';
-import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 
 const { signal } = new AbortController();
 const exhibit = {

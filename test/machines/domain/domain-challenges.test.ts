@@ -1,7 +1,11 @@
-/** The domain chart: what is made for a challenge is noted first and taken away, whatever happens (docs/features/certificates.md §4.6). */
+/**
+ * The domain chart: what is made for a challenge is noted first and taken away, whatever happens
+ * (docs/features/certificates.md §4.6).
+ */
 import { describe, expect, test } from 'vitest';
 import { createStepper } from '../../../src/actors/host/step.ts';
-import { type Exhibit, sweepsMax } from '../../../src/machines/domain/exhibit.ts';
+import type { Exhibit } from '../../../src/machines/domain/exhibit.ts';
+import { sweepsMax } from '../../../src/machines/domain/exhibit-steps.ts';
 import { machines } from '../../chart-of.ts';
 import { dnsIssuer, domainFacts, exhibit } from '../../features/certificates/certificate-samples.ts';
 import {

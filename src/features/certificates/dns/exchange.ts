@@ -1,7 +1,8 @@
 /**
  * One question to a name server and its answer: over UDP, and over TCP where the answer does not fit.
  *
- * Owns the sockets, each for one exchange. Promises: only the server that was asked is heard, and only with the
+ * Owns the sockets, each for one exchange. Promises: only the server that was asked is heard, and only with
+ * the
  * number of the question; it ends with the signal, or after some attempts.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
@@ -20,7 +21,10 @@ export interface Answered {
   readonly bytes: Uint8Array;
 }
 
-/** @param server `host:port` @throws OrreryError ACME_REFUSED: never the authority's fault, and told as a refusal */
+/**
+ * @param server `host:port` @throws OrreryError ACME_REFUSED: never the authority's fault, and told as a
+ * refusal
+ */
 export async function exchange(server: string, question: Uint8Array, signal: AbortSignal): Promise<Answered> {
   const place = hostPort.read(server);
   if (place === undefined) throw unreachable(server, 'it is no host:port');

@@ -1,7 +1,8 @@
 /**
  * Messages of the domain name system (RFC 1035, RFC 2136) to bytes and back. Pure.
  *
- * Promises: whatever bytes come in, reading ends: in a message or in null. Names are in lower case and without
+ * Promises: whatever bytes come in, reading ends: in a message or in null. Names are in lower case and
+ * without
  * a dot at their end; none is compressed in what is written. Absent: what a record of another type than those
  * asked for here holds; it keeps its bytes.
  */

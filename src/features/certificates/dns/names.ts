@@ -1,7 +1,8 @@
 /**
  * What DNS says of a name of a challenge: where a CNAME leads it, and which zone it is in.
  *
- * Absent: caching; a challenge asks a handful of questions, and an old answer would be wrong at the worst time.
+ * Absent: caching; a challenge asks a handful of questions, and an old answer would be wrong at the worst
+ * time.
  */
 import { getServers } from 'node:dns';
 import { OrreryError } from '../../../base/errors.ts';

@@ -59,7 +59,9 @@ export async function exhibitFor(
 
 export const isHttp = (challenge: ChallengeSpec) => challenge === 'http01' || 'http01' in challenge;
 
-/** The challenge that the Issuer takes. @throws OrreryError ACME_REFUSED if the authority does not offer it */
+/**
+ * The challenge that the Issuer takes. @throws OrreryError ACME_REFUSED if the authority does not offer it
+ */
 export function challengeIn(
   { challenges }: AcmeAuthorization,
   spec: ChallengeSpec,

@@ -1,5 +1,6 @@
 /**
- * What a challenge needs shown: planned from the Issuer's specification, made, and taken away again, whichever
+ * What a challenge needs shown: planned from the Issuer's specification, made, and taken away again,
+ * whichever
  * kind it is. Making and taking away can be done twice.
  */
 
@@ -47,7 +48,10 @@ interface Wish {
 /** It is the Issuer that cannot be used, whichever host asks. */
 const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
 
-/** Whether the way in which an Issuer proves hosts can be gone at all. @throws OrreryError CERTIFICATE_UNUSABLE */
+/**
+ * Whether the way in which an Issuer proves hosts can be gone at all. @throws OrreryError
+ * CERTIFICATE_UNUSABLE
+ */
 export async function checkChallenge(
   { kube, service }: Pick<ExhibitParts, 'kube' | 'service'>,
   { challenge }: AcmeSpec,

@@ -2,8 +2,10 @@
  * The Ingress, or HTTPRoute, that leads the path of one host's challenges to Orrery's Service while it is
  * proven (docs/features/certificates.md, Challenges).
  *
- * It stands in the namespace of that Service, since an Ingress leads nowhere else. Promises: an object without
- * our label is never touched; making and removing can be done twice. What nobody removed is found by its label,
+ * It stands in the namespace of that Service, since an Ingress leads nowhere else. Promises: an object
+ * without
+ * our label is never touched; making and removing can be done twice. What nobody removed is found by its
+ * label,
  * and by the time until which it is wanted.
  */
 import type { Clock } from '../../../base/clock.ts';

@@ -1,5 +1,6 @@
 /**
- * One at a time for each host: what is shown for a challenge is not taken away by somebody who clears up after
+ * One at a time for each host: what is shown for a challenge is not taken away by somebody who clears up
+ * after
  * an earlier one.
  *
  * Owns the turns of this process; a host is owned by one replica at a time.

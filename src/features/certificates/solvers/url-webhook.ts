@@ -7,7 +7,10 @@ import { limits } from '../../../base/limits.ts';
 import type { WebhookExhibit } from '../../../machines/domain/exhibit.ts';
 import { type HttpCall, type HttpClient, placeOf } from '../acme/authority-http.ts';
 
-/** @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's fault */
+/**
+ * @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's
+ * fault
+ */
 export async function callWebhook(
   http: HttpClient,
   { url, fqdn, value }: Omit<WebhookExhibit, 'kind'>,

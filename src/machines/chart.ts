@@ -83,3 +83,13 @@ export function migrate<S extends StoredState>(
   }
   return state;
 }
+
+/** The same for those who only look: what no step leads on from is shown as it is. */
+export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: number): S {
+  if (from >= chart.version) return stored;
+  try {
+    return migrate(chart, stored, from);
+  } catch {
+    return stored;
+  }
+}

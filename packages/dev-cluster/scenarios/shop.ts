@@ -1,14 +1,14 @@
 /**
- * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is lost.
+ * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is
+ * lost.
  *
- * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back until Orrery has
- * proven every route to it; so the rolling update never takes the last Pod that traffic can reach. With `isGated: false` the
- * same thing loses requests. Plays until it is stopped; its objects stay.
+ * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back
+ * until Orrery has proven every route to it; so the rolling update never takes the last Pod that traffic can
+ * reach. With `isGated: false` the same thing loses requests. Plays until it is stopped; its objects stay.
  */
 
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
-import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { routeGates } from '../../../src/features/routes/resources.ts';
 import { services as serviceResource } from '../../../src/kube/api/resources.ts';
@@ -18,7 +18,7 @@ import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } f
 import type { Routing } from '../network/routing.ts';
 import type { ServiceObject, WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
-import { namespaces, statefulSets } from '../resources.ts';
+import { namespaces, serviceAccounts, statefulSets } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 import { type PodReady, startNarrator } from './narrator.ts';
 import {
@@ -41,7 +41,10 @@ export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<Shop
 }
 
 export interface Scenario extends DevPart {
-  /** Resolves when the group is Ready for the first time and the requests begin; rejects if it cannot be set up. */
+  /**
+   * Resolves when the group is Ready for the first time and the requests begin; rejects if it cannot be set
+   * up.
+   */
   readonly started: Promise<void>;
   counts(): LoadCounts;
   /** Rolling updates that were completed. */
@@ -56,14 +59,6 @@ const shopDefaults: ShopOptions = {
   routingDelay: '500ms-3s',
   routingRemovalDelay: '0ms-200ms',
   drain: '2s',
-};
-
-const serviceAccounts: KubeResource = {
-  group: '',
-  version: 'v1',
-  plural: 'serviceaccounts',
-  kind: 'ServiceAccount',
-  namespaced: true,
 };
 
 const statusPauseMs = 100;
@@ -174,7 +169,10 @@ async function setUp(options: ScenarioParts, shop: ShopOptions, signal: AbortSig
   return targets;
 }
 
-/** Where the service account admission is on and no controller manager runs, Pods need the account to be there. */
+/**
+ * Where the service account admission is on and no controller manager runs, Pods need the account to be
+ * there.
+ */
 async function ensureAccount(options: ScenarioParts, namespace: string, signal: AbortSignal): Promise<void> {
   const account = {
     apiVersion: 'v1',

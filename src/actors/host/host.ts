@@ -1,12 +1,13 @@
 /**
  * The host: steps the actors of the shards that this replica owns.
  *
- * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors are in flight
- * together, one event of one actor at a time.
+ * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors
+ * are in flight together, one event of one actor at a time.
  *
- * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save, nothing outside),
- * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
- * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
+ * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save,
+ * nothing outside), I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws
+ * parks its own actor only). Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts),
+ * what effects do.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -14,11 +15,11 @@ import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
-import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
+import { createCell, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
-import { afterIgnored, nextRecord } from './next-record.ts';
+import { afterIgnored, nextRecord, withinReach } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
@@ -39,6 +40,8 @@ export class Host {
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
   readonly #leaps: Leaps;
+  /** For each shard the event that has been in work for longest. */
+  readonly oldestWork = (): OldestWork => oldestWork(this.#hotCells);
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(parts: HostParts) {
@@ -124,17 +127,13 @@ export class Host {
     if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
-  /** For each shard the event that has been in work for longest. */
-  oldestWork(): OldestWork {
-    return oldestWork(this.#hotCells);
-  }
-
   /**
    * Notices a clock that was set, writes records again that name finished effects, lets idle cells rest.
    * Called about once a second.
    */
   sweep(): void {
     this.#leaps.notice();
+    this.#timers.look();
     const before = this.#parts.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
@@ -162,12 +161,14 @@ export class Host {
   }
 
   #resume(cell: Cell): void {
-    const record = recordOf(cell);
+    const stored = recordOf(cell);
+    const record = stored && withinReach(stored, this.#parts.clock.now());
     if (record === null) return;
-    for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });
+    for (const timer of record.timers) this.#timers.add(timer, { cell, id: timer.id });
     const isWaiting = record.outbox.length > 0 || record.feed.length > 0 || cell.hot !== null;
-    const hot = isWaiting ? this.#wake(cell) : null;
+    const hot = isWaiting || record !== stored ? this.#wake(cell) : null;
     if (!hot) return;
+    if (record !== stored) Object.assign(hot, { record, stale: true });
     const loadedAs = cell.shard.unpublished.get(cell.id);
     if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);
     this.#consequences.perform(cell, hot, record.outbox);
@@ -248,7 +249,7 @@ export class Host {
         const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
-        hot.takingSince = this.#parts.clock.now();
+        hot.takingSince = this.#parts.clock.monotonic();
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
         inHand = undefined;
@@ -285,7 +286,8 @@ export class Host {
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
-      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick off.
+      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick
+      // off.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
@@ -354,11 +356,11 @@ export class Host {
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
-    cell.state = result.done ? '' : transition.to;
+    note(cell, record, transition.to, stepper.chart);
     begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
-    for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
+    for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
     endStepSpan(this.#parts, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);

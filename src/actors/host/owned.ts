@@ -61,7 +61,7 @@ export interface Hot {
   onPublished: (() => void) | null;
   /** Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait. */
   parkedUntil: number;
-  /** Since when it has been taking the event in hand, ms since the epoch; null: none is in hand. */
+  /** Since when it takes the event in hand, monotonic ms; null: none is. */
   takingSince: number | null;
   /** Monotonic ms. */
   lastUsed: number;
@@ -75,6 +75,8 @@ export interface Cell {
   hot: Hot | null;
   /** The state as text, for counting without unpacking; empty if the actor is gone or new. */
   state: string;
+  /** Since when no state was `ok`, ms since the epoch; null: it is, or the actor is gone or new. */
+  trouble: number | null;
   /** Why the actor takes nothing until a replica that knows its version owns it; null otherwise. */
   unreadable: string | null;
   /** Why the chart failed last; null once it took an event again. */

@@ -89,6 +89,8 @@ const provenAfterMs = 5_000;
 export class Ownership {
   readonly #parts: OwnershipParts;
   readonly #held = new Map<string, Held>();
+  /** The same by the subject of the fence. */
+  readonly #bySubject = new Map<string, Held>();
   readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
   readonly #followings: Following[] = [];
   /** When a holding was dropped last, monotonic ms. */
@@ -137,7 +139,9 @@ export class Ownership {
         if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
       },
     });
-    this.#held.set(spec.name, { spec, chart, lostTo: null, isWanted: true });
+    const held: Held = { spec, chart, lostTo: null, isWanted: true };
+    this.#held.set(spec.name, held);
+    this.#bySubject.set(spec.fenceSubject, held);
     this.plan();
   }
 
@@ -238,8 +242,11 @@ export class Ownership {
   }
 
   #forget(name: string): void {
-    this.#held.get(name)?.chart.stop();
+    const held = this.#held.get(name);
+    if (!held) return;
+    held.chart.stop();
     this.#held.delete(name);
+    this.#bySubject.delete(held.spec.fenceSubject);
   }
 
   /** Sequence of the last fence message that was seen. */
@@ -285,11 +292,11 @@ export class Ownership {
   #onFence(message: StoredMessage): void {
     const value = this.#readValue(message);
     this.#fences.set(message.subject, { value, sequence: message.sequence });
-    for (const { spec, chart } of this.#held.values()) {
-      if (spec.fenceSubject !== message.subject) continue;
-      const { fence } = chart.snapshot().context as { fence: number };
+    const held = this.#bySubject.get(message.subject);
+    if (held) {
+      const { fence } = held.chart.snapshot().context as { fence: number };
       const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
-      if (fence !== 0 && message.sequence > fence && isForeign) chart.send({ type: 'holding.fenced' });
+      if (fence !== 0 && message.sequence > fence && isForeign) held.chart.send({ type: 'holding.fenced' });
     }
     if (value.replica === null) this.plan();
   }

@@ -47,7 +47,7 @@ import { createRouteSweep } from './route-sweep.ts';
 import { ShownDomains } from './shown-domains.ts';
 import type { ChallengeService } from './solvers/exhibits.ts';
 import { createTurns } from './solvers/turns.ts';
-import { sourceWarnings } from './source-warning-events.ts';
+import { sourceWarnings } from './source-warnings.ts';
 
 export interface CertificatesSettings {
   /** Where challenge answers are served; absent: nowhere. */

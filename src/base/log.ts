@@ -2,7 +2,7 @@
  * The log of a replica: one JSON object a line on the standard error stream.
  *
  * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies in the facts; an
- * error is written with its code, facts and causes. Absent: rotation and shipping; the platform does both.
+ * error is written with its code, facts and causes; a flood of one sentence is counted (log-rate.ts). Absent: rotation and shipping; the platform does both.
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
@@ -10,6 +10,7 @@ import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log-port.ts';
 import { type LogLevel, logLevels } from './log-port.ts';
+import { createLogRate, type LogRate } from './log-rate.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 
@@ -43,8 +44,13 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
     },
     stream,
   );
+  const rate = createLogRate(clock, (sentence, left) => {
+    const [level, message] = partsOf(sentence);
+    const facts = { left, seconds: limits.logSpanMs / 1000, message };
+    logger[level](facts, 'more lines of one kind than are written');
+  });
   return {
-    ...wrap(logger, threshold),
+    ...wrap(logger, threshold, rate),
     get level() {
       return threshold.level;
     },
@@ -63,14 +69,25 @@ interface Sink {
   child(facts: Record<string, unknown>): Sink;
 }
 
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+const sentenceOf = (level: Level, message: string) => `${level} ${message}`;
+
+function partsOf(sentence: string): [level: Level, message: string] {
+  const space = sentence.indexOf(' ');
+  return [sentence.slice(0, space) as Level, sentence.slice(space + 1)];
+}
+
 type Threshold = { level: LogLevel };
 
 type ChildLog = Log & Pick<LeveledLog, 'child'>;
 
-function wrap(sink: Sink, threshold: Threshold): ChildLog {
+function wrap(sink: Sink, threshold: Threshold, rate: LogRate): ChildLog {
   const isOn = (level: LogLevel) => logLevels.indexOf(level) >= logLevels.indexOf(threshold.level);
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: object, message: string) => {
-    if (isOn(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));
+  const at = (level: Level) => (facts: object, message: string) => {
+    if (!isOn(level)) return;
+    const text = withoutSecretText(message);
+    if (level === 'debug' || rate.admits(sentenceOf(level, text))) sink[level](withoutSecrets(facts), text);
   };
   return {
     debug: at('debug'),
@@ -78,7 +95,7 @@ function wrap(sink: Sink, threshold: Threshold): ChildLog {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold),
+    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold, rate),
   };
 }
 

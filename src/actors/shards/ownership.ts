@@ -47,6 +47,8 @@ export interface HoldingSpec {
    */
   readonly mayHold?: () => boolean;
   readonly work: Work;
+  /** It was removed, and this replica has let go of it. */
+  readonly onForgotten?: () => void;
 }
 
 export interface HoldingView {
@@ -238,8 +240,11 @@ export class Ownership {
   }
 
   #forget(name: string): void {
-    this.#held.get(name)?.chart.stop();
+    const held = this.#held.get(name);
+    held?.chart.stop();
     this.#held.delete(name);
+    this.#fencedAt.delete(name);
+    held?.spec.onForgotten?.();
   }
 
   /** Sequence of the last fence message that was seen. */
@@ -284,7 +289,9 @@ export class Ownership {
 
   #onFence(message: StoredMessage): void {
     const value = this.#readValue(message);
-    this.#fences.set(message.subject, { value, sequence: message.sequence });
+    // Whoever comes to want it again learns by a lost claim where the fence stands.
+    if (value.isRetired) this.#fences.delete(message.subject);
+    else this.#fences.set(message.subject, { value, sequence: message.sequence });
     for (const { spec, chart } of this.#held.values()) {
       if (spec.fenceSubject !== message.subject) continue;
       const { fence } = chart.snapshot().context as { fence: number };
@@ -352,9 +359,15 @@ export class Ownership {
     const { incarnation } = this.#options.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
+    const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;
     const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt, statesAnew: true };
     const guard = { subject: spec.fenceSubject, sequence: seen };
-    const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
+    const { sequence } = isRetired
+      ? await bus.append(spec.fenceSubject, encodeJson({ ...value, isRetired }), {
+          guard,
+          ttlSeconds: limits.worldTombstoneSeconds,
+        })
+      : await bus.append(spec.fenceSubject, encodeJson(value), { guard });
     return sequence;
   }
 }

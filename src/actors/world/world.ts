@@ -124,6 +124,7 @@ export function createWorld(options: WorldOptions): World {
     const before = objects.get(key)?.digest ?? null;
     if (entry.digest === null) objects.delete(key);
     else objects.set(key, entry);
+    if (objects.size === 0) resources.delete(entry.resource);
     if (before === null && entry.digest === null) return;
     for (const listener of listeners) listener(entry, before);
   };

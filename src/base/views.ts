@@ -1,5 +1,6 @@
 /**
- * What Orrery tells about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o json`.
+ * What Orrery tells about itself: the JSON of the request subjects, of HTTP `/api/v1` and of `orrery … -o
+ * json`.
  */
 
 import type { ActorId } from './ids.ts';
@@ -16,9 +17,15 @@ export interface Transition {
   readonly at: number;
   /** The event that was taken, with its fields. */
   readonly event: PlainEvent;
-  /** What caused the event: the message id, or `<actor id>/<rev>/<index>` of the effect; null if it came from the host. */
+  /**
+   * What caused the event: the message id, or `<actor id>/<rev>/<index>` of the effect; null if it came from
+   * the host.
+   */
   readonly cause: string | null;
-  /** State before and after, as text: `proving`, parallel regions as `routes.sampling,endpoints.ignored`; null before the first. */
+  /**
+   * State before and after, as text: `proving`, parallel regions as `routes.sampling,endpoints.ignored`; null
+   * before the first.
+   */
   readonly from: string | null;
   readonly to: string;
   readonly effects: ReadonlyArray<PlainEvent>;
@@ -27,6 +34,37 @@ export interface Transition {
    * to be told.
    */
   readonly resumes?: { readonly value: unknown; readonly context: unknown } | null;
+}
+
+/**
+ * How an actor stands. `ok`: nothing is to be done. `waiting`: something is on its way, in good time.
+ * `wrong`: somebody should look. An actor at rest may well be wrong.
+ */
+export type Health = 'ok' | 'waiting' | 'wrong';
+
+/** One thing to know of an actor, for a column or a line of its own. */
+export interface Fact {
+  /** With a capital letter: `Expires`. */
+  readonly label: string;
+  readonly value: string | number;
+  /**
+   * Of a number: `time` is milliseconds since the epoch, `s` and `ms` are durations; else what is counted.
+   */
+  readonly unit?: string;
+}
+
+/** Why an actor stands as it stands. */
+export interface Reason {
+  /** One sentence. */
+  readonly text: string;
+  readonly health: Health;
+  /**
+   * Since when it is not `ok`, over all retries; of one that is, when the state was entered. Ms since the
+   * epoch.
+   */
+  readonly since: number;
+  /** What happens next by itself, and when (ms since the epoch); null: nothing does. */
+  readonly next: { readonly text: string; readonly at: number } | null;
 }
 
 /** One row of `orrery get`. */
@@ -42,6 +80,9 @@ export interface ActorSummary {
   readonly nextTimer: { readonly event: string; readonly at: number } | null;
   readonly lastError: string | null;
   readonly parked: boolean;
+  readonly reason: Reason;
+  /** In lists only where they were asked for. */
+  readonly facts?: readonly Fact[];
 }
 
 /** One actor in full: `rpc.get`, `/api/v1/actors/<kind>/<ns>/<name>`, `orrery explain`. */
@@ -51,6 +92,8 @@ export interface ActorView extends ActorSummary {
   /** Descriptions of the active states, outermost first (from the chart). */
   readonly meaning: ReadonlyArray<{ readonly state: string; readonly description: string }>;
   readonly fence: number;
+  /** What is to know of it, one thing each; empty where the chart tells none. */
+  readonly facts: readonly Fact[];
   /** What a person should know beside the state, in lines; absent where the chart has nothing to add. */
   readonly notes?: readonly string[];
   readonly context: unknown;
@@ -105,13 +148,18 @@ export interface ListRequest {
   readonly namespace?: string;
   /** A state's name as in `ActorSummary.state`, or one of its parts. */
   readonly state?: string;
+  readonly health?: Health;
+  /** Each with its facts. */
+  readonly facts?: boolean;
   /** At most so many actors in one answer (bounded by limits.listActors). */
   readonly limit?: number;
   /** Only actors whose id sorts after this one: `next` of the answer before. */
   readonly after?: string;
 }
 
-/** Answer to `rpc.list`: actors of the whole cluster, sorted by id; whichever replica answers asks the others. */
+/**
+ * Answer to `rpc.list`: actors of the whole cluster, sorted by id; whichever replica answers asks the others.
+ */
 export interface ListAnswer {
   readonly actors: readonly ActorSummary[];
   /** Ask again with `after: next` for the following ones; null: that was all. */
@@ -138,8 +186,8 @@ export interface Readiness {
 }
 
 /**
- * Everything that a person or a program can ask of a running Orrery. A replica implements it for its own HTTP server; the
- * command line implements it over the request subjects. Each answer is for the whole cluster.
+ * Everything that a person or a program can ask of a running Orrery. A replica implements it for its own HTTP
+ * server; the command line implements it over the request subjects. Each answer is for the whole cluster.
  */
 export interface ControlPort {
   /** null: there is no such actor. */
@@ -155,7 +203,9 @@ export interface HistoryStep extends Transition {
   readonly context?: unknown;
 }
 
-/** `/api/v1/actors/<kind>/<ns>/<name>/history`: what the event stream holds of an actor (24 h), oldest first. */
+/**
+ * `/api/v1/actors/<kind>/<ns>/<name>/history`: what the event stream holds of an actor (24 h), oldest first.
+ */
 export interface HistoryView {
   readonly steps: readonly HistoryStep[];
   /** How many earlier ones there are that the answer leaves out. */

@@ -5,6 +5,7 @@
 import type { AnyStateMachine } from 'xstate';
 import type { PlainEvent } from '../base/plain-event.ts';
 import type { AnyEffect, EffectDeclaration } from './effect.ts';
+import type { Tell } from './tell.ts';
 
 export interface Chart {
   /** The kind of its actors. */
@@ -36,6 +37,8 @@ export interface Chart {
    * Pure.
    */
   readonly quiet?: (step: QuietStep) => boolean;
+  /** Why an actor stands as it stands, in one sentence, with facts; absent: the description of its state. */
+  readonly tell?: Tell<unknown>;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
   readonly explain?: (context: unknown) => readonly string[];
 }

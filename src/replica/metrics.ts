@@ -12,8 +12,8 @@ import type { Feature, FeatureMetrics, Gauge, Labels, MetricDeclaration } from '
 export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
   orrery_actors: {
     type: 'gauge',
-    labels: ['kind', 'state'],
-    help: 'Actors in the shards that this replica owns.',
+    labels: ['kind', 'state', 'health'],
+    help: 'Actors in the shards that this replica owns; `health` is `ok`, `waiting` or `wrong`.',
   },
   orrery_transitions_total: { type: 'counter', labels: ['kind'], help: 'Saved steps.' },
   orrery_step_duration_seconds: {

@@ -1,8 +1,9 @@
 /**
  * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
  */
+import { healthOf, isParked } from '../actors/control/reason.ts';
 import type { Engine } from '../actors/engine.ts';
-import type { Gauge } from '../actors/feature.ts';
+import type { Gauge, Labels } from '../actors/feature.ts';
 import { kindOf } from '../actors/host/cell.ts';
 import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
@@ -20,17 +21,19 @@ export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines): Iterable
 }
 
 function* actorsIn(engine: Engine): Iterable<Gauge> {
-  const counts = new Map<string, { readonly labels: { kind: string; state: string }; value: number }>();
+  const counts = new Map<string, { readonly labels: Labels; value: number }>();
   for (const run of engine.shards.open()) {
     for (const cell of run.cells.values()) {
-      const isParked = cell.unreadable !== null || (cell.hot?.parkedUntil ?? 0) > 0;
-      const state = isParked ? 'parked' : cell.state;
+      const state = isParked(cell) ? 'parked' : cell.state;
       if (state === '') continue;
       const kind = kindOf(cell);
       const key = `${kind} ${state}`;
       const known = counts.get(key);
       if (known) known.value++;
-      else counts.set(key, { labels: { kind, state }, value: 1 });
+      else {
+        const health = healthOf(cell, engine.ports.steppers.get(kind)?.chart);
+        counts.set(key, { labels: { kind, state, health }, value: 1 });
+      }
     }
   }
   for (const count of counts.values()) yield { name: 'orrery_actors', ...count };

@@ -20,6 +20,7 @@ const summary = (name: string, more: Partial<ActorSummary> = {}): ActorSummary =
   nextTimer: null,
   lastError: null,
   parked: false,
+  reason: { text: 'every Service reaches it', health: 'ok', since: now - 3_600_000 * 5, next: null },
   ...more,
 });
 const actors = [
@@ -60,6 +61,7 @@ const web1: ActorView = {
   pending: [{ key: 'pod/shop/web-1/4/0', type: 'message.send' }],
   recent: [transition, ...[5, 6, 7].map((rev) => ({ ...idle, rev }))],
   accepts: ['route.proven', 'pod.recheck'],
+  facts: [],
 };
 const shard = (number: number, more: Partial<ShardView> = {}): ShardView => ({
   shard: number,

@@ -21,6 +21,7 @@ export const webPod: ActorSummary = {
   nextTimer: null,
   lastError: null,
   parked: false,
+  reason: { text: 'it is asked for', health: 'waiting', since: 1_000, next: null },
 };
 
 /** Knows one Pod; records what was asked. */
@@ -32,7 +33,7 @@ export function scriptedControl(overrides: Partial<ControlPort> = {}): ControlPo
       asked.push(id);
       if (id !== webPod.id) return null;
       const more = { machine: 'pod', machineVersion: 1, meaning: [], fence: 7, context: {}, timers: [] };
-      return { ...webPod, ...more, pending: [], recent: [], accepts: [] };
+      return { ...webPod, ...more, pending: [], recent: [], accepts: [], facts: [] };
     },
     list: async (request) => {
       asked.push(request);

@@ -22,6 +22,7 @@ import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { reasonWithout } from './reason.ts';
 
 export interface ControlOptions {
   readonly bus: Bus;
@@ -35,7 +36,8 @@ export function createControl(options: ControlOptions): ControlPort & StoredPort
   const { subjects } = options;
   const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
   return {
-    get: (id, wanted = {}) => ask<ActorView>(subjects.rpcGet(id), wanted).catch(unlessMissing(null)),
+    get: (id, wanted = {}) =>
+      ask<ActorView>(subjects.rpcGet(id), wanted).then(withReason, unlessMissing(null)),
     list: (wanted) => ask<ListAnswer>(subjects.rpcList, wanted),
     history: (wanted) => ask<HistoryPage>(subjects.rpcHistory, wanted),
     dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
@@ -64,6 +66,11 @@ function read<T>(answer: BusMessage): T {
   throw new OrreryError('MESSAGE_UNREADABLE', 'the answer is no object', {
     facts: { subject: answer.subject },
   });
+}
+
+/** An owner of an earlier release gives none. */
+function withReason(view: Omit<ActorView, 'reason' | 'facts'> & Partial<ActorView>): ActorView {
+  return { ...view, reason: view.reason ?? reasonWithout(view), facts: view.facts ?? [] };
 }
 
 function unlessMissing<T>(instead: T): (error: unknown) => T {

@@ -24,11 +24,13 @@ import { decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import type { Chart } from '../../machines/chart.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
+import { healthOf, reasonWithout } from './reason.ts';
 import { pageEndpoints } from './stored-pages.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
@@ -153,7 +155,8 @@ class Control {
     const request = readRequest(message);
     const limit = Math.min(Math.max(1, request.limit ?? limits.listActors), limits.listActors);
     const answers = await this.#ask<PeerList>('list', { ...request, limit: limit + 1 });
-    const actors = answers.flatMap((answer) => answer.actors).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const actors = answers.flatMap((answer) => answer.actors.map(withReason));
+    actors.sort((a, b) => (a.id < b.id ? -1 : 1));
     const page = actors.slice(0, limit);
     const answered = new Set(answers.flatMap((answer) => answer.shards));
     return encodeJson({
@@ -196,14 +199,30 @@ class Control {
     for (const run of this.#engine.shards.open()) {
       if (run.phase !== 'active') continue;
       shards.push(run.shard);
-      for (const cell of run.cells.values()) if (isListed(cell, request)) found.push(cell);
+      for (const cell of run.cells.values()) {
+        if (isListed(cell, request) && this.#hasHealth(cell, request)) found.push(cell);
+      }
     }
     found.sort((a, b) => (a.id < b.id ? -1 : 1));
+    const at = this.#clock.now();
     // Only the records that are shown are unpacked; whom to show is told by what the cells know at rest.
-    const actors = found
-      .slice(0, request.limit)
-      .map((cell) => summaryOf(cell, shownRecordOf(cell), this.#replica));
+    const actors = found.slice(0, request.limit).map((cell) =>
+      summaryOf(cell, shownRecordOf(cell), {
+        owner: this.#replica,
+        chart: this.#chartOf(cell),
+        at,
+        facts: request.facts === true,
+      }),
+    );
     return encodeJson({ shards, actors } satisfies PeerList);
+  }
+
+  #chartOf(cell: Cell): Chart | undefined {
+    return this.#engine.ports.steppers.get(kindOf(cell))?.chart;
+  }
+
+  #hasHealth(cell: Cell, { health }: ListRequest): boolean {
+    return health === undefined || healthOf(cell, this.#chartOf(cell)) === health;
   }
 
   peerShards(): Uint8Array {
@@ -234,6 +253,11 @@ class Control {
     const releases = this.#engine.ownership.views().find(({ name }) => name === ledHolding);
     return releases?.owner == null ? shardCount : shardCount + 1;
   }
+}
+
+/** A peer of an earlier release gives none. */
+function withReason(summary: Omit<ActorSummary, 'reason'> & Partial<ActorSummary>): ActorSummary {
+  return { ...summary, reason: summary.reason ?? reasonWithout(summary) };
 }
 
 function sendAnswer(outcome: Taken): SendAnswer {

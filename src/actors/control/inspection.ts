@@ -115,17 +115,19 @@ class Watched {
 
   #rowOf(cell: Cell, event: string): LiveRow {
     const record = recordOf(cell);
-    const row = { ...summaryOf(cell, record, this.#options.replica), event };
+    const { engine, clock, replica: owner } = this.#options;
+    const chart = engine.ports.steppers.get(kindOf(cell))?.chart;
+    const row = { ...summaryOf(cell, record, { owner, chart, at: clock.now() }), event };
     return record?.gone ? { ...row, gone: true } : row;
   }
 
   #tellStep(step: Transition, context: unknown): void {
-    const { bus, subjects, engine, replica } = this.#options;
+    const { bus, subjects, engine, replica, clock } = this.#options;
     const cell = this.#cellOf(step.id);
     if (!cell) return;
     const stepper = engine.ports.steppers.get(kindOf(cell));
     const actor = standingOf(
-      { stepper, admission: engine.ports.admission },
+      { clock, stepper, admission: engine.ports.admission },
       cell,
       livingRecordOf(cell),
       replica,

@@ -6,11 +6,13 @@ import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import type { Chart } from '../../machines/chart.ts';
 import type { Admission } from '../admission.ts';
 import { livingRecordOf } from '../host/cell.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import type { Stepper } from '../host/step.ts';
+import { isParked, reasonOf } from './reason.ts';
 
 /** As lists show it; empty for an actor that is gone or never took an event. */
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
@@ -32,7 +34,27 @@ export function shownRecordOf(cell: Cell): ActorRecord | null {
   }
 }
 
-export function summaryOf(cell: Cell, record: ActorRecord | null, owner: string): ActorSummary {
+export interface SummaryFacts {
+  readonly owner: string;
+  /** Of the actor's kind; undefined: this replica does not know it. */
+  readonly chart: Chart | undefined;
+  /** When it is asked, ms since the epoch. */
+  readonly at: number;
+  /** Whether its facts are wanted too. */
+  readonly facts?: boolean | undefined;
+}
+
+export function summaryOf(cell: Cell, record: ActorRecord | null, asked: SummaryFacts): ActorSummary {
+  const { summary, facts } = withFacts(cell, record, asked);
+  return asked.facts ? { ...summary, facts } : summary;
+}
+
+function withFacts(cell: Cell, record: ActorRecord | null, { owner, chart, at }: SummaryFacts) {
+  const { reason, facts } = reasonOf(cell, record, chart, at);
+  return { summary: { ...placeOf(cell, record, owner), reason }, facts };
+}
+
+function placeOf(cell: Cell, record: ActorRecord | null, owner: string): Omit<ActorSummary, 'reason'> {
   const next = record?.timers.reduce<{ at: number; event: string } | null>(
     (earliest, { at, event }) =>
       earliest === null || at < earliest.at ? { at, event: timerName(event.type) } : earliest,
@@ -47,7 +69,7 @@ export function summaryOf(cell: Cell, record: ActorRecord | null, owner: string)
     rev: record?.rev ?? 0,
     nextTimer: next ?? null,
     lastError: cell.unreadable ?? cell.error ?? record?.lastError ?? null,
-    parked: cell.unreadable !== null || (cell.hot?.parkedUntil ?? 0) > 0,
+    parked: isParked(cell),
   };
 }
 
@@ -69,14 +91,21 @@ export async function viewOf(
 
 /** Everything but how it came to this. */
 export function standingOf(
-  { stepper, admission }: { readonly stepper: Stepper | undefined; readonly admission: Admission },
+  parts: {
+    readonly clock: Clock;
+    readonly stepper: Stepper | undefined;
+    readonly admission: Admission;
+  },
   cell: Cell,
   record: ActorRecord | null,
   owner: string,
 ): Omit<ActorView, 'recent'> {
+  const { stepper, admission, clock } = parts;
   const { chart } = stepper ?? {};
+  const { summary, facts } = withFacts(cell, record, { owner, chart, at: clock.now() });
   return {
-    ...summaryOf(cell, record, owner),
+    ...summary,
+    facts,
     machine: record?.machine ?? chart?.name ?? '',
     machineVersion: record?.version ?? chart?.version ?? 0,
     meaning: record && stepper ? meaningOf(stepper, record) : [],

@@ -3,6 +3,8 @@ import { invariant } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { stateWords } from '../../machines/tell.ts';
 import { hash } from '../shards/rendezvous.ts';
 import type { MailboxItem } from './owned.ts';
 import type { ActorRecord, OutboxEntry, TimerRecord } from './records.ts';
@@ -69,6 +71,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
     fence,
     at: event.at,
     since: before !== null && from === to ? before.since : event.at,
+    ...troubleOf(stepper.chart, { before, from, to, at: event.at }),
     snapshot,
     timers: result.done ? [] : timers,
     outbox,
@@ -87,6 +90,22 @@ export function nextRecord(facts: StepFacts): NextRecord {
     newEffects,
     newTimers: record.timers.filter((timer) => !before?.timers.includes(timer)),
   };
+}
+
+/** Retries and detours do not end a trouble: it lasts from the first state that was not ok. */
+function troubleOf(
+  chart: Chart,
+  step: {
+    readonly before: ActorRecord | null;
+    readonly from: string | null;
+    readonly to: string;
+    readonly at: number;
+  },
+): Pick<ActorRecord, 'trouble'> {
+  const { before, from, to, at } = step;
+  if (stateWords(chart, to).health === 'ok') return {};
+  if (before === null || from === null || stateWords(chart, from).health === 'ok') return { trouble: at };
+  return { trouble: before.trouble ?? before.since };
 }
 
 function isQuietStep(

@@ -1,8 +1,8 @@
 /**
  * The record of an actor: everything that must survive the replica that owns it.
  *
- * Owns: the record's shape and its bytes (MessagePack without record extensions, so that any replica and any tool reads it).
- * A record is written whole, once for each step, under the fence of its shard.
+ * Owns: the record's shape and its bytes (MessagePack without record extensions, so that any replica and any
+ * tool reads it). A record is written whole, once for each step, under the fence of its shard.
  */
 
 import { OrreryError } from '../../base/errors.ts';
@@ -41,13 +41,17 @@ export interface ActorRecord {
   readonly at: number;
   /** When the present state was entered, ms since the epoch. */
   readonly since: number;
+  /** Since when no state was `ok`, ms since the epoch. Absent: it is, or an earlier release wrote it. */
+  readonly trouble?: number;
   readonly snapshot: PersistedSnapshot;
   readonly timers: readonly TimerRecord[];
   /** Effects that were asked for and are not known to be over. */
   readonly outbox: readonly OutboxEntry[];
   /** Transitions that are not known to be on the event stream, oldest first. */
   readonly feed: readonly Transition[];
-  /** How far the world was known when the actor was last told of it; nobody tells it of an older one (I10). */
+  /**
+   * How far the world was known when the actor was last told of it; nobody tells it of an older one (I10).
+   */
   readonly world: number;
   /** Sequence of the last mail message that was taken; what is not newer was taken already (I5). */
   readonly mail: number;
@@ -55,7 +59,10 @@ export interface ActorRecord {
    * The mail stream of which that is a sequence (shard-store.ts). Absent in records of releases before 0.1.0.
    */
   readonly mailOf?: string;
-  /** Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each step, with blanks between ids. */
+  /**
+   * Ids of the messages taken last, for repetitions that come under a new sequence (I5): an entry for each
+   * step, with blanks between ids.
+   */
   readonly recentIds: readonly string[];
   readonly lastError: string | null;
   /** The actor reached its end; the record only remembers its revision for a while. */
@@ -116,5 +123,7 @@ function isState(value: unknown): boolean {
   return isText(value) || (isObject(value) && Object.values(value).every(isState));
 }
 
-/** How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds. */
+/**
+ * How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds.
+ */
 export const goneRecordSeconds = 3600;

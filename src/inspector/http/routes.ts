@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, ListRequest, Readiness } from '../../base/views.ts';
+import type { ControlPort, Health, ListRequest, Readiness } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
@@ -73,7 +73,7 @@ function apiRoutes({ control, charts }: HttpParts): Route[] {
   return [
     api(
       'actors',
-      'actors of the whole cluster; `kind`, `namespace`, `state`, `limit`, `after`',
+      'actors of the whole cluster; `kind`, `namespace`, `state`, `health`, `facts`, `limit`, `after`',
       async ({ query }) => jsonAnswer(200, await control.list(readListRequest(query, kinds))),
     ),
     api(
@@ -110,7 +110,8 @@ function apiRoutes({ control, charts }: HttpParts): Route[] {
   ];
 }
 
-const listParameters = ['kind', 'namespace', 'state', 'limit', 'after'];
+const listParameters = ['kind', 'namespace', 'state', 'health', 'facts', 'limit', 'after'];
+const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
 
 /** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
 function readListRequest(query: Readonly<Record<string, string>>, kinds: readonly string[]): ListRequest {
@@ -118,11 +119,20 @@ function readListRequest(query: Readonly<Record<string, string>>, kinds: readonl
     new OrreryError('USAGE', `${name}: ${JSON.stringify(query[name])} is not allowed; allowed: ${allowed}`);
   const unknown = Object.keys(query).find((name) => !listParameters.includes(name));
   if (unknown !== undefined) throw wrong(unknown, `the parameters ${listParameters.join(', ')}`);
-  const { limit, kind, ...rest } = query;
+  const { limit, kind, health, facts, ...rest } = query;
   if (kind !== undefined && !kinds.includes(kind)) throw wrong('kind', kinds.join(', '));
   const count = limit === undefined ? limits.listActors : Number(limit);
   if (!Number.isInteger(count) || count < 1 || count > limits.listActors) {
     throw wrong('limit', `a whole number from 1 to ${limits.listActors}`);
   }
-  return { ...rest, ...(kind === undefined ? {} : { kind }), limit: count };
+  const known = healths.find((one) => one === health);
+  if (health !== undefined && known === undefined) throw wrong('health', healths.join(', '));
+  if (facts !== undefined && facts !== 'true' && facts !== 'false') throw wrong('facts', 'true, false');
+  return {
+    ...rest,
+    ...(kind === undefined ? {} : { kind }),
+    ...(known === undefined ? {} : { health: known }),
+    ...(facts === 'true' ? { facts: true } : {}),
+    limit: count,
+  };
 }

@@ -80,9 +80,18 @@ describe('rpc.list', () => {
     const control = await shop(1, 1);
     const { actors } = await answerOf(control.list({ kind: 'pod' }));
     const view = await answerOf(control.get('pod/shop/web-0'));
-    const { id, state, since, owner, shard, rev, nextTimer, lastError, parked } = view ?? {};
-    expect(actors).toEqual([{ id, state, since, owner, shard, rev, nextTimer, lastError, parked }]);
+    const { id, state, since, owner, shard, rev, nextTimer, lastError, parked, reason } = view ?? {};
+    expect(actors).toEqual([{ id, state, since, owner, shard, rev, nextTimer, lastError, parked, reason }]);
     expect(state).toBe('ready.proven');
+    expect(reason).toMatchObject({ health: 'ok', text: expect.stringMatching(/.+/), since });
+  });
+
+  test('health chooses, and facts come where they are asked for', async () => {
+    const control = await shop(1, 1);
+    expect(await idsOf(control, { health: 'ok' })).toEqual(['pod/shop/web-0', 'service/shop/svc-0']);
+    expect(await idsOf(control, { health: 'wrong' })).toEqual([]);
+    const { actors } = await answerOf(control.list({ kind: 'pod', facts: true }));
+    expect(actors[0]?.facts).toEqual(expect.any(Array));
   });
 });
 

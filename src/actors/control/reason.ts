@@ -1,0 +1,95 @@
+/**
+ * The reason of an actor as it is told to people and programs: the chart's words, the health of its state,
+ * and what the host itself knows (an actor that is parked, one that has not begun). Never throws: a chart
+ * whose `tell` fails is described by its state.
+ */
+import type { Fact, Health, Reason } from '../../base/views.ts';
+import { timerName } from '../../base/words.ts';
+import { type Chart, migrate } from '../../machines/chart.ts';
+import { stateWords, type Told } from '../../machines/tell.ts';
+import type { Cell } from '../host/owned.ts';
+import type { ActorRecord } from '../host/records.ts';
+import { stateText } from '../host/step.ts';
+
+/** As a list shows it, without unpacking the record. */
+export function healthOf(cell: Cell, chart: Chart | undefined): Health {
+  if (isParked(cell)) return 'wrong';
+  return cell.state === '' || chart === undefined ? 'waiting' : stateWords(chart, cell.state).health;
+}
+
+export const isParked = ({ unreadable, hot }: Cell): boolean =>
+  unreadable !== null || (hot?.parkedUntil ?? 0) > 0;
+
+export interface Explained {
+  readonly reason: Reason;
+  readonly facts: readonly Fact[];
+}
+
+/** @param at when it is asked, ms since the epoch */
+export function reasonOf(
+  cell: Cell,
+  record: ActorRecord | null,
+  chart: Chart | undefined,
+  at: number,
+): Explained {
+  if (isParked(cell)) return { reason: parked(cell, record), facts: [] };
+  if (record === null || chart === undefined) return { reason: unborn(at), facts: [] };
+  const state = stateText(record.snapshot.value);
+  const { health, text } = stateWords(chart, state);
+  const told = ask(chart, record, state, at) ?? { text };
+  const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
+  const next = told.next === undefined ? deadline(record) : told.next;
+  return { reason: { text: told.text || state, health, since, next }, facts: told.facts ?? [] };
+}
+
+/** What a replica of an earlier release says nothing of: it answered without a reason. */
+export function reasonWithout({
+  state,
+  since,
+  parked,
+  lastError,
+}: {
+  readonly state: string;
+  readonly since: number;
+  readonly parked: boolean;
+  readonly lastError: string | null;
+}): Reason {
+  const text = lastError ?? `in ${state}; its owner is of an earlier release, which gives no reason`;
+  return { text, health: parked ? 'wrong' : 'waiting', since, next: null };
+}
+
+function ask(chart: Chart, record: ActorRecord, state: string, at: number): Told | null {
+  if (chart.tell === undefined) return null;
+  try {
+    const { context } = migrate(chart, record.snapshot, record.version);
+    return chart.tell({ states: state.split(','), context, at, since: record.since });
+  } catch {
+    return null;
+  }
+}
+
+function deadline({ timers }: ActorRecord): Reason['next'] {
+  const next = timers.reduce<ActorRecord['timers'][number] | null>(
+    (earliest, timer) => (earliest === null || timer.at < earliest.at ? timer : earliest),
+    null,
+  );
+  return next === null ? null : { text: timerName(next.event.type), at: next.at };
+}
+
+function parked(cell: Cell, record: ActorRecord | null): Reason {
+  const { unreadable, error, hot } = cell;
+  const until = hot?.parkedUntil ?? 0;
+  return {
+    text:
+      unreadable === null
+        ? `parked, it takes no events: its chart failed: ${error ?? 'no error was kept'}`
+        : `parked, it takes no events: ${unreadable}`,
+    health: 'wrong',
+    since: record?.trouble ?? record?.at ?? record?.since ?? 0,
+    next: until > 0 && Number.isFinite(until) ? { text: 'it is tried again', at: until } : null,
+  };
+}
+
+function unborn(at: number): Reason {
+  return { text: 'it takes its first event', health: 'waiting', since: at, next: null };
+}

@@ -1,0 +1,157 @@
+/**
+ * The reason of an actor: the chart's words, and what is said where it has none, where it fails, and where
+ * there is no chart.
+ */
+import { describe, expect, test } from 'vitest';
+import { setup } from 'xstate';
+import { healthOf, reasonOf, reasonWithout } from '../../../src/actors/control/reason.ts';
+import { createCell } from '../../../src/actors/host/cell.ts';
+import { nextRecord } from '../../../src/actors/host/next-record.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { createStepper, type StepResult } from '../../../src/actors/host/step.ts';
+import { createShardRun } from '../../../src/actors/shards/shard-run.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
+import { type Tell, tells } from '../../../src/machines/tell.ts';
+
+const machine = setup({
+  types: { tags: {} as 'settled' | 'wrong', events: {} as { type: 'fail' | 'try' | 'mend' } },
+}).createMachine({
+  initial: 'fine',
+  states: {
+    fine: { description: 'All is well.', tags: 'settled', on: { fail: 'failed' } },
+    failed: { description: 'It failed.', tags: 'wrong', on: { try: 'trying' } },
+    trying: {
+      description: 'It is tried again.',
+      on: { fail: 'failed', mend: 'fine' },
+      after: { 500: 'failed' },
+    },
+  },
+});
+
+function chartOf(tell?: Tell<unknown>): Chart {
+  const base = {
+    name: 'thing',
+    version: 1,
+    description: '',
+    machine,
+    durable: true,
+    createdBy: [],
+    effects: [],
+  };
+  return tell === undefined ? base : { ...base, tell };
+}
+
+/** The record after these events, one a second from 1,000 ms on. */
+function recordAfter(chart: Chart, events: readonly string[]): ActorRecord {
+  const stepper = createStepper(chart);
+  const id = 'thing/_/one' as const;
+  let record: ActorRecord | null = null;
+  let at = 0;
+  for (const type of events) {
+    at += 1_000;
+    const event = { type, at, random: 0.5 };
+    const result: StepResult =
+      record === null
+        ? stepper.begin({ id, namespace: '_', name: 'one' }, event)
+        : stepper.step(stepper.restore(record.snapshot, 1), event);
+    const item = { event: { type }, cause: null };
+    record = nextRecord({
+      id,
+      stepper,
+      before: record,
+      item,
+      event,
+      result,
+      fence: 1,
+      mailOf: '',
+      replica: 'r',
+    }).record;
+  }
+  if (record === null) throw new Error('no event was given');
+  return record;
+}
+
+const cell = (state: string) => createCell('thing/_/one', createShardRun(0, 1), null, state);
+
+describe('since when', () => {
+  test('a trouble lasts over every retry, and is over with the first state that is well', () => {
+    const chart = chartOf();
+    const since = (events: readonly string[]) => {
+      const record = recordAfter(chart, events);
+      const { health, since } = reasonOf(cell('x'), record, chart, 99_000).reason;
+      return [health, since];
+    };
+    expect(since(['none'])).toEqual(['ok', 1_000]);
+    expect(since(['none', 'fail'])).toEqual(['wrong', 2_000]);
+    expect(since(['none', 'fail', 'try', 'fail', 'try'])).toEqual(['waiting', 2_000]);
+    expect(since(['none', 'fail', 'try', 'mend'])).toEqual(['ok', 4_000]);
+    expect(since(['none', 'fail', 'try', 'mend', 'fail'])).toEqual(['wrong', 5_000]);
+  });
+
+  test('a record that an earlier release wrote in trouble counts from the state that it stands in', () => {
+    const chart = chartOf();
+    const { trouble: _, ...older } = recordAfter(chart, ['none', 'fail']);
+    expect(reasonOf(cell('x'), older, chart, 9_000).reason.since).toBe(2_000);
+  });
+});
+
+describe('words', () => {
+  test('where the chart has none, the state describes itself, and its deadline is what comes next', () => {
+    const chart = chartOf();
+    const record = recordAfter(chart, ['none', 'fail', 'try']);
+    expect(reasonOf(cell('trying'), record, chart, 9_000)).toEqual({
+      reason: {
+        text: 'It is tried again.',
+        health: 'waiting',
+        since: 2_000,
+        next: { text: 'after 0.5 s', at: 3_500 },
+      },
+      facts: [],
+    });
+  });
+
+  test('a chart tells in its own, with facts, and may say that nothing comes next', () => {
+    const chart = chartOf(
+      tells(({ states, at, since }) => ({
+        text: `in ${states.join()} for ${(at - since) / 1000} s`,
+        next: null,
+        facts: [{ label: 'Tries', value: 3 }],
+      })),
+    );
+    const record = recordAfter(chart, ['none', 'fail', 'try']);
+    expect(reasonOf(cell('trying'), record, chart, 9_000)).toEqual({
+      reason: { text: 'in trying for 6 s', health: 'waiting', since: 2_000, next: null },
+      facts: [{ label: 'Tries', value: 3 }],
+    });
+  });
+
+  test('a chart whose words fail is described by its state', () => {
+    const chart = chartOf(() => {
+      throw new Error('no words');
+    });
+    const { reason } = reasonOf(cell('fine'), recordAfter(chart, ['none']), chart, 9_000);
+    expect(reason).toMatchObject({ text: 'All is well.', health: 'ok' });
+  });
+
+  test('a parked actor is wrong, whatever its state says, and says why it is parked', () => {
+    const chart = chartOf();
+    const parked = { ...cell('fine'), unreadable: 'machine thing version 9 is unknown to this release' };
+    expect(healthOf(parked, chart)).toBe('wrong');
+    expect(reasonOf(parked, recordAfter(chart, ['none']), chart, 9_000).reason).toEqual({
+      text: 'parked, it takes no events: machine thing version 9 is unknown to this release',
+      health: 'wrong',
+      since: 1_000,
+      next: null,
+    });
+  });
+
+  test('a row of a replica that gives no reason says so', () => {
+    const row = { state: 'proving', since: 5, parked: false, lastError: null };
+    expect(reasonWithout(row)).toEqual({
+      text: 'in proving; its owner is of an earlier release, which gives no reason',
+      health: 'waiting',
+      since: 5,
+      next: null,
+    });
+  });
+});

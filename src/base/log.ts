@@ -1,8 +1,10 @@
 /**
  * The log of a replica: one JSON object a line on the standard error stream.
  *
- * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies in the facts; an
- * error is written with its code, facts and causes; a flood of one sentence is counted (log-rate.ts). Absent: rotation and shipping; the platform does both.
+ * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies
+ * in the facts; an
+ * error is written with its code, facts and causes; a flood of one sentence is counted (log-rate.ts). Absent:
+ * rotation and shipping; the platform does both.
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
@@ -145,7 +147,10 @@ function cleanError(error: Error, depth: number): Record<string, unknown> {
   };
 }
 
-/** Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords in URLs. */
+/**
+ * Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords
+ * in URLs.
+ */
 const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g, hidden],

@@ -52,8 +52,6 @@ export interface Inventory {
   /** Offers everything that is known to the world alone. */
   offerKnown(): void;
   state(statement: SyncedDigest): void;
-  /** Nothing of the resource is wanted any more: offers all that the world holds of it, the statement too, to be taken back. */
-  retire(): void;
   /** The message that the key needs; null: none. */
   take(key: string): Outgoing | null;
   readonly size: number;
@@ -69,12 +67,11 @@ export function createInventory(options: InventoryOptions): Inventory {
   const known = new Map<string, ObjectDigest>();
   let knownStatement: SyncedDigest | null = null;
   let statement: SyncedDigest | null = null;
-  let isRetired = false;
 
   const takeObject = (key: string): Outgoing | null => {
     const slash = key.indexOf('/');
     const [namespace, objectName] = [key.slice(0, slash), key.slice(slash + 1)];
-    const digest = isRetired ? undefined : objects.get(namespace)?.get(objectName);
+    const digest = objects.get(namespace)?.get(objectName);
     const held = known.get(key);
     const subject = subjectOf(resource, namespace, objectName);
     if (digest !== undefined && interest.wants(namespace, objectName, digest)) {
@@ -82,8 +79,7 @@ export function createInventory(options: InventoryOptions): Inventory {
       if (held !== undefined && isSame(held, digest) && !isOlder(digest, held)) return null;
       return { subject, data: encode(digest), onStored: () => known.set(key, digest) };
     }
-    const isGone = digest !== undefined || isRetired || isListed(namespace);
-    if (held === undefined || !isGone) return null;
+    if (held === undefined || (digest === undefined && !isListed(namespace))) return null;
     const { uid, resourceVersion } = digest ?? held;
     return {
       subject,
@@ -93,7 +89,6 @@ export function createInventory(options: InventoryOptions): Inventory {
     };
   };
   const takeStatement = (): Outgoing | null => {
-    if (isRetired) return { ...tombstoneOfStatement(), onStored: () => {} };
     const next = statement;
     if (next === null || isDeepStrictEqual(next, knownStatement)) return null;
     return {
@@ -104,11 +99,6 @@ export function createInventory(options: InventoryOptions): Inventory {
       },
     };
   };
-  const tombstoneOfStatement = () => ({
-    subject: subjectOf(statements, '', name),
-    data: encode({ deleted: true }),
-    ttlSeconds: limits.worldTombstoneSeconds,
-  });
   const put = ({ namespace, name: objectName, digest: seen }: Seen, isOfList = false) => {
     const inNamespace = objects.get(namespace) ?? new Map<string, ObjectDigest>();
     const before = inNamespace.get(objectName);
@@ -159,11 +149,6 @@ export function createInventory(options: InventoryOptions): Inventory {
     offerKnown: () => offerKnown(null),
     state(next) {
       statement = next;
-      onDirty(statements);
-    },
-    retire() {
-      isRetired = true;
-      offerKnown(null);
       onDirty(statements);
     },
     take: (key) => (key === statements ? takeStatement() : takeObject(key)),

@@ -21,7 +21,7 @@ import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { createInterest } from './interest.ts';
 import { createInventory } from './inventory.ts';
-import { type MergedWatch, resourceName } from './merged-watch.ts';
+import type { MergedWatch } from './merged-watch.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
 
@@ -40,8 +40,6 @@ export interface MirrorMetrics {
   watchRestarts(resource: string): void;
   /** orrery_world_lag_seconds{resource} */
   worldLag(resource: string, seconds: number): void;
-  /** The resource is mirrored no more: nothing is told of it. */
-  forget?(resource: string): void;
 }
 
 export interface MirrorSubjects {
@@ -100,8 +98,6 @@ export interface Mirror {
   start(fence: number): Promise<void>;
   /** Follows and publishes nothing more. It can be started again with another fence. */
   stop(): void;
-  /** Stops, and takes back first what the world holds of the resource: nobody wants it any more. */
-  retire(): Promise<void>;
   status(): MirrorStatus;
 }
 
@@ -119,26 +115,14 @@ export function createMirror(options: MirrorOptions): Mirror {
       run = current;
       await current.begun;
     },
-    stop: () => run?.end(stopped(name)),
-    async retire() {
-      await run?.retire();
-      options.metrics.forget?.(measuredName(options));
-    },
+    stop: () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`)),
     status: () =>
       run?.status() ?? { fence: 0, synced: false, objects: 0, pending: 0, oldestSince: null, watches: [] },
   };
 }
 
-/** What metrics call it: as it stands in the world, if it does. */
-function measuredName({ watch, resource }: Pick<MirrorOptions, 'watch' | 'resource'>): string {
-  return resource.plural === '' ? watch.mirror : (watch.name ?? resourceName(resource));
-}
-
-const stopped = (name: string) => new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`);
-
 interface Run {
   readonly begun: Promise<void>;
-  retire(): Promise<void>;
   onWorldChange(entry: WorldEntry): void;
   end(reason: OrreryError): void;
   status(): MirrorStatus;
@@ -150,7 +134,7 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
   const name = watch.mirror;
   const interest = createInterest(watch, resource);
   const isThere = resource.plural !== '';
-  const measured = measuredName(options);
+  const measured = isThere ? interest.resource : name;
   const begun = Promise.withResolvers<void>();
   // Whoever does not wait for it learns of a loss by onLost.
   begun.promise.catch(() => {});
@@ -212,22 +196,12 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
     begun.resolve();
   });
 
-  const retire = async () => {
-    if (phase === 'running') {
-      for (const scope of scopes) scope.stop();
-      inventory.retire();
-      await publisher.settled();
-    }
-    end(stopped(name));
-  };
-
   void begin().catch((thrown) =>
     end(new OrreryError('INVARIANT', asError(thrown).message, { cause: thrown })),
   );
   return {
     begun: begun.promise,
     end,
-    retire,
     onWorldChange(entry) {
       // Before it begins, it will read the world as a whole.
       if (phase !== 'running') return;

@@ -25,7 +25,7 @@ export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
   const { watch, named, kube, clock, random, log } = options;
   const { apiVersion, kind } = named;
   const name = watch.mirror;
-  // A mirror listens to the world for as long as it is kept: one for each form that the kind has had.
+  // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.
   const mirrors = new Map<string, Mirror>();
   let current: Mirror | undefined;
   let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
@@ -90,11 +90,6 @@ export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
       });
     },
     stop,
-    async retire() {
-      reign?.stopping.abort(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`));
-      for (const mirror of mirrors.values()) await mirror.retire();
-      stop();
-    },
     status: () =>
       current?.status() ?? {
         fence: reign?.fence ?? 0,

@@ -1,4 +1,7 @@
-/** The bounds on RouteGates and on the kinds that they name: docs/features/routes.md §2, docs/reference/limits.md. */
+/**
+ * The bounds on RouteGates and on the kinds that they name: docs/features/routes.md §2,
+ * docs/reference/limits.md.
+ */
 import { describe, expect, test } from 'vitest';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import { limits } from '../../../src/base/limits.ts';

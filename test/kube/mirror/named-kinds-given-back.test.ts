@@ -1,4 +1,6 @@
-/** A kind that is named no more is given back: its mirror, what the world holds of it, its fence, its metrics. */
+/**
+ * A kind that is named no more is given back: its mirror, what the world holds of it, its fence, its metrics.
+ */
 import { expect, test } from 'vitest';
 import type { Directory } from '../../../src/actors/shards/directory.ts';
 import { Ownership } from '../../../src/actors/shards/ownership.ts';

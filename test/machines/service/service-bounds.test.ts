@@ -1,4 +1,6 @@
-/** The service chart at its bounds: what a Service's record keeps of its Pods (docs/features/routes.md §4). */
+/**
+ * The service chart at its bounds: what a Service's record keeps of its Pods (docs/features/routes.md §4).
+ */
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
 import type { Asker } from '../../../src/machines/service/route-events.ts';

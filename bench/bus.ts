@@ -16,7 +16,7 @@ import type { Bus, Guard } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
 import { memoryHub } from '../src/bus/memory/hub.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
-import { shardOf } from '../src/bus/shard.ts';
+import { shardOf } from '../src/bus/partition.ts';
 import { subjects } from '../src/bus/subjects.ts';
 
 const cluster = 'bench';

@@ -24,7 +24,7 @@ import { encode } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { routeGates } from '../src/features/routes/resources.ts';
-import { connectKube, type KubeConnection } from '../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../src/kube/api/kube-connection.ts';
 
 const { values } = parseArgs({
   options: {

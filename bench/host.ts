@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { Host } from '../src/actors/host/host.ts';
-import type { HostPorts } from '../src/actors/host/host-parts.ts';
+import type { HostParts } from '../src/actors/host/host-parts.ts';
 import type { ShardRun } from '../src/actors/host/owned.ts';
 import { createSaver } from '../src/actors/host/saver.ts';
 import { createStepper } from '../src/actors/host/step.ts';
@@ -24,7 +24,7 @@ import type { Bus } from '../src/bus/bus.ts';
 import { encodeJson } from '../src/bus/codec.ts';
 import { memoryHub } from '../src/bus/memory/hub.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
-import { shardOf } from '../src/bus/shard.ts';
+import { shardOf } from '../src/bus/partition.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import type { ServiceFacts } from '../src/machines/service/route-facts.ts';
 import { serviceChart as service } from '../src/machines/service/service.ts';
@@ -42,8 +42,8 @@ const residentMax = Number(values.resident);
 const subjects = subjectsOf('bench');
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-function hostOn(bus: Bus): { host: Host; ports: HostPorts } {
-  const ports: HostPorts = {
+function hostOn(bus: Bus): { host: Host; ports: HostParts } {
+  const ports: HostParts = {
     bus,
     subjects,
     replica: 'bench',
@@ -97,7 +97,7 @@ interface Bench {
   readonly ids: readonly ActorId[];
   readonly runOf: (id: ActorId) => ShardRun;
   readonly host: Host;
-  readonly ports: HostPorts;
+  readonly ports: HostParts;
 }
 
 async function prepare(bus: Bus, count: number): Promise<Bench> {

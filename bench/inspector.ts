@@ -13,7 +13,7 @@ import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.t
 import { startInspection } from '../src/actors/control/inspection.ts';
 import type { Engine } from '../src/actors/engine.ts';
 import { Host } from '../src/actors/host/host.ts';
-import type { HostPorts } from '../src/actors/host/host-parts.ts';
+import type { HostParts } from '../src/actors/host/host-parts.ts';
 import { createStepper } from '../src/actors/host/step.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
@@ -25,7 +25,7 @@ import type { Watch } from '../src/base/views.ts';
 import type { Bus } from '../src/bus/bus.ts';
 import { encodeJson } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
-import { shardOf } from '../src/bus/shard.ts';
+import { shardOf } from '../src/bus/partition.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { createPageFiles, type PageFile } from '../src/inspector/http/page-files.ts';
 import { machines } from '../test/chart-of.ts';
@@ -108,7 +108,7 @@ async function hostOn(bus: Bus): Promise<Deliver> {
   const service = machines.service;
   if (!service) throw new Error('the service machine is missing');
   let watchStep: Parameters<Engine['watchSteps']>[0] = null;
-  const ports: HostPorts = {
+  const ports: HostParts = {
     bus,
     subjects,
     replica: 'bench',
@@ -136,7 +136,7 @@ async function hostOn(bus: Bus): Promise<Deliver> {
   for (const run of runs) host.activate(run);
   const runOf = (id: ActorId) => runs[shardOf(id)] ?? null;
   const engine = {
-    ports,
+    parts: ports,
     shards: { runOf } as Engine['shards'],
     watchSteps: (watch: typeof watchStep) => {
       watchStep = watch;

@@ -22,7 +22,7 @@ import type { Bus } from '../src/bus/bus.ts';
 import { encode } from '../src/bus/codec.ts';
 import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
-import { connectKube } from '../src/kube/api/client.ts';
+import { connectKube } from '../src/kube/api/kube-connection.ts';
 
 const { values } = parseArgs({
   options: {

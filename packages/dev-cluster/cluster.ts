@@ -13,9 +13,9 @@ import { asError, OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
-import { type AddressRange, claimRange, parseNetwork } from '../kube-api/addresses.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
 import { startKubeApi } from '../kube-api/server.ts';
+import { type AddressRange, claimRange, parseNetwork } from '../kube-api/socket-addresses.ts';
 import { type ControlPlane, findControlPlane, noControlPlane } from './controllers/control-plane.ts';
 import { startEndpoints } from './controllers/endpoints.ts';
 import { startWorkloads } from './controllers/workloads.ts';
@@ -30,7 +30,7 @@ import { type NatsServer, startNatsServer } from './processes/nats-server.ts';
 import { createReplicas, type DevReplica } from './processes/replicas.ts';
 import type { DurationRange } from './scenarios/durations.ts';
 
-export interface DevClusterOptions {
+export interface DevClusterParts {
   /** Made if it is missing. */
   readonly dir: string;
   readonly replicas: number;
@@ -81,7 +81,7 @@ const crdFolder = resolve(import.meta.dirname, '../../deploy/crds');
 /** Real API servers refuse loopback addresses in slices; addresses.ts says how these lead to sockets. */
 const advertisedNet = '10';
 
-export async function startDevCluster(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
+export async function startDevCluster(options: DevClusterParts, signal: AbortSignal): Promise<DevCluster> {
   const undos: Undo[] = [];
   const stop = async () => {
     for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) await undo();
@@ -95,7 +95,7 @@ export async function startDevCluster(options: DevClusterOptions, signal: AbortS
 }
 
 async function build(
-  options: DevClusterOptions,
+  options: DevClusterParts,
   signal: AbortSignal,
   onStop: (undo: Undo) => void,
 ): Promise<Omit<DevCluster, 'stop'>> {
@@ -165,7 +165,7 @@ function outsideAddressIn(range: AddressRange): string {
 
 /** The API server, as a kubeconfig file in the folder. */
 async function provideApi(
-  options: DevClusterOptions,
+  options: DevClusterParts,
   dir: string,
   range: AddressRange,
   onStop: (undo: Undo) => void,
@@ -180,7 +180,7 @@ async function provideApi(
 }
 
 async function startParts(
-  options: DevClusterOptions,
+  options: DevClusterParts,
   parts: DevParts,
   range: AddressRange,
   controlPlane: ControlPlane,

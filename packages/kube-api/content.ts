@@ -1,7 +1,7 @@
 /** What a new cluster holds: its namespaces, and the Service of the API server itself. */
 import { invariant } from '../../src/base/errors.ts';
-import type { Cluster } from './cluster.ts';
 import type { JsonObject } from './json.ts';
+import type { Cluster } from './verb-parts.ts';
 import { insert } from './writing/insert.ts';
 import { readObject } from './writing/read-object.ts';
 

@@ -12,20 +12,20 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { createDefaultRoles } from './access/default-roles.ts';
 import { Tokens } from './access/tokens.ts';
-import type { Cluster } from './cluster.ts';
 import { createContent } from './content.ts';
 import { Definitions } from './controllers/definitions.ts';
 import { EventExpiry } from './controllers/event-expiry.ts';
 import { GarbageCollector } from './controllers/garbage-collector.ts';
 import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
-import { createCertificates } from './http/certificates.ts';
-import { createHttpServer } from './http/server.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { createCertificates } from './http/server-certificate.ts';
 import { Registry } from './resources/registry.ts';
 import { ServiceAddresses } from './storage/service-addresses.ts';
 import { Store } from './storage/store.ts';
+import type { Cluster } from './verb-parts.ts';
 import { Fanout } from './watch/fanout.ts';
 
-export interface KubeApiOptions {
+export interface KubeApiParts {
   readonly clock: Clock;
   readonly random: Random;
   /** A free port if absent. */
@@ -51,7 +51,7 @@ export interface KubeApi {
 }
 
 /** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
-export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
+export async function startKubeApi(options: KubeApiParts): Promise<KubeApi> {
   const token = options.token ?? options.random.id();
   const { cluster, stopControllers } = createCluster(options, token);
   const certificates = createCertificates();
@@ -81,7 +81,7 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
 }
 
 function createCluster(
-  options: KubeApiOptions,
+  options: KubeApiParts,
   token: string,
 ): { cluster: Cluster; stopControllers: () => void } {
   const store = new Store(options.historyChanges ?? limits.devHistoryChanges);

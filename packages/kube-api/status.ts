@@ -1,7 +1,7 @@
 /**
  * Errors as the API server tells them: the `Status` object with code, reason and details, in the real server's words.
  *
- * Owns: `ApiError`, which every room may throw and only `http/server.ts` turns into an answer.
+ * Owns: `ApiError`, which every room may throw and only `http/http-server.ts` turns into an answer.
  */
 import type { Cause } from './causes.ts';
 import type { JsonObject } from './json.ts';

@@ -1,11 +1,12 @@
 /** The page of a machine: its diagram and a table of its states. */
+
+import { chartMermaid } from '../../src/inspector/charts/chart-mermaid.ts';
 import {
   type ChartState,
   type ChartTransition,
   labelOf,
   statesOf,
-} from '../../src/inspector/charts/chart.ts';
-import { chartMermaid } from '../../src/inspector/charts/chart-mermaid.ts';
+} from '../../src/inspector/charts/chart-tree.ts';
 import { chartOf } from '../../src/inspector/charts/machine-view.ts';
 import type { Chart } from '../../src/machines/chart.ts';
 import { markdownTable } from './tables.ts';

@@ -8,8 +8,6 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import elk, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
-import type { ChartState } from '../../src/inspector/charts/chart.ts';
-import { statesOf } from '../../src/inspector/charts/chart.ts';
 import type {
   Box,
   ChartLayout,
@@ -19,6 +17,8 @@ import type {
   DrawnText,
   Point,
 } from '../../src/inspector/charts/chart-layout.ts';
+import type { ChartState } from '../../src/inspector/charts/chart-tree.ts';
+import { statesOf } from '../../src/inspector/charts/chart-tree.ts';
 import { chartOf } from '../../src/inspector/charts/machine-view.ts';
 import type { Chart } from '../../src/machines/chart.ts';
 import { type Arrow, type Drawn, drawnTransitions } from './drawn-transitions.ts';

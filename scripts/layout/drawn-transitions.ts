@@ -6,9 +6,10 @@
  * - Many states that leave for the same one over the same guard (`isTerminating`) would cover the drawing with arrows that say
  *   one thing: each gets a line "→ terminating" instead, as circuit diagrams do with supply lines.
  */
-import type { ChartState, ChartTransition } from '../../src/inspector/charts/chart.ts';
-import { statesOf } from '../../src/inspector/charts/chart.ts';
+
 import type { DrawnText, TransitionRef } from '../../src/inspector/charts/chart-layout.ts';
+import type { ChartState, ChartTransition } from '../../src/inspector/charts/chart-tree.ts';
+import { statesOf } from '../../src/inspector/charts/chart-tree.ts';
 
 export interface Arrow {
   readonly from: string;

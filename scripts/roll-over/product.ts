@@ -27,5 +27,5 @@ export { domains, issuers, secrets } from '../../src/features/certificates/resou
 export { elections, leases } from '../../src/features/elections/resources.ts';
 export { externalWorkloads } from '../../src/features/endpoints/resources.ts';
 export { pods, routeGates } from '../../src/features/routes/resources.ts';
-export { connectKube } from '../../src/kube/api/client.ts';
+export { connectKube } from '../../src/kube/api/kube-connection.ts';
 export { services } from '../../src/kube/api/resources.ts';

@@ -13,11 +13,11 @@ import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { createAdmission } from './admission.ts';
-import { livingIn } from './control/views.ts';
+import { livingIn } from './control/actor-views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
-import type { HostMetrics, HostPorts } from './host/host-parts.ts';
+import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
@@ -28,7 +28,7 @@ import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { createWorld, type World } from './world/world.ts';
 
-export interface EngineOptions {
+export interface EngineParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface EngineOptions {
   /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
   readonly isFit?: () => boolean;
   /** Runs the effects of charts; absent: `effects` and those of the features do. */
-  readonly runEffect?: HostPorts['runEffect'];
+  readonly runEffect?: HostParts['runEffect'];
   /** Effects that charts of every feature may ask for. */
   readonly effects?: readonly RunnableEffect[];
   /** Absent: no traces are wanted. */
@@ -70,8 +70,8 @@ export class Engine implements EngineView {
   readonly host: Host;
   readonly shards: Shards;
   readonly ownership: Ownership;
-  readonly ports: HostPorts;
-  readonly #options: EngineOptions;
+  readonly parts: HostParts;
+  readonly #parts: EngineParts;
   #directory: Directory | null = null;
   #housekeeping: Timer | null = null;
   #stepsBefore = 0;
@@ -82,31 +82,31 @@ export class Engine implements EngineView {
   #pending: Set<string> | null = null;
   #stepWatcher: ((transition: Transition, context: unknown) => void) | null = null;
 
-  constructor(options: EngineOptions) {
-    this.#options = options;
-    const { bus, subjects, clock, random, log } = options;
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const { bus, subjects, clock, random, log } = parts;
     const onStep = this.#onStep.bind(this);
-    this.ports = hostPorts(
-      { ...options, onStep, earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0 },
+    this.parts = hostParts(
+      { ...parts, onStep, earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0 },
       () => this.runs,
     );
     this.world = createWorld({
       ...{ bus, subjects, clock, log },
       isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
-      onUnreadable: () => options.metrics.unreadable?.('world'),
+      onUnreadable: () => parts.metrics.unreadable?.('world'),
     });
-    this.runs = options.start(this);
+    this.runs = parts.start(this);
     this.router = createRouter(
       this.world,
       this.runs.flatMap(({ join }) => join ?? []),
     );
-    this.host = new Host(this.ports);
+    this.host = new Host(this.parts);
     this.ownership = new Ownership({
       bus,
       clock,
       random,
       log,
-      replica: options.replica,
+      replica: parts.replica,
       directory: () => this.directory,
       isServing: () => this.#isServing,
       fences: [
@@ -114,16 +114,16 @@ export class Engine implements EngineView {
         { stream: 'world', subject: subjects.worldFenceAll },
       ],
       onUnreadable: (subject) => {
-        options.metrics.unreadable?.('fence');
+        parts.metrics.unreadable?.('fence');
         log.error({ subject }, 'a fence cannot be read: the holding counts as nobody’s');
       },
       onMove: (name) => {
-        if (name.startsWith('shard/')) options.metrics.shardMove();
+        if (name.startsWith('shard/')) parts.metrics.shardMove();
       },
     });
     const traces = createTraceNotes();
     this.shards = createShards({
-      ports: this.ports,
+      parts: this.parts,
       host: this.host,
       router: this.router,
       world: this.world,
@@ -131,7 +131,7 @@ export class Engine implements EngineView {
       traces,
     });
     this.router.onAffected((ids) => {
-      if (options.tracing) traces.note(ids, this.world.trace);
+      if (parts.tracing) traces.note(ids, this.world.trace);
       this.#observeSoon(ids);
     });
     // A mirror that began before would compare with a picture that is not there any more.
@@ -153,7 +153,7 @@ export class Engine implements EngineView {
    * `send` alone.
    */
   hearsEarlier(): boolean {
-    return this.#options.clock.now() - this.ports.earlierHeardAt() < earlierSilenceMs;
+    return this.#parts.clock.now() - this.parts.earlierHeardAt() < earlierSilenceMs;
   }
 
   get #isServing(): boolean {
@@ -182,13 +182,13 @@ export class Engine implements EngineView {
   /** Reads the world, meets the other replicas, then begins to claim. @param holdings further holdings beside the shards */
   async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
     await Promise.all(this.runs.map(({ prepare }) => prepare?.()));
-    const { bus, subjects, clock, random, replica } = this.#options;
+    const { bus, subjects, clock, random, replica } = this.#parts;
     this.#directory = startDirectory({
       bus,
       subjects,
       clock,
       replica,
-      incarnation: this.#options.incarnation ?? random.id(),
+      incarnation: this.#parts.incarnation ?? random.id(),
       describe: () => this.#describe(),
       onTwin: (incarnation, isElder) => this.#onTwin(incarnation, isElder),
       onChange: () => {
@@ -236,7 +236,7 @@ export class Engine implements EngineView {
   }
 
   #onStep(transition: Transition, context: unknown): void {
-    this.#options.onStep?.(transition, context);
+    this.#parts.onStep?.(transition, context);
     for (const { onStep } of this.runs) onStep?.(transition, context);
     this.#stepWatcher?.(transition, context);
   }
@@ -256,7 +256,7 @@ export class Engine implements EngineView {
   }
 
   #onTwin(incarnation: string, isElder: boolean): void {
-    const { log, replica, onNameTaken } = this.#options;
+    const { log, replica, onNameTaken } = this.#parts;
     const facts = { replica, incarnation };
     if (!isElder) {
       log.error(facts, 'another replica has started under this name; it must end');
@@ -276,7 +276,7 @@ export class Engine implements EngineView {
       if (run.shard !== ledShard) shards.push(run.shard);
       actors += livingIn(run);
     }
-    const { release } = this.#options;
+    const { release } = this.#parts;
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
@@ -290,14 +290,14 @@ export class Engine implements EngineView {
 
   /** The last one that is left keeps what it has: a replica that is ill is better than none. */
   #isUnfit(): boolean {
-    const { isFit, replica } = this.#options;
+    const { isFit, replica } = this.#parts;
     if (isFit === undefined || isFit()) return false;
     const live = this.#directory?.live() ?? null;
     return live !== null && [...live.keys()].some((name) => name !== replica);
   }
 
   #keepHouse(): void {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     this.#housekeeping = clock.after(housekeepingMs, () => {
       this.#stepsPerSecond = Math.round(
         ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
@@ -315,20 +315,20 @@ export class Engine implements EngineView {
   }
 }
 
-function hostPorts(
-  options: EngineOptions & Pick<HostPorts, 'earlierHeardAt'>,
+function hostParts(
+  parts: EngineParts & Pick<HostParts, 'earlierHeardAt'>,
   runs: () => readonly FeatureRun[],
-): HostPorts {
-  const charts = chartsOf(options.features).filter(({ durable }) => durable);
-  let runner: HostPorts['runEffect'] | undefined = options.runEffect;
+): HostParts {
+  const charts = chartsOf(parts.features).filter(({ durable }) => durable);
+  let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {
-    ...options,
+    ...parts,
     steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
     homeOf: homesOf(charts),
-    admission: createAdmission(options.features.map(({ messages }) => messages)),
+    admission: createAdmission(parts.features.map(({ messages }) => messages)),
     runEffect(effect, context) {
-      runner ??= runnerOf([...(options.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
+      runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
       return runner(effect, context);
     },
   };

@@ -16,7 +16,7 @@ import type { Chart } from '../machines/chart.ts';
 import type { KindMessages } from './admission.ts';
 import type { RunnableEffect } from './effect-runner.ts';
 import type { Host } from './host/host.ts';
-import type { HostPorts } from './host/host-parts.ts';
+import type { HostParts } from './host/host-parts.ts';
 import type { Directory } from './shards/directory.ts';
 import type { HoldingSpec, Ownership } from './shards/ownership.ts';
 import type { Shards } from './shards/shard-work.ts';
@@ -45,7 +45,7 @@ export interface Feature {
   load(): Promise<StartFeature>;
 }
 
-export type StartFeature = (ports: FeaturePorts) => FeatureRun;
+export type StartFeature = (parts: FeatureParts) => FeatureRun;
 
 /** A rule of a ClusterRole. */
 export interface KubernetesRight {
@@ -98,7 +98,7 @@ export interface Gauge {
 
 /** What a feature may ask of the engine that runs it. */
 export interface EngineView {
-  readonly ports: HostPorts;
+  readonly parts: HostParts;
   readonly world: World;
   readonly host: Host;
   readonly shards: Shards;
@@ -110,7 +110,7 @@ export interface EngineView {
 }
 
 /** What a feature is handed to live in a replica. */
-export interface FeaturePorts {
+export interface FeatureParts {
   readonly engine: EngineView;
   readonly bus: Bus;
   readonly subjects: Subjects;

@@ -1,5 +1,5 @@
 /**
- * What Orrery asks of a Kubernetes API server. `client.ts` implements it over the Kubernetes client's authentication.
+ * What Orrery asks of a Kubernetes API server. `kube/api/rest.ts` implements it over the Kubernetes client's authentication.
  *
  * Every call rejects with an OrreryError: KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_EXPIRED, KUBE_THROTTLED (fact
  * `retryAfterMs`), KUBE_SERVER, KUBE_UNREACHABLE, KUBE_REFUSED (facts `status`, `reason`).

@@ -16,7 +16,7 @@ import { createLogRate, type LogRate } from './log-rate.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 
-export interface LogOptions {
+export interface LogParts {
   readonly level: LogLevel;
   /** Added to every line. */
   readonly facts?: object;
@@ -33,7 +33,7 @@ export interface LeveledLog extends Log {
   setLevel(level: LogLevel): void;
 }
 
-export function createLog({ level, facts = {}, clock = systemClock, write }: LogOptions): LeveledLog {
+export function createLog({ level, facts = {}, clock = systemClock, write }: LogParts): LeveledLog {
   const threshold = { level };
   const stream = write ? { write } : destination({ dest: 2, sync: true });
   const logger = pino(

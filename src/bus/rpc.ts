@@ -34,7 +34,7 @@ export interface Endpoint {
   readonly handler: (message: BusMessage) => Promise<Answer | Uint8Array | undefined>;
 }
 
-export interface ServiceOptions {
+export interface ServiceParts {
   /** `[A-Za-z0-9_-]+` */
   readonly name: string;
   /** Semantic version. */
@@ -68,12 +68,12 @@ export function isAnswerable(reply: string): boolean {
   return reply !== '' && !reply.startsWith('orrery.') && !reply.startsWith('$');
 }
 
-export function serve(bus: Bus, options: ServiceOptions): Service {
-  const started = options.clock.now();
-  const running = options.endpoints.map((endpoint) => runEndpoint(bus, endpoint, options));
-  const describe = describer(options, running, started);
+export function serve(bus: Bus, parts: ServiceParts): Service {
+  const started = parts.clock.now();
+  const running = parts.endpoints.map((endpoint) => runEndpoint(bus, endpoint, parts));
+  const describe = describer(parts, running, started);
   const discovery = verbs.flatMap((verb) =>
-    discoverySubjects(verb, options).map((subject) => bus.subscribe(subject, describe(bus, verb))),
+    discoverySubjects(verb, parts).map((subject) => bus.subscribe(subject, describe(bus, verb))),
   );
   return {
     async stop() {
@@ -112,7 +112,7 @@ interface RunningEndpoint {
 function runEndpoint(
   bus: Bus,
   endpoint: Endpoint,
-  { clock, log = silentLog }: ServiceOptions,
+  { clock, log = silentLog }: ServiceParts,
 ): RunningEndpoint {
   const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
   const underWay = new Set<Promise<void>>();
@@ -208,13 +208,13 @@ function errorAnswer(error: Error): Answer {
   };
 }
 
-function discoverySubjects(verb: Verb, { name, id }: ServiceOptions): readonly string[] {
+function discoverySubjects(verb: Verb, { name, id }: ServiceParts): readonly string[] {
   return [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${writeToken(id)}`];
 }
 
-function describer(options: ServiceOptions, running: readonly RunningEndpoint[], started: number) {
-  const { name, version, description = '', metadata = {} } = options;
-  const id = writeToken(options.id);
+function describer(parts: ServiceParts, running: readonly RunningEndpoint[], started: number) {
+  const { name, version, description = '', metadata = {} } = parts;
+  const id = writeToken(parts.id);
   const body = (verb: Verb): Record<string, unknown> => {
     const base = { type: `io.nats.micro.v1.${verb.toLowerCase()}_response`, name, id, version, metadata };
     switch (verb) {

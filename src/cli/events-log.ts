@@ -18,7 +18,7 @@ export interface EventsLog {
   stop(): void;
 }
 
-export interface EventsLogOptions {
+export interface EventsLogParts {
   readonly bus: Pick<Bus, 'subscribe' | 'onStatus'>;
   /** Of the feed. */
   readonly subject: string;
@@ -37,9 +37,9 @@ const knownMax = 10_000;
 const overlapMs = 10_000;
 
 /** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
-export async function followEvents(options: EventsLogOptions): Promise<EventsLog> {
-  const { bus, subject, history, clock } = options;
-  const teller = createTeller(options.onStep);
+export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
+  const { bus, subject, history, clock } = parts;
+  const teller = createTeller(parts.onStep);
   let waiting: Transition[] | null = [];
   const hear = (step: Transition) => (waiting === null ? teller.tell(step) : void waiting.push(step));
   const readPast = async (since: number): Promise<void> => {
@@ -55,7 +55,7 @@ export async function followEvents(options: EventsLogOptions): Promise<EventsLog
     waiting = null;
   };
   let awaySince = clock.now();
-  const live = options.isLive
+  const live = parts.isLive
     ? [
         bus.subscribe(subject, (message) => readStep(message).forEach(hear)),
         bus.onStatus((status) => {
@@ -69,7 +69,7 @@ export async function followEvents(options: EventsLogOptions): Promise<EventsLog
         }),
       ]
     : [];
-  if (options.since !== null) await readPast(options.since);
+  if (parts.since !== null) await readPast(parts.since);
   goOn();
   return { told: teller.told, stop: () => live.forEach((one) => void one.stop()) };
 }

@@ -7,7 +7,7 @@ import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
-import { type Client, withClient } from './client.ts';
+import { type Client, withClient } from './cluster-connection.ts';
 import { followEvents } from './events-log.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -4,7 +4,7 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
 import { age, change, effectList, eventName, timerName, until } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
-import { withClient } from './client.ts';
+import { withClient } from './cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -6,10 +6,10 @@ import { limits } from '../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../base/views.ts';
 import { age, timerName, until } from '../base/words.ts';
 import type { Chart } from '../machines/chart.ts';
-import { withClient } from './client.ts';
+import { withClient } from './cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
-import { table } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { table } from './text-table.ts';
 
 interface GetOptions {
   readonly namespace?: string;

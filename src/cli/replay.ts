@@ -1,7 +1,7 @@
 /** `orrery replay`: recorded transitions once more, against the charts of this release. Needs no running Orrery. */
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import type { Difference, Replay, ReplaySummary } from '../actors/control/replay.ts';
+import type { Difference, Replay, ReplaySummary } from '../actors/control/transition-replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { eventName } from '../base/words.ts';
 import { CommandFailed, type Program } from './parser.ts';
@@ -27,7 +27,7 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .addHelpText('after', examples)
     .action(async (file: string) => {
       const [{ createReplay, readTransition }, { charts }] = await Promise.all([
-        import('../actors/control/replay.ts'),
+        import('../actors/control/transition-replay.ts'),
         import('../replica/charts.ts'),
       ]);
       const replay = createReplay(charts);

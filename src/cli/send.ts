@@ -3,7 +3,7 @@ import { asError, OrreryError } from '../base/errors.ts';
 import type { SendAnswer, Transition } from '../base/views.ts';
 import { change, effectList, eventName } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
-import { withClient } from './client.ts';
+import { withClient } from './cluster-connection.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

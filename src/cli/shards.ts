@@ -2,10 +2,10 @@
 import { systemClock } from '../base/clock.ts';
 import type { ReplicaView, ShardsView, ShardView } from '../base/views.ts';
 import { age } from '../base/words.ts';
-import { withClient } from './client.ts';
+import { withClient } from './cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
-import { table } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { table } from './text-table.ts';
 
 const examples = `
 Examples:

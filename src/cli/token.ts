@@ -57,7 +57,7 @@ export function tokenCommand(program: Program, terminal: Terminal): void {
 async function printToken(flags: TokenFlags, terminal: Terminal): Promise<void> {
   const seconds = readSeconds(flags.duration);
   const name = flags.serviceAccount ?? (flags.send ? accounts.send : accounts.look);
-  const { connectKube } = await import('../kube/api/client.ts');
+  const { connectKube } = await import('../kube/api/kube-connection.ts');
   const kubeconfig = whichKubeconfig(flags, terminal);
   const kube = connectKube({
     clock: systemClock,

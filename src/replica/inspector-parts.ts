@@ -9,15 +9,15 @@ import { systemRandom } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import { createPageFiles } from '../inspector/http/page-files.ts';
-import type { HttpOptions } from '../inspector/http/server.ts';
-import { createFeed } from '../inspector/live/live-watch.ts';
+import type { HttpServerParts } from '../inspector/http/server.ts';
+import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
 import { charts } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
-  readonly http: Pick<HttpOptions, 'control' | 'history' | 'files' | 'live' | 'hosts'>;
+  readonly http: Pick<HttpServerParts, 'control' | 'history' | 'files' | 'live' | 'hosts'>;
   stop(): void;
 }
 
@@ -26,15 +26,15 @@ export function createInspector(
   { bus, subjects }: { readonly bus: Bus; readonly subjects: Subjects },
 ): Inspector {
   const control = createControl({ bus, subjects });
-  const feed = createFeed({ bus, subjects, clock, control, watcher: systemRandom.id() });
+  const liveWatch = createLiveWatch({ bus, subjects, clock, control, watcher: systemRandom.id() });
   return {
     http: {
       control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),
       files: createPageFiles(),
-      live: openLive({ clock, feed, control, charts, replica, release }),
+      live: openLive({ clock, liveWatch, control, charts, replica, release }),
       hosts: inspectorAuth === 'none' ? 'loopback' : 'any',
     },
-    stop: () => feed.stop(),
+    stop: () => liveWatch.stop(),
   };
 }

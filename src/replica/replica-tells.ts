@@ -31,7 +31,7 @@ function* actorsIn(engine: Engine): Iterable<Gauge> {
       const known = counts.get(key);
       if (known) known.value++;
       else {
-        const health = healthOf(cell, engine.ports.steppers.get(kind)?.chart);
+        const health = healthOf(cell, engine.parts.steppers.get(kind)?.chart);
         counts.set(key, { labels: { kind, state, health }, value: 1 });
       }
     }

@@ -19,10 +19,10 @@ import { encode } from '../bus/codec.ts';
 import { connectNats } from '../bus/nats/nats.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../inspector/http/server.ts';
+import { type HttpServer, type HttpServerParts, startHttp } from '../inspector/http/server.ts';
 import { readTls } from '../inspector/http/tls-files.ts';
 import { everybodyMay } from '../kube/api/access.ts';
-import { connectKube, type KubeConnection } from '../kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../kube/api/kube-connection.ts';
 import { createKubeAuthorizer } from '../kube/api/token-review.ts';
 import { writeKubeEvent } from '../kube/effects/kube-event.ts';
 import {
@@ -225,7 +225,7 @@ async function createEngine(
 }
 
 /** The paths that features declare, each with who answers it here. */
-function pathsOf(features: readonly Feature[], runs: readonly FeatureRun[]): HttpOptions['featurePaths'] {
+function pathsOf(features: readonly Feature[], runs: readonly FeatureRun[]): HttpServerParts['featurePaths'] {
   const answerers: Readonly<Record<string, HttpAnswerer>> = Object.assign(
     {},
     ...runs.map(({ http }) => http ?? {}),

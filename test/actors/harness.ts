@@ -5,7 +5,7 @@
 
 import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
-import type { Feature, FeaturePorts } from '../../src/actors/feature.ts';
+import type { Feature, FeatureParts } from '../../src/actors/feature.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -15,8 +15,8 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import { encode } from '../../src/bus/codec.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
+import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import type { Endpoint } from '../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { EndpointsJoin } from '../../src/features/endpoints/endpoints-join.ts';
@@ -128,7 +128,7 @@ export class TestCluster {
     return { name, engine, bus, routes, endpoints, requests, unreadable };
   }
 
-  #portsOf(replica: string, bus: Bus): Omit<FeaturePorts, 'engine'> {
+  #portsOf(replica: string, bus: Bus): Omit<FeatureParts, 'engine'> {
     const { clock, subjects } = this;
     const metrics = { count() {}, observe() {} };
     const random = seededRandom(this.#seed++);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { ActorId } from '../../src/base/ids.ts';
-import { shardOf } from '../../src/bus/shard.ts';
+import { shardOf } from '../../src/bus/partition.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
 import { until } from '../until.ts';
 import { bytes, type Clients, codeOf, collect, text } from './bus-parts.ts';

@@ -9,7 +9,7 @@ import { systemClock as clock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom as random } from '../../src/base/random.ts';
 import type { Authorize } from '../../src/kube/api/access.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
 import { createKubeAuthorizer } from '../../src/kube/api/token-review.ts';
 import { orrery } from './command.ts';
 

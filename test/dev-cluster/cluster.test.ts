@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type DevCluster,
-  type DevClusterOptions,
+  type DevClusterParts,
   startDevCluster,
 } from '../../packages/dev-cluster/cluster.ts';
 import { ensureAll, readManifests } from '../../packages/dev-cluster/manifests.ts';
@@ -30,7 +30,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(extra: Partial<DevClusterOptions> = {}): Promise<DevCluster> {
+async function start(extra: Partial<DevClusterParts> = {}): Promise<DevCluster> {
   const cluster = await startDevCluster(
     {
       dir,

@@ -14,13 +14,13 @@ import { type Kubelet, startKubelet } from '../../packages/dev-cluster/nodes/kub
 import type { PodObject, PodSpec, ServiceObject } from '../../packages/dev-cluster/objects.ts';
 import type { DevPart, DevParts } from '../../packages/dev-cluster/parts.ts';
 import { namespaces, pods } from '../../packages/dev-cluster/resources.ts';
-import { claimRange } from '../../packages/kube-api/addresses.ts';
+import { claimRange } from '../../packages/kube-api/socket-addresses.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { connectKube } from '../../src/kube/api/client.ts';
+import { connectKube } from '../../src/kube/api/kube-connection.ts';
 import { services } from '../../src/kube/api/resources.ts';
 
 export const gate = 'orrery.dev/routes-verified';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { conditionOf, isTrue, type PodObject } from '../../packages/dev-cluster/objects.ts';
 import { nodes, pods } from '../../packages/dev-cluster/resources.ts';
-import { socketAddress } from '../../packages/kube-api/addresses.ts';
+import { socketAddress } from '../../packages/kube-api/socket-addresses.ts';
 import { until } from '../until.ts';
 import { container, type DevBench, gate, startBench } from './dev-parts.ts';
 import { ask, knock } from './http.ts';

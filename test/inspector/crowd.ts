@@ -17,7 +17,7 @@ import { memoryHub } from '../../src/bus/memory/hub.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { createPageFiles } from '../../src/inspector/http/page-files.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
-import { createFeed, type Feed } from '../../src/inspector/live/live-watch.ts';
+import { createLiveWatch, type LiveWatch } from '../../src/inspector/live/live-watch.ts';
 import { openLive } from '../../src/inspector/live/open-live.ts';
 import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
@@ -54,7 +54,7 @@ export async function startCrowd(count: number): Promise<Crowd> {
     what: `${count} Pods to be ready`,
     timeoutMs: 120_000,
   });
-  const { http, feed } = await serveHttp(bus, subjects);
+  const { http, liveWatch } = await serveHttp(bus, subjects);
   const recheck = async (id: ActorId) => {
     await bus.append(subjects.send(id), encodeJson({ type: 'pod.recheck' }));
   };
@@ -70,7 +70,7 @@ export async function startCrowd(count: number): Promise<Crowd> {
       }
     },
     async stop() {
-      feed.stop();
+      liveWatch.stop();
       await http.close();
       serving.stop();
       engine.kill();
@@ -120,16 +120,16 @@ async function fillWorld(world: Bus, subjects: Subjects, count: number): Promise
   }
 }
 
-async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServer; feed: Feed }> {
+async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServer; liveWatch: LiveWatch }> {
   const control = createControl({ bus, subjects });
-  const feed = createFeed({ bus, subjects, clock, control, watcher: 'crowd' });
+  const liveWatch = createLiveWatch({ bus, subjects, clock, control, watcher: 'crowd' });
   const http = await startHttp({
     host: '127.0.0.1',
     port: 0,
     control,
     history: (id) => readHistory({ bus, subjects, clock, charts }, id),
     files: createPageFiles(),
-    live: openLive({ clock, feed, control, charts, replica: 'crowd-0', release: '1.0.0' }),
+    live: openLive({ clock, liveWatch, control, charts, replica: 'crowd-0', release: '1.0.0' }),
     readiness: () => ({ ready: true, reasons: [] }),
     health: () => ({ status: 200, contentType: 'application/json', headers: {}, body: '{}' }),
     featurePaths: [],
@@ -139,5 +139,5 @@ async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServ
     authorize: everybodyMay,
     hosts: 'loopback',
   });
-  return { http, feed };
+  return { http, liveWatch };
 }

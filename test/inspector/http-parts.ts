@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
 import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
 import { createPageFiles } from '../../src/inspector/http/page-files.ts';
-import type { HttpOptions } from '../../src/inspector/http/server.ts';
+import type { HttpServerParts } from '../../src/inspector/http/server.ts';
 import type { Authorize } from '../../src/kube/api/access.ts';
 import { everybodyMay } from '../../src/kube/api/access.ts';
 import { charts } from '../../src/replica/charts.ts';
@@ -45,7 +45,7 @@ export function scriptedControl(overrides: Partial<ControlPort> = {}): ControlPo
   };
 }
 
-export function httpOptions(overrides: Partial<HttpOptions> = {}): HttpOptions {
+export function httpOptions(overrides: Partial<HttpServerParts> = {}): HttpServerParts {
   return {
     host: '127.0.0.1',
     port: 0,
@@ -74,6 +74,6 @@ export const byToken: Authorize = async (token) => {
 };
 
 /** Health as a replica tells it, from what its pipelines look like. */
-export function healthOf(report: () => HealthReport, clock: Pick<Clock, 'now'>): HttpOptions['health'] {
+export function healthOf(report: () => HealthReport, clock: Pick<Clock, 'now'>): HttpServerParts['health'] {
   return (endpoint) => replyOf(healthAnswer(endpoint, report(), clock.now()));
 }

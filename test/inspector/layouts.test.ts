@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf, layoutOf } from '../../scripts/layout/chart-layout.ts';
-import { statesOf } from '../../src/inspector/charts/chart.ts';
 import type { Box, ChartLayout } from '../../src/inspector/charts/chart-layout.ts';
+import { statesOf } from '../../src/inspector/charts/chart-tree.ts';
 import { chartOf } from '../../src/inspector/charts/machine-view.ts';
 import { machines } from '../chart-of.ts';
 

@@ -7,7 +7,7 @@ import { senderOf } from '../../src/inspector/page/actor/cause.ts';
 import { compare } from '../../src/inspector/page/actor/difference.ts';
 import { followView, wholeView, zoomed } from '../../src/inspector/page/chart/camera.ts';
 import { possibleFrom, takenBy } from '../../src/inspector/page/chart/taken.ts';
-import { actorHref, hrefOf, listHref, noFilter, readRoute } from '../../src/inspector/page/route.ts';
+import { actorHref, hrefOf, listHref, noFilter, readRoute } from '../../src/inspector/page/page-address.ts';
 
 const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
 const layoutOf = (name: string): ChartLayout =>

@@ -3,15 +3,24 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
-import { createHttp, type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
+import {
+  createHttp,
+  type HttpServer,
+  type HttpServerParts,
+  startHttp,
+} from '../../src/inspector/http/server.ts';
 import { byToken, healthOf, httpOptions, scriptedControl, webPod } from './http-parts.ts';
 
-async function get(url: string, overrides: Partial<HttpOptions> = {}, headers: Record<string, string> = {}) {
+async function get(
+  url: string,
+  overrides: Partial<HttpServerParts> = {},
+  headers: Record<string, string> = {},
+) {
   const answer = await createHttp(httpOptions(overrides)).inject({ method: 'GET', url, headers });
   return { status: answer.statusCode, headers: answer.headers, text: answer.body };
 }
 
-async function json(url: string, overrides: Partial<HttpOptions> = {}) {
+async function json(url: string, overrides: Partial<HttpServerParts> = {}) {
   const { status, text } = await get(url, overrides);
   return { status, body: JSON.parse(text) };
 }

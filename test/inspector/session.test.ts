@@ -1,6 +1,6 @@
 /** The page, signing in and sending events over HTTP: who gets what. */
 import { describe, expect, test } from 'vitest';
-import { createHttp, type HttpOptions } from '../../src/inspector/http/server.ts';
+import { createHttp, type HttpServerParts } from '../../src/inspector/http/server.ts';
 import { byToken, httpOptions, scriptedControl } from './http-parts.ts';
 
 async function call(
@@ -10,7 +10,7 @@ async function call(
     headers = {},
     body,
     ...overrides
-  }: Partial<HttpOptions> & { headers?: Record<string, string>; body?: object } = {},
+  }: Partial<HttpServerParts> & { headers?: Record<string, string>; body?: object } = {},
 ) {
   const payload = body === undefined ? {} : { payload: body };
   return createHttp(httpOptions(overrides)).inject({ method, url, headers, ...payload });
@@ -134,7 +134,7 @@ describe('sending an event', () => {
   });
 
   test('needs the right to update, not only to get', async () => {
-    const authorize: HttpOptions['authorize'] = async (_, verb) =>
+    const authorize: HttpServerParts['authorize'] = async (_, verb) =>
       verb === 'get'
         ? { granted: true, user: 'eve' }
         : { granted: false, status: 403, reason: 'eve may not update' };

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { limits } from '../../src/base/limits.ts';
-import { type HttpOptions, type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
+import { type HttpServer, type HttpServerParts, startHttp } from '../../src/inspector/http/server.ts';
 import type { Access } from '../../src/kube/api/access.ts';
 import { until } from '../until.ts';
 import { VirtualClock } from '../virtual-clock.ts';
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (let undo = undos.pop(); undo; undo = undos.pop()) await undo();
 });
 
-async function serve(overrides: Partial<HttpOptions> = {}): Promise<HttpServer> {
+async function serve(overrides: Partial<HttpServerParts> = {}): Promise<HttpServer> {
   const server = await startHttp(
     httpOptions({
       live: (query, line) => {

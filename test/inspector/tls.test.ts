@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createCertificates } from '../../packages/kube-api/http/certificates.ts';
+import { createCertificates } from '../../packages/kube-api/http/server-certificate.ts';
 import { type HttpServer, startHttp } from '../../src/inspector/http/server.ts';
 import { readTls } from '../../src/inspector/http/tls-files.ts';
 import { VirtualClock } from '../virtual-clock.ts';

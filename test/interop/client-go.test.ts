@@ -16,7 +16,7 @@ import { systemRandom as random } from '../../src/base/random.ts';
 import { type Campaign, startCampaign } from '../../src/features/elections/campaign.ts';
 import { leaseRecordOf } from '../../src/features/elections/lease.ts';
 import { leases } from '../../src/features/elections/resources.ts';
-import { connectKube, type KubeConnection } from '../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
 import type { LeaseRecord } from '../../src/machines/election/lease-record.ts';
 import { start } from '../cli/command.ts';
 import { until } from '../until.ts';

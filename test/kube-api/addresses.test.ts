@@ -7,7 +7,7 @@ import {
   isLoopback,
   parseNetwork,
   socketAddress,
-} from '../../packages/kube-api/addresses.ts';
+} from '../../packages/kube-api/socket-addresses.ts';
 
 test('an advertised address leads to the loopback address with the same last bytes', () => {
   expect(socketAddress('10.80.3.7')).toBe('127.80.3.7');

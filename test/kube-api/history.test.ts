@@ -1,6 +1,6 @@
 /** What happens beyond the bound of the history; on a real server this takes minutes, so it is tested here alone. */
 import { describe, expect, test } from 'vitest';
-import { History } from '../../packages/kube-api/storage/history.ts';
+import { History } from '../../packages/kube-api/storage/latest-changes.ts';
 import type { Change } from '../../packages/kube-api/storage/version.ts';
 import type { JsonObject } from '../conformance/client.ts';
 import { until } from '../until.ts';

@@ -1,6 +1,6 @@
 /** For the tests: a development API server on a clock that only the test moves, and a client. */
 
-import { type KubeApi, type KubeApiOptions, startKubeApi } from '../../packages/kube-api/server.ts';
+import { type KubeApi, type KubeApiParts, startKubeApi } from '../../packages/kube-api/server.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Client } from '../conformance/client.ts';
 import { readKubeconfig } from '../conformance/kubeconfig.ts';
@@ -12,7 +12,7 @@ export interface MemoryCluster extends AsyncDisposable {
   readonly clock: VirtualClock;
 }
 
-export async function memoryCluster(options: Partial<KubeApiOptions> = {}): Promise<MemoryCluster> {
+export async function memoryCluster(options: Partial<KubeApiParts> = {}): Promise<MemoryCluster> {
   const clock = new VirtualClock();
   const server = await startKubeApi({ clock, random: seededRandom(1), ...options });
   const api = new Client(readKubeconfig(server.kubeconfig(), '.'));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { equal, type Json, type JsonObject } from '../../packages/kube-api/json.ts';
-import { apply } from '../../packages/kube-api/patching/apply.ts';
 import { jsonPatch } from '../../packages/kube-api/patching/json-patch.ts';
 import { mergePatch } from '../../packages/kube-api/patching/merge-patch.ts';
+import { apply } from '../../packages/kube-api/patching/server-side-apply.ts';
 import { strategicMerge } from '../../packages/kube-api/patching/strategic.ts';
-import { builtinSchema } from '../../packages/kube-api/schema/builtin.ts';
+import { builtinSchema } from '../../packages/kube-api/schema/builtin-schemas.ts';
 import type { Schema } from '../../packages/kube-api/schema/schema.ts';
 import { fc, test as property } from './properties.ts';
 

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { equal, type Json, type JsonObject } from '../../packages/kube-api/json.ts';
-import { builtinResources } from '../../packages/kube-api/resources/builtin.ts';
-import { builtinSchema } from '../../packages/kube-api/schema/builtin.ts';
-import { DecodeError, decode } from '../../packages/kube-api/schema/decode.ts';
+import { builtinResources } from '../../packages/kube-api/resources/builtin-resources.ts';
+import { builtinSchema } from '../../packages/kube-api/schema/builtin-schemas.ts';
 import {
   canonicalMicroTime,
   canonicalTime,
@@ -13,6 +12,7 @@ import {
 } from '../../packages/kube-api/schema/formats.ts';
 import type { Schema } from '../../packages/kube-api/schema/schema.ts';
 import { fillDefaults, prune } from '../../packages/kube-api/schema/structural.ts';
+import { DecodeError, decode } from '../../packages/kube-api/schema/typed-decode.ts';
 import { validate } from '../../packages/kube-api/schema/validate.ts';
 import { kubeTypes, kubeTypesFile } from '../../scripts/kube-types.ts';
 import { fc, test as property } from './properties.ts';

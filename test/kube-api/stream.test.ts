@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { Tokens } from '../../packages/kube-api/access/tokens.ts';
-import type { Cluster } from '../../packages/kube-api/cluster.ts';
 import { Registry } from '../../packages/kube-api/resources/registry.ts';
 import { ServiceAddresses } from '../../packages/kube-api/storage/service-addresses.ts';
 import { Store } from '../../packages/kube-api/storage/store.ts';
 import { newUid } from '../../packages/kube-api/uid.ts';
+import type { Cluster } from '../../packages/kube-api/verb-parts.ts';
 import { listOptions } from '../../packages/kube-api/verbs/list-options.ts';
 import { Fanout } from '../../packages/kube-api/watch/fanout.ts';
-import { openWatch, type WatchSink } from '../../packages/kube-api/watch/stream.ts';
+import { openWatch, type WatchSink } from '../../packages/kube-api/watch/watch-stream.ts';
 import { invariant } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';

@@ -12,8 +12,8 @@ import { type SyncedDigest, selects } from '../../src/base/digests.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import type { BusMessage } from '../../src/bus/bus.ts';
 import { decode, encode, encodeJson } from '../../src/bus/codec.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { MemoryHub } from '../../src/bus/memory/hub.ts';
+import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
 import type { RouteGateDigest } from '../../src/features/routes/digests.ts';
 import type { Digest } from './digest.ts';
@@ -33,7 +33,7 @@ export const groupKind = {
   resource: 'owners.example.com',
 } as const;
 
-export interface MirrorOptions {
+export interface MirrorParts {
   readonly hub: MemoryHub;
   readonly subjects: Subjects;
   readonly clock: SimClock;
@@ -53,7 +53,7 @@ interface Queue {
 }
 
 export class SimMirror {
-  readonly #options: MirrorOptions;
+  readonly #options: MirrorParts;
   readonly #queues = new Map<string, Queue>();
   readonly #published = new Map<string, string>();
   /** RouteGates as the world has them: what the other mirrors go by. */
@@ -63,7 +63,7 @@ export class SimMirror {
   readonly #met = new Set<string>();
   #messages = 0;
 
-  constructor(options: MirrorOptions) {
+  constructor(options: MirrorParts) {
     this.#options = options;
     this.bus = options.hub.connect('mirror');
     for (const resource of [...watchedResources, groupKind.resource, workloads.resource]) {

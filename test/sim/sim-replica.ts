@@ -14,8 +14,8 @@ import type { KubePort } from '../../src/base/kube-port.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
 import type { Bus } from '../../src/bus/bus.ts';
-import type { MemoryBus } from '../../src/bus/memory/client.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
+import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import { patchPodCondition } from '../../src/features/routes/effects/pod-condition.ts';
 import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
 import { createSampler } from '../../src/features/routes/probe/probe.ts';
@@ -29,7 +29,7 @@ import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';
 import type { SimWorld } from './sim-world.ts';
 
-export interface ReplicaOptions {
+export interface ReplicaParts {
   readonly world: SimWorld;
   readonly name: string;
   readonly chance: Chance;
@@ -51,9 +51,9 @@ export class SimReplica {
   isStopping = false;
   /** What it has tried to store since it began. */
   appends = 0;
-  readonly #options: ReplicaOptions;
+  readonly #options: ReplicaParts;
 
-  constructor(options: ReplicaOptions) {
+  constructor(options: ReplicaParts) {
     const { world, name, chance, skewMs, sleepsWhilePaused } = options;
     this.#options = options;
     this.name = name;

@@ -22,7 +22,7 @@ export interface Answered {
   readonly status: number;
 }
 
-export interface RoutingOptions {
+export interface RoutingParts {
   readonly kube: SimKube;
   readonly clock: SimClock;
   readonly chance: Chance;
@@ -48,12 +48,12 @@ export class SimRouting {
   readonly anonymousGroups = new Set<string>();
   /** Pods (by uid) that answer with an error. */
   readonly unhealthy = new Set<string>();
-  readonly #options: RoutingOptions;
+  readonly #options: RoutingParts;
   /** Service uid → Pod uid → backend; what is there is programmed. */
   readonly #routes = new Map<string, Map<string, Backend>>();
   readonly #learning = new Set<string>();
 
-  constructor(options: RoutingOptions) {
+  constructor(options: RoutingParts) {
     this.#options = options;
     options.kube.onChange(({ digest }, before) => {
       if (digest?.kind === 'pods' || before?.kind === 'pods') this.#follow();

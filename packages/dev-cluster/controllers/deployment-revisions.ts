@@ -25,14 +25,14 @@ export async function numberRevisions(
 ): Promise<void> {
   const newest = Math.max(0, ...old.map(revisionOf));
   const revision = revisionOf(current) > newest ? revisionOf(current) : newest + 1;
-  await note(parts, replicaSetResource, parts.pictures.replicaSets, current, revision, signal);
-  await note(parts, deploymentResource, parts.pictures.deployments, deployment, revision, signal);
+  await note(parts, replicaSetResource, parts.informers.replicaSets, current, revision, signal);
+  await note(parts, deploymentResource, parts.informers.deployments, deployment, revision, signal);
 }
 
 async function note(
   parts: WorkloadParts,
   resource: KubeResource,
-  picture: Informer<WorkloadObject>,
+  informer: Informer<WorkloadObject>,
   object: WorkloadObject,
   revision: number,
   signal: AbortSignal,
@@ -40,5 +40,5 @@ async function note(
   if (revisionOf(object) === revision) return;
   const { name, namespace = '', uid } = object.metadata;
   const body = { metadata: { uid, annotations: { [revisionAnnotation]: String(revision) } } };
-  picture.put(await parts.kube.patch(resource, { namespace, name, type: 'merge', body }, signal));
+  informer.put(await parts.kube.patch(resource, { namespace, name, type: 'merge', body }, signal));
 }

@@ -23,10 +23,10 @@ export async function reconcileDeployment(
   key: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const deployment = parts.pictures.deployments.get(key);
+  const deployment = parts.informers.deployments.get(key);
   if (deployment === undefined || isDeleting(deployment)) return;
   const hash = templateHash(deployment.spec?.template);
-  const owned = childrenOf(deployment, 'Deployment', parts.pictures.replicaSets.all());
+  const owned = childrenOf(deployment, 'Deployment', parts.informers.replicaSets.all());
   const current =
     owned.find((set) => hashOf(set) === hash) ??
     (await createReplicaSet(parts, deployment, owned, hash, signal));
@@ -38,7 +38,7 @@ export async function reconcileDeployment(
     await prune(parts, deployment, old, signal);
   }
   const status = deploymentStatus(deployment, current, old, parts.clock.now());
-  await writeStatus(parts, resource, parts.pictures.deployments, deployment, status, signal);
+  await writeStatus(parts, resource, parts.informers.deployments, deployment, status, signal);
 }
 
 /** The sizes that ReplicaSets should have next; only those that change. Pure. */
@@ -120,7 +120,7 @@ async function createReplicaSet(
       template: { ...template, metadata: { ...template.metadata, labels } },
     },
   };
-  const { replicaSets } = parts.pictures;
+  const { replicaSets } = parts.informers;
   try {
     replicaSets.put(await parts.kube.create(replicaSetResource, set, signal));
   } catch (thrown) {
@@ -139,7 +139,7 @@ async function scale(
 ): Promise<void> {
   const { name, namespace = '', uid } = set.metadata;
   const body = { metadata: { uid }, spec: { replicas } };
-  parts.pictures.replicaSets.put(
+  parts.informers.replicaSets.put(
     await parts.kube.patch(replicaSetResource, { namespace, name, type: 'merge', body }, signal),
   );
 }
@@ -189,7 +189,7 @@ function deploymentStatus(
 }
 
 function podsOf(parts: WorkloadParts, sets: readonly WorkloadObject[]): PodObject[] {
-  const pods = parts.pictures.pods.all();
+  const pods = parts.informers.pods.all();
   return sets.flatMap((set) => childrenOf(set, 'ReplicaSet', pods));
 }
 

@@ -142,7 +142,7 @@ function targetOf(port: ServicePort, pod: PodObject | undefined): number | undef
   return named?.containerPort;
 }
 
-/** The same for the same content, so that a controller with an old picture makes no second one. */
+/** The same for the same content, so that a controller with an old informer makes no second one. */
 function sliceName(service: ServiceObject, ports: string, index: number): string {
   const text = `${service.metadata.uid} ${ports} ${index}`;
   return `${service.metadata.name}-${createHash('sha256').update(text).digest('hex').slice(0, 6)}`;

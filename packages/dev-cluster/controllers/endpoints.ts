@@ -33,7 +33,7 @@ import { deleteThis } from './workload-parts.ts';
 const restMs = 50;
 const restMsPerEndpoint = 0.5;
 
-export interface EndpointsOptions extends DevParts {
+export interface EndpointsParts extends DevParts {
   readonly onlyAnnotated?: boolean;
 }
 
@@ -41,11 +41,11 @@ export interface Endpoints extends DevPart {
   readonly started: Promise<void>;
 }
 
-export function startEndpoints(options: EndpointsOptions): Endpoints {
-  const { kube } = options;
+export function startEndpoints(parts: EndpointsParts): Endpoints {
+  const { kube } = parts;
 
   const isOurs = (service: ServiceObject) =>
-    (service.spec?.selector !== undefined && options.onlyAnnotated !== true) ||
+    (service.spec?.selector !== undefined && parts.onlyAnnotated !== true) ||
     devAnnotation(service, 'publish') !== undefined;
   const heldBy = (key: string) =>
     slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
@@ -61,7 +61,7 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
     const wanted = isServed ? slicesOf(service, pods.all(), held) : new Map<string, EndpointSliceObject>();
     for (const slice of wanted.values()) await write(slice, signal);
     for (const slice of held)
-      if (!wanted.has(slice.metadata.name)) await deleteThis(options, sliceResource, slice, signal);
+      if (!wanted.has(slice.metadata.name)) await deleteThis(parts, sliceResource, slice, signal);
   };
 
   const write = async (wanted: EndpointSliceObject, signal: AbortSignal) => {
@@ -76,18 +76,18 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
     }
   };
 
-  const queue = createReconciler({ ...options, name: 'endpoints', reconcile, restMs: restFor });
+  const queue = createReconciler({ ...parts, name: 'endpoints', reconcile, restMs: restFor });
   const wakeServicesOf = (pod: PodObject | undefined) => {
     if (pod === undefined) return;
     for (const service of serviceInformer.all()) if (isSelected(service, pod)) queue.enqueue(keyOf(service));
   };
   const serviceInformer = startInformer<ServiceObject>({
-    ...options,
+    ...parts,
     resource: services,
     onChange: ({ object }) => queue.enqueue(keyOf(object)),
   });
   const pods = startInformer<PodObject>({
-    ...options,
+    ...parts,
     resource: podResource,
     onChange(change) {
       wakeServicesOf(change.object);
@@ -95,7 +95,7 @@ export function startEndpoints(options: EndpointsOptions): Endpoints {
     },
   });
   const slices = startInformer<EndpointSliceObject>({
-    ...options,
+    ...parts,
     resource: sliceResource,
     labelSelector: `${managedByLabel}=${managedBy}`,
     onChange: ({ object }) => queue.enqueue(serviceKeyOf(object)),

@@ -1,7 +1,7 @@
 /**
- * The development cluster's own list and watch: a picture of one resource that follows the API server for ever.
+ * The development cluster's own list and watch: a copy of one resource that follows the API server for ever.
  *
- * Owns one resource's picture. Promises: `onChange` is called once for each change, in order; an object that came back
+ * Owns one resource's copy. Promises: `onChange` is called once for each change, in order; an object that came back
  * under an old name with a new uid is reported as gone first; a broken watch goes on where it stopped, an expired one
  * (410) lists again and reports the differences. Absent: paging back-pressure, resync timers, sharing between processes.
  */
@@ -23,59 +23,59 @@ export interface Informer<T extends KubeObject> extends DevPart {
   readonly synced: Promise<void>;
   get(key: string): T | undefined;
   all(): T[];
-  /** Takes an answer of the API server to an own write, so that the picture never lags behind it. */
+  /** Takes an answer of the API server to an own write, so that the copy never lags behind it. */
   put(object: KubeObject): void;
 }
 
-export interface InformerOptions<T> extends DevParts {
+export interface InformerParts<T> extends DevParts {
   readonly resource: KubeResource;
   readonly labelSelector?: string;
   readonly onChange?: (change: Change<T>) => void;
 }
 
-export function startInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
-  const { clock, random, log, resource } = options;
+export function startInformer<T extends KubeObject>(parts: InformerParts<T>): Informer<T> {
+  const { clock, random, log, resource } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const picture = new Map<string, T>();
+  const copy = new Map<string, T>();
   const graves = new Set<string>();
   const sync = Promise.withResolvers<void>();
-  const report = (change: Change<T>) => options.onChange?.(change);
+  const report = (change: Change<T>) => parts.onChange?.(change);
 
   const bury = (uid = '') => {
     graves.add(uid);
     if (graves.size > limits.devTombstones) graves.delete(graves.values().next().value ?? '');
   };
   const forget = (key: string) => {
-    const object = picture.get(key);
+    const object = copy.get(key);
     if (object === undefined) return;
-    picture.delete(key);
+    copy.delete(key);
     bury(object.metadata.uid);
     report({ type: 'gone', object });
   };
   const take = (object: KubeObject) => {
     const key = keyOf(object);
-    const held = picture.get(key);
+    const held = copy.get(key);
     // An answer to an own write may come after the watch told of the object's end.
     if (graves.has(object.metadata.uid ?? '')) return;
     if (held !== undefined && !isNewer(object, held.metadata.resourceVersion)) return;
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
-    const previous = picture.get(key);
+    const previous = copy.get(key);
     // What the API server stores under this resource has this shape; each field is optional in the type.
-    picture.set(key, object as T);
+    copy.set(key, object as T);
     report({ type: 'set', object: object as T, previous });
   };
   const drop = (object: KubeObject) => {
-    const held = picture.get(keyOf(object));
+    const held = copy.get(keyOf(object));
     if (held?.metadata.uid === object.metadata.uid) forget(keyOf(object));
   };
 
   const relist = async (): Promise<string> => {
     const seen = new Set<string>();
-    const scope = scopeOf(options);
+    const scope = scopeOf(parts);
     let next = '';
     for (;;) {
-      const page = await options.kube.list(
+      const page = await parts.kube.list(
         resource,
         { ...scope, limit: limits.devListPage, ...(next === '' ? {} : { continue: next }) },
         signal,
@@ -86,7 +86,7 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
       }
       next = page.continue;
       if (next !== '') continue;
-      for (const [key, object] of picture)
+      for (const [key, object] of copy)
         if (!seen.has(key) && !isNewer(object, page.resourceVersion)) forget(key);
       return page.resourceVersion;
     }
@@ -100,9 +100,9 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
       else if (event.type !== 'BOOKMARK') take(event.object);
       failures = 0;
     };
-    const scope = scopeOf(options);
+    const scope = scopeOf(parts);
     const timeoutSeconds = limits.devWatchSeconds;
-    await options.kube.watch(resource, { ...scope, resourceVersion: from, timeoutSeconds }, onEvent, signal);
+    await parts.kube.watch(resource, { ...scope, resourceVersion: from, timeoutSeconds }, onEvent, signal);
   };
 
   let version: string | undefined;
@@ -130,8 +130,8 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
 
   return {
     synced: sync.promise,
-    get: (key) => picture.get(key),
-    all: () => [...picture.values()],
+    get: (key) => copy.get(key),
+    all: () => [...copy.values()],
     put: take,
     async stop() {
       stopping.abort();
@@ -140,10 +140,10 @@ export function startInformer<T extends KubeObject>(options: InformerOptions<T>)
   };
 }
 
-function scopeOf(options: { namespace?: string; labelSelector?: string }) {
+function scopeOf(parts: { namespace?: string; labelSelector?: string }) {
   return {
-    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
-    ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
+    ...(parts.namespace === undefined ? {} : { namespace: parts.namespace }),
+    ...(parts.labelSelector === undefined ? {} : { labelSelector: parts.labelSelector }),
   };
 }
 

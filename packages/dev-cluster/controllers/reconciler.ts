@@ -14,7 +14,7 @@ export interface Reconciler extends DevPart {
   enqueue(key: string, delayMs?: number): void;
 }
 
-export interface ReconcilerOptions extends Omit<DevParts, 'kube'> {
+export interface ReconcilerParts extends Omit<DevParts, 'kube'> {
   /** For the log. */
   readonly name: string;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<void>;
@@ -22,8 +22,8 @@ export interface ReconcilerOptions extends Omit<DevParts, 'kube'> {
   readonly restMs?: (key: string) => number;
 }
 
-export function createReconciler(options: ReconcilerOptions): Reconciler {
-  const { clock, random, log, name } = options;
+export function createReconciler(parts: ReconcilerParts): Reconciler {
+  const { clock, random, log, name } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const waiting = new Set<string>();
@@ -47,7 +47,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
 
   const run = async (key: string): Promise<string> => {
     try {
-      await options.reconcile(key, signal);
+      await parts.reconcile(key, signal);
       failures.delete(key);
     } catch (thrown) {
       if (signal.aborted) return key;
@@ -68,9 +68,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       if (again.delete(key)) waiting.add(key);
       pump();
     };
-    if (options.restMs === undefined || signal.aborted) return wake();
+    if (parts.restMs === undefined || signal.aborted) return wake();
     running.delete(key);
-    resting.set(key, clock.after(options.restMs(key), wake));
+    resting.set(key, clock.after(parts.restMs(key), wake));
     pump();
   };
 

@@ -21,9 +21,9 @@ export async function reconcileReplicaSet(
   key: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const set = parts.pictures.replicaSets.get(key);
+  const set = parts.informers.replicaSets.get(key);
   if (set === undefined || isDeleting(set)) return;
-  const owned = childrenOf(set, 'ReplicaSet', parts.pictures.pods.all());
+  const owned = childrenOf(set, 'ReplicaSet', parts.informers.pods.all());
   const living = owned.filter((pod) => !isDeleting(pod) && !hasEnded(pod));
   const wanted = set.spec?.replicas ?? 1;
   for (let count = living.length; count < wanted; count += 1) {
@@ -42,7 +42,7 @@ export async function reconcileReplicaSet(
     readyReplicas: ready,
     availableReplicas: ready,
   };
-  await writeStatus(parts, resource, parts.pictures.replicaSets, set, status, signal);
+  await writeStatus(parts, resource, parts.informers.replicaSets, set, status, signal);
 }
 
 function byExpendability(a: PodObject, b: PodObject): number {

@@ -23,18 +23,18 @@ export async function reconcileStatefulSet(
   key: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const set = parts.pictures.statefulSets.get(key);
+  const set = parts.informers.statefulSets.get(key);
   if (set === undefined || isDeleting(set)) return;
   const revision = `${set.metadata.name}-${templateHash(set.spec?.template)}`;
   await keepRevision(parts, set, revision, signal);
-  const owned = childrenOf(set, 'StatefulSet', parts.pictures.pods.all());
+  const owned = childrenOf(set, 'StatefulSet', parts.informers.pods.all());
   const { create, remove } = planStatefulSet(set, owned, revision);
   for (const pod of remove) await deleteThis(parts, podResource, pod, signal);
   for (const ordinal of create) await createOrdinal(parts, set, ordinal, revision, signal);
   await writeStatus(
     parts,
     resource,
-    parts.pictures.statefulSets,
+    parts.informers.statefulSets,
     set,
     statefulSetStatus(set, owned, revision),
     signal,
@@ -117,7 +117,7 @@ async function createOrdinal(
   try {
     await createPod(parts, pod, signal);
   } catch (thrown) {
-    // The predecessor is not gone yet, or our picture is behind: the next change tells.
+    // The predecessor is not gone yet, or our informer is behind: the next change tells.
     if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
   }
 }

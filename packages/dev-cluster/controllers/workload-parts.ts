@@ -1,5 +1,5 @@
 /**
- * What the workload controllers share: their pictures of the cluster, writes that show in them at once, and the removal of
+ * What the workload controllers share: their informers, writes that show in them at once, and the removal of
  * children whose owner is gone (nobody else does it where no controller manager runs).
  */
 import { hasCode } from '../../../src/base/errors.ts';
@@ -9,7 +9,7 @@ import type { DevParts } from '../parts.ts';
 import { pods } from '../resources.ts';
 import type { Informer } from './informer.ts';
 
-export interface WorkloadPictures {
+export interface WorkloadInformers {
   readonly pods: Informer<PodObject>;
   readonly statefulSets: Informer<WorkloadObject>;
   readonly replicaSets: Informer<WorkloadObject>;
@@ -17,11 +17,11 @@ export interface WorkloadPictures {
 }
 
 export interface WorkloadParts extends DevParts {
-  readonly pictures: WorkloadPictures;
+  readonly informers: WorkloadInformers;
 }
 
 export async function createPod(parts: WorkloadParts, pod: PodObject, signal: AbortSignal): Promise<void> {
-  parts.pictures.pods.put(await parts.kube.create(pods, pod, signal));
+  parts.informers.pods.put(await parts.kube.create(pods, pod, signal));
 }
 
 /** Deletes this very object; that it is gone already is as good. */
@@ -44,7 +44,7 @@ export async function deleteThis(
 export async function writeStatus(
   parts: DevParts,
   resource: KubeResource,
-  picture: Informer<WorkloadObject>,
+  informer: Informer<WorkloadObject>,
   object: WorkloadObject,
   status: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
@@ -58,14 +58,14 @@ export async function writeStatus(
   const body = { metadata: { uid }, status };
   const patch = { namespace, name, subresource: 'status', type: 'merge', body } as const;
   try {
-    picture.put(await parts.kube.patch(resource, patch, signal));
+    informer.put(await parts.kube.patch(resource, patch, signal));
   } catch (thrown) {
     if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
   }
 }
 
 /**
- * Whether the object's controller (of that kind) is gone. The picture may be behind, so the API server has the last word.
+ * Whether the object's controller (of that kind) is gone. The informer may be behind, so the API server has the last word.
  */
 export async function isOrphan(
   parts: DevParts,

@@ -1,5 +1,5 @@
 /**
- * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on shared pictures
+ * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on shared informers
  * and tells each what concerns it.
  *
  * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
@@ -13,7 +13,7 @@ import { type Change, type Informer, startInformer } from './informer.ts';
 import { createReconciler, type Reconciler } from './reconciler.ts';
 import { reconcileReplicaSet } from './replicasets.ts';
 import { reconcileStatefulSet } from './statefulsets.ts';
-import { deleteThis, isOrphan, type WorkloadParts, type WorkloadPictures } from './workload-parts.ts';
+import { deleteThis, isOrphan, type WorkloadInformers, type WorkloadParts } from './workload-parts.ts';
 
 export interface Workloads extends DevPart {
   readonly started: Promise<void>;
@@ -28,7 +28,7 @@ export function startWorkloads(options: DevParts): Workloads {
       name,
       reconcile: async (key, signal) => {
         await synced;
-        await reconcile({ ...options, pictures }, key, signal);
+        await reconcile({ ...options, informers }, key, signal);
       },
     });
   const queues = {
@@ -54,52 +54,52 @@ export function startWorkloads(options: DevParts): Workloads {
     (own: Reconciler) =>
     ({ type, object }: Change<KubeObject>) => {
       own.enqueue(keyOf(object));
-      if (type === 'gone') for (const key of childKeys(pictures)) orphans.enqueue(key);
+      if (type === 'gone') for (const key of childKeys(informers)) orphans.enqueue(key);
     };
   const start = <T extends KubeObject>(resource: KubeResource, onChange: (change: Change<T>) => void) =>
     startInformer<T>({ ...options, resource, onChange });
 
-  const pictures: WorkloadPictures = {
+  const informers: WorkloadInformers = {
     pods: start<PodObject>(podResource, watchChildren(podResource)),
     statefulSets: start<WorkloadObject>(statefulSets, watchOwners(queues.StatefulSet)),
     deployments: start<WorkloadObject>(deployments, watchOwners(queues.Deployment)),
     replicaSets: start<WorkloadObject>(replicaSets, (change) => {
       watchChildren(replicaSets, queues.ReplicaSet)(change);
-      if (change.type === 'gone') for (const key of childKeys(pictures)) orphans.enqueue(key);
+      if (change.type === 'gone') for (const key of childKeys(informers)) orphans.enqueue(key);
     }),
   };
-  const informers: Array<Informer<KubeObject>> = Object.values(pictures);
-  const synced = Promise.all(informers.map((informer) => informer.synced)).then(() => undefined);
+  const all: Array<Informer<KubeObject>> = Object.values(informers);
+  const synced = Promise.all(all.map((informer) => informer.synced)).then(() => undefined);
 
   return {
     started: synced,
     async stop() {
-      await Promise.all(informers.map((informer) => informer.stop()));
+      await Promise.all(all.map((informer) => informer.stop()));
       await Promise.all([...Object.values(queues), orphans].map((each) => each.stop()));
     },
   };
 }
 
-function childKeys(pictures: WorkloadPictures): string[] {
+function childKeys(informers: WorkloadInformers): string[] {
   return [
-    ...pictures.pods.all().map((pod) => `${podResource.plural}:${keyOf(pod)}`),
-    ...pictures.replicaSets.all().map((set) => `${replicaSets.plural}:${keyOf(set)}`),
+    ...informers.pods.all().map((pod) => `${podResource.plural}:${keyOf(pod)}`),
+    ...informers.replicaSets.all().map((set) => `${replicaSets.plural}:${keyOf(set)}`),
   ];
 }
 
 /** The garbage collector's part for the children of these workloads. */
 async function removeOrphan(parts: WorkloadParts, orphanKey: string, signal: AbortSignal): Promise<void> {
   const [plural = '', key = ''] = orphanKey.split(':');
-  const { pictures } = parts;
+  const { informers } = parts;
   const [resource, child] =
     plural === replicaSets.plural
-      ? [replicaSets, pictures.replicaSets.get(key)]
-      : [podResource, pictures.pods.get(key)];
+      ? [replicaSets, informers.replicaSets.get(key)]
+      : [podResource, informers.pods.get(key)];
   if (child === undefined || isDeleting(child)) return;
   const isLost =
-    (await isOrphan(parts, child, pictures.statefulSets, statefulSets, signal)) ||
-    (await isOrphan(parts, child, pictures.replicaSets, replicaSets, signal)) ||
-    (await isOrphan(parts, child, pictures.deployments, deployments, signal));
+    (await isOrphan(parts, child, informers.statefulSets, statefulSets, signal)) ||
+    (await isOrphan(parts, child, informers.replicaSets, replicaSets, signal)) ||
+    (await isOrphan(parts, child, informers.deployments, deployments, signal));
   if (!isLost) return;
   parts.log.debug({ [resource.kind.toLowerCase()]: splitKey(key).name }, 'owner is gone; deleted');
   await deleteThis(parts, resource, child, signal);

@@ -22,10 +22,10 @@ export interface DevDns extends DevPart {
 }
 
 /** @throws the socket error if no port can be had */
-export async function startDns(options: DevParts): Promise<DevDns> {
-  const services = startInformer<ServiceObject>({ ...options, resource: serviceResource });
+export async function startDns(parts: DevParts): Promise<DevDns> {
+  const services = startInformer<ServiceObject>({ ...parts, resource: serviceResource });
   const socket = createSocket('udp4');
-  socket.on('error', (error) => options.log.warn({ error: error.message }, 'name server'));
+  socket.on('error', (error) => parts.log.warn({ error: error.message }, 'name server'));
   socket.on('message', (message, { address, port }) => {
     const question = readQuestion(message);
     if (question === null) return;

@@ -23,7 +23,7 @@ export interface LoadCounts {
   readonly reasons: Readonly<Record<string, number>>;
 }
 
-export interface LoadOptions {
+export interface LoadParts {
   readonly clock: Clock;
   /** Asked in turn; looked up for each request. */
   readonly targets: () => readonly LoadTarget[];
@@ -43,9 +43,9 @@ export interface Load {
 /** Short enough that 100 requests a second go out one by one. */
 const tickMs = 5;
 
-export function startLoad(options: LoadOptions): Load {
-  const { clock } = options;
-  const timeoutMs = options.timeoutMs ?? 3_000;
+export function startLoad(parts: LoadParts): Load {
+  const { clock } = parts;
+  const timeoutMs = parts.timeoutMs ?? 3_000;
   const total = createTally();
   let second = createTally();
   const inFlight = new Set<Promise<void>>();
@@ -57,7 +57,7 @@ export function startLoad(options: LoadOptions): Load {
   const lose = (target: LoadTarget, reason: string) => {
     total.lose(reason);
     second.lose(reason);
-    options.onLost?.(target, reason);
+    parts.onLost?.(target, reason);
   };
   const send = (target: LoadTarget) => {
     total.send();
@@ -73,14 +73,14 @@ export function startLoad(options: LoadOptions): Load {
   };
   const tick = () => {
     const now = clock.monotonic();
-    const wanted = Math.floor(((now - startedAt) / 1_000) * options.requestsPerSecond);
-    const targets = options.targets();
+    const wanted = Math.floor(((now - startedAt) / 1_000) * parts.requestsPerSecond);
+    const targets = parts.targets();
     for (; due < wanted; due += 1) {
       const target = targets[due % targets.length];
       if (target !== undefined) send(target);
     }
     if (now >= secondEndsAt) {
-      options.onSecond?.(second.counts(), total.counts());
+      parts.onSecond?.(second.counts(), total.counts());
       second = createTally();
       secondEndsAt += 1_000;
     }
@@ -93,7 +93,7 @@ export function startLoad(options: LoadOptions): Load {
     async stop() {
       timer?.cancel();
       await Promise.all(inFlight);
-      options.onSecond?.(second.counts(), total.counts());
+      parts.onSecond?.(second.counts(), total.counts());
       return total.counts();
     },
   };

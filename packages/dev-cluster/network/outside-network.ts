@@ -6,7 +6,7 @@
  * variable nothing is changed.
  */
 import { Socket } from 'node:net';
-import { parseNetwork, socketAddress } from '../../kube-api/addresses.ts';
+import { parseNetwork, socketAddress } from '../../kube-api/socket-addresses.ts';
 
 /** Names the network to the processes of the cluster. */
 export const outsideVariable = 'ORRERY_DEV_OUTSIDE';

@@ -8,7 +8,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Clock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 
-export interface RelayOptions {
+export interface RelayParts {
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface Relay {
 }
 
 /** @throws the socket error if the address cannot be listened on */
-export function startRelay(options: RelayOptions): Promise<Relay> {
+export function startRelay(parts: RelayParts): Promise<Relay> {
   const sockets = new Set<Socket>();
   const hold = (socket: Socket) => {
     sockets.add(socket);
@@ -38,11 +38,11 @@ export function startRelay(options: RelayOptions): Promise<Relay> {
   };
   const server = createServer({ allowHalfOpen: true }, (client) => {
     hold(client);
-    const target = options.pick();
+    const target = parts.pick();
     if (target === undefined) return void client.resetAndDestroy();
     const backend = connect({ ...target, allowHalfOpen: true });
     hold(backend);
-    const timer = options.clock.after(limits.devConnectMs, () =>
+    const timer = parts.clock.after(limits.devConnectMs, () =>
       backend.destroy(new Error('connect timed out')),
     );
     backend.once('connect', () => timer.cancel());
@@ -54,7 +54,7 @@ export function startRelay(options: RelayOptions): Promise<Relay> {
 
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: options.host, port: options.port, exclusive: true }, () => {
+    server.listen({ host: parts.host, port: parts.port, exclusive: true }, () => {
       server.off('error', reject);
       resolve({
         port: (server.address() as AddressInfo).port,

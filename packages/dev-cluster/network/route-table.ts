@@ -31,14 +31,14 @@ export interface RouteTable {
   stop(): void;
 }
 
-export interface RouteTableOptions {
+export interface RouteTableParts {
   readonly clock: Clock;
   /** How long it takes to learn of an endpoint that is there (`add`) or no longer (`remove`), ms; drawn for each change. */
   readonly delayMs: (kind: 'add' | 'remove') => number;
   readonly onChange: (changes: readonly RouteChange[]) => void;
 }
 
-export function createRouteTable(options: RouteTableOptions): RouteTable {
+export function createRouteTable(parts: RouteTableParts): RouteTable {
   const known = new Map<string, Target>();
   /** Answers of `targets`, until something is learned. */
   const choices = new Map<string, readonly Target[]>();
@@ -55,7 +55,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
     const isReady = target?.state === 'ready';
     const type = isReady ? 'programmed' : 'withdrawn';
     const isWhole = wasReady !== isReady && !isPartial(address, isReady);
-    options.onChange(isWhole ? [{ type, address }] : []);
+    parts.onChange(isWhole ? [{ type, address }] : []);
   };
   /** Whether other ports of the address still say otherwise. */
   const isPartial = (address: string, isReady: boolean) =>
@@ -69,7 +69,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
       const delays = new Map<string, number>();
       const delayOf = (kind: 'add' | 'remove', address: string) => {
         if (isKnown) return 0;
-        const drawn = delays.get(`${kind} ${address}`) ?? options.delayMs(kind);
+        const drawn = delays.get(`${kind} ${address}`) ?? parts.delayMs(kind);
         delays.set(`${kind} ${address}`, drawn);
         return drawn;
       };
@@ -83,7 +83,7 @@ export function createRouteTable(options: RouteTableOptions): RouteTable {
         if (known.get(key)?.state === target?.state) continue;
         const address = (target ?? known.get(key))?.address ?? '';
         const delay = delayOf(target?.state === 'ready' ? 'add' : 'remove', address);
-        const timer = options.clock.after(delay, () => learn(key, target));
+        const timer = parts.clock.after(delay, () => learn(key, target));
         pending.set(key, { target, timer });
       }
     },

@@ -11,7 +11,7 @@
 
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import { endpointSlices, services as serviceResource } from '../../../src/kube/api/resources.ts';
-import { isLoopback, type Network, parseNetwork, socketAddress } from '../../kube-api/addresses.ts';
+import { isLoopback, type Network, parseNetwork, socketAddress } from '../../kube-api/socket-addresses.ts';
 import { serviceLabel } from '../controllers/endpoint-slices.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { createReconciler } from '../controllers/reconciler.ts';
@@ -28,7 +28,7 @@ import { type DurationRange, drawMs, parseDurationRange } from '../scenarios/dur
 import { type Relay, startRelay } from './relay.ts';
 import { createRouteTable, type RouteChange, type RouteTable, targetsOf } from './route-table.ts';
 
-export interface RoutingOptions extends DevParts {
+export interface RoutingParts extends DevParts {
   /** Pods are advertised from this network; only their addresses lead to sockets of this machine (addresses.ts). */
   readonly podCidr: string;
   /** Machines outside the cluster are called by these addresses; they lead to sockets here, too. */
@@ -69,13 +69,13 @@ const restMs = 10;
 const restMsPerTarget = 0.1;
 const none: DurationRange = { minMs: 0, maxMs: 0 };
 
-export function startRouting(options: RoutingOptions): Routing {
-  const { clock, random, log } = options;
-  const networks: Network[] = [options.podCidr, options.outsideCidr ?? options.podCidr].map(parseNetwork);
+export function startRouting(parts: RoutingParts): Routing {
+  const { clock, random, log } = parts;
+  const networks: Network[] = [parts.podCidr, parts.outsideCidr ?? parts.podCidr].map(parseNetwork);
   const routes = new Map<string, ServiceRoutes>();
   const closing = new Set<Relay>();
   const listeners = new Set<(event: RoutingEvent) => void>();
-  if (options.onEvent !== undefined) listeners.add(options.onEvent);
+  if (parts.onEvent !== undefined) listeners.add(parts.onEvent);
   /** Services with slices from before the routing started: what these say is known at once. */
   const early = new Set<string>();
   let isSynced = false;
@@ -84,7 +84,7 @@ export function startRouting(options: RoutingOptions): Routing {
     const service = services.get(key);
     const name = kind === 'add' ? 'routing-delay' : 'routing-removal-delay';
     const text = service === undefined ? undefined : devAnnotation(service, name);
-    const fallback = (kind === 'add' ? options.addDelay : options.removeDelay) ?? none;
+    const fallback = (kind === 'add' ? parts.addDelay : parts.removeDelay) ?? none;
     return drawMs(text === undefined ? fallback : rangeOr(text, fallback), random);
   };
   const routesOf = (key: string): ServiceRoutes => {
@@ -174,10 +174,10 @@ export function startRouting(options: RoutingOptions): Routing {
     routes.delete(key);
   };
 
-  const queue = createReconciler({ ...options, name: 'routing', reconcile });
-  const observer = createReconciler({ ...options, name: 'routing', reconcile: observe, restMs: restFor });
+  const queue = createReconciler({ ...parts, name: 'routing', reconcile });
+  const observer = createReconciler({ ...parts, name: 'routing', reconcile: observe, restMs: restFor });
   const services = startInformer<ServiceObject>({
-    ...options,
+    ...parts,
     resource: serviceResource,
     onChange({ type, object }) {
       warnIfUnreachable(type, object);
@@ -185,7 +185,7 @@ export function startRouting(options: RoutingOptions): Routing {
     },
   });
   const slices = startInformer<EndpointSliceObject>({
-    ...options,
+    ...parts,
     resource: endpointSlices,
     onChange(change) {
       notice(change.object);

@@ -8,7 +8,7 @@
 
 import { hasCode } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { createAddressPool, parseNetwork } from '../../kube-api/addresses.ts';
+import { createAddressPool, parseNetwork } from '../../kube-api/socket-addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { createReconciler } from '../controllers/reconciler.ts';
 import { hasEnded, isDeleting, keyOf, type PodObject } from '../objects.ts';
@@ -20,7 +20,7 @@ import { type PodRunner, startPodRunner } from './pod-runner.ts';
 import { podStatusPatch, type RunFacts } from './pod-status.ts';
 import { createScheduler, isUnscheduled } from './scheduler.ts';
 
-export interface KubeletOptions extends DevParts {
+export interface KubeletParts extends DevParts {
   readonly nodeName: string;
   /** Addresses that Pods are advertised with; see addresses.ts for where their sockets are. */
   readonly podCidr: string;
@@ -39,14 +39,14 @@ export interface Kubelet extends DevPart {
   running(): Map<string, string>;
 }
 
-export function startKubelet(options: KubeletOptions): Kubelet {
-  const { kube, clock, log, nodeName } = options;
-  const schedules = options.schedules ?? true;
+export function startKubelet(parts: KubeletParts): Kubelet {
+  const { kube, clock, log, nodeName } = parts;
+  const schedules = parts.schedules ?? true;
   const defaults: BehaviourDefaults = {
-    startDelayMs: options.startDelayMs ?? 100,
-    drainMs: options.drainMs ?? 1_000,
+    startDelayMs: parts.startDelayMs ?? 100,
+    drainMs: parts.drainMs ?? 1_000,
   };
-  const pool = createAddressPool(parseNetwork(options.podCidr));
+  const pool = createAddressPool(parseNetwork(parts.podCidr));
   const runners = new Map<string, PodRunner>();
 
   const reserved = new Map<string, string>();
@@ -125,14 +125,14 @@ export function startKubelet(options: KubeletOptions): Kubelet {
     );
   };
 
-  const sync = createReconciler({ ...options, name: 'kubelet', reconcile });
+  const sync = createReconciler({ ...parts, name: 'kubelet', reconcile });
   const scheduler = createScheduler({
-    ...options,
+    ...parts,
     podAt: (key) => informer.get(key),
     podCount: () => runners.size,
   });
   const informer = startInformer<PodObject>({
-    ...options,
+    ...parts,
     resource: podResource,
     onChange({ type, object }) {
       const key = keyOf(object);
@@ -142,8 +142,8 @@ export function startKubelet(options: KubeletOptions): Kubelet {
       if (schedules && isUnscheduled(object)) scheduler.enqueue(key);
     },
   });
-  const node = startNode({ ...options, isDedicated: !schedules });
-  log.debug({ node: nodeName, podCidr: options.podCidr }, 'kubelet started');
+  const node = startNode({ ...parts, isDedicated: !schedules });
+  log.debug({ node: nodeName, podCidr: parts.podCidr }, 'kubelet started');
 
   return {
     started: Promise.all([node.registered, informer.synced]).then(() => undefined),

@@ -11,7 +11,7 @@ import { limits } from '../../../src/base/limits.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { nodes } from '../resources.ts';
 
-export interface NodeOptions extends DevParts {
+export interface NodeParts extends DevParts {
   readonly nodeName: string;
   /** Keeps the Pods of a scheduler that is not ours away. */
   readonly isDedicated: boolean;
@@ -29,8 +29,8 @@ export interface NodePart extends DevPart {
   readonly registered: Promise<void>;
 }
 
-export function startNode(options: NodeOptions): NodePart {
-  const { kube, clock, log, nodeName } = options;
+export function startNode(parts: NodeParts): NodePart {
+  const { kube, clock, log, nodeName } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const registration = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ export function startNode(options: NodeOptions): NodePart {
       await patch();
     } catch (thrown) {
       if (!hasCode(thrown, 'KUBE_NOT_FOUND') || !isReady) throw thrown;
-      await kube.create(nodes, nodeObject(options), within);
+      await kube.create(nodes, nodeObject(parts), within);
       await patch();
     }
   };
@@ -76,15 +76,15 @@ export function startNode(options: NodeOptions): NodePart {
   };
 }
 
-function nodeObject(options: NodeOptions) {
+function nodeObject(parts: NodeParts) {
   return {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: {
-      name: options.nodeName,
-      labels: { 'kubernetes.io/hostname': options.nodeName, 'orrery.dev/dev': 'true' },
+      name: parts.nodeName,
+      labels: { 'kubernetes.io/hostname': parts.nodeName, 'orrery.dev/dev': 'true' },
     },
-    spec: options.isDedicated
+    spec: parts.isDedicated
       ? { taints: [{ key: 'orrery.dev/dev', value: 'true', effect: 'NoSchedule' }] }
       : {},
   };

@@ -8,7 +8,7 @@
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
-import { socketAddress } from '../../kube-api/addresses.ts';
+import { socketAddress } from '../../kube-api/socket-addresses.ts';
 import type { PodObject } from '../objects.ts';
 import { type Backend, startBackend } from './backend.ts';
 import type { Behaviour } from './behaviour.ts';
@@ -27,7 +27,7 @@ export interface PodRunner {
   kill(): Promise<void>;
 }
 
-export interface PodRunnerOptions {
+export interface PodRunnerParts {
   readonly pod: PodObject;
   readonly ip: string;
   readonly behaviour: Behaviour;
@@ -40,9 +40,9 @@ export interface PodRunnerOptions {
 /** A port that is taken (a Pod of a process that is just ending) is tried again so often, ms. */
 const portRetryMs = 200;
 
-export function startPodRunner(options: PodRunnerOptions): PodRunner {
-  const { pod, ip, clock, onChange } = options;
-  let behaviour = options.behaviour;
+export function startPodRunner(parts: PodRunnerParts): PodRunner {
+  const { pod, ip, clock, onChange } = parts;
+  let behaviour = parts.behaviour;
   let phase: ReturnType<PodRunner['phase']> = 'starting';
   let startedAt: number | undefined;
   let waitingFor: string | undefined;
@@ -85,7 +85,7 @@ export function startPodRunner(options: PodRunnerOptions): PodRunner {
     onChange();
   };
 
-  after(options.isAdopted ? 0 : behaviour.startDelayMs, begin);
+  after(parts.isAdopted ? 0 : behaviour.startDelayMs, begin);
 
   return {
     uid: pod.metadata.uid ?? '',

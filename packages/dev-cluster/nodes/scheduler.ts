@@ -18,7 +18,7 @@ const bindings: KubeResource = {
   namespaced: true,
 };
 
-export interface SchedulerOptions extends DevParts {
+export interface SchedulerParts extends DevParts {
   readonly nodeName: string;
   readonly podAt: (key: string) => PodObject | undefined;
   /** Pods that the node holds now. */
@@ -30,15 +30,15 @@ const againMs = 200;
 /** How soon a Pod that found no room is looked at again, ms. */
 const roomRetryMs = 1_000;
 
-export function createScheduler(options: SchedulerOptions): Reconciler {
-  const { kube, nodeName } = options;
+export function createScheduler(parts: SchedulerParts): Reconciler {
+  const { kube, nodeName } = parts;
   const scheduler = createReconciler({
-    ...options,
+    ...parts,
     name: 'scheduler',
     async reconcile(key, signal) {
-      const pod = options.podAt(key);
+      const pod = parts.podAt(key);
       if (pod === undefined || !isUnscheduled(pod)) return;
-      if (options.podCount() >= limits.devPodsMax) return scheduler.enqueue(key, roomRetryMs);
+      if (parts.podCount() >= limits.devPodsMax) return scheduler.enqueue(key, roomRetryMs);
       const { namespace, name } = splitKey(key);
       const binding = {
         apiVersion: 'v1',
@@ -49,9 +49,9 @@ export function createScheduler(options: SchedulerOptions): Reconciler {
       try {
         await kube.create(bindings, binding, signal);
       } catch (thrown) {
-        // Bound by somebody else, or gone, as the picture will show – or its predecessor was meant: look again.
+        // Bound by somebody else, or gone, as the informer will show – or its predecessor was meant: look again.
         if (!hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) throw thrown;
-        options.log.debug({ pod: key, error: thrown.message }, 'not bound');
+        parts.log.debug({ pod: key, error: thrown.message }, 'not bound');
         scheduler.enqueue(key, againMs);
       }
     },

@@ -18,7 +18,7 @@ import { type Log, silentLog } from '../../../src/base/log.ts';
 import { isAtLeast, parseVersion } from '../../../src/bus/nats/nats-version.ts';
 import { freePort } from '../network/ports.ts';
 
-export interface NatsServerOptions {
+export interface NatsServerParts {
   /** Where JetStream stores, and where the server's configuration is written. */
   readonly dir: string;
   /** By default one that the server chooses. */
@@ -72,12 +72,12 @@ exit "$code"
  *
  * @throws OrreryError USAGE if no `nats-server` of at least 2.12 is found, BUS_UNREACHABLE if it does not start
  */
-export async function startNatsServer(options: NatsServerOptions): Promise<NatsServer> {
-  const { clock = systemClock, log = silentLog } = options;
+export async function startNatsServer(parts: NatsServerParts): Promise<NatsServer> {
+  const { clock = systemClock, log = silentLog } = parts;
   const { path, version } = await findNatsServer();
-  await mkdir(options.dir, { recursive: true });
-  const configFile = join(options.dir, 'nats-server.conf');
-  await writeFile(configFile, `${JSON.stringify(configOf(options), null, 2)}\n`);
+  await mkdir(parts.dir, { recursive: true });
+  const configFile = join(parts.dir, 'nats-server.conf');
+  await writeFile(configFile, `${JSON.stringify(configOf(parts), null, 2)}\n`);
   const child = spawn('sh', ['-c', watchdog, 'nats-watchdog', path, '-c', configFile], {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C at the terminal is for us, who stop the server last.
@@ -100,12 +100,12 @@ export async function startNatsServer(options: NatsServerOptions): Promise<NatsS
  *
  * @returns the servers, and how to start one of them again as it was
  */
-export async function startNatsCluster(options: {
+export async function startNatsCluster(parts: {
   readonly size: number;
   readonly dir: string;
   readonly log?: Log;
 }): Promise<{ servers: NatsServer[]; startAgain(index: number): Promise<NatsServer> }> {
-  const { size, dir, log = silentLog } = options;
+  const { size, dir, log = silentLog } = parts;
   const indexes = [...Array(size).keys()];
   // A server wants to be told its routes before it starts, so these ports cannot be left to the servers.
   const ports = await Promise.all(indexes.map(() => freePort('127.0.0.1', 0)));
@@ -170,7 +170,7 @@ async function versionOf(path: string): Promise<string | undefined> {
   }
 }
 
-function configOf({ dir, port, name, cluster }: NatsServerOptions): object {
+function configOf({ dir, port, name, cluster }: NatsServerParts): object {
   const storeDir = join(dir, 'jetstream');
   return {
     listen: `127.0.0.1:${port ?? -1}`,

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 
-export interface ReplicaOptions {
+export interface ReplicaParts {
   readonly name: string;
   /** Default: `src/main.ts`. */
   readonly program?: string;
@@ -48,8 +48,8 @@ const preloads = ['tether.ts', '../network/outside-network.ts'].flatMap((file) =
 const firstPauseMs = 500;
 const longestPauseMs = 10_000;
 
-export function createReplica(options: ReplicaOptions): ReplicaProcess {
-  const { clock } = options;
+export function createReplica(parts: ReplicaParts): ReplicaProcess {
+  const { clock } = parts;
   let child: ChildProcess | undefined;
   let ended = Promise.resolve();
   let timer: Timer | undefined;
@@ -60,7 +60,7 @@ export function createReplica(options: ReplicaOptions): ReplicaProcess {
     if (child !== undefined || isStopping) return;
     timer?.cancel();
     const startedAt = clock.monotonic();
-    const born = launch(options);
+    const born = launch(parts);
     child = born;
     const end = Promise.withResolvers<void>();
     ended = end.promise;
@@ -75,14 +75,14 @@ export function createReplica(options: ReplicaOptions): ReplicaProcess {
   };
   const onDeath = (how: string, livedMs: number) => {
     if (livedMs > longestPauseMs) pauseMs = firstPauseMs;
-    options.onDeath(how, options.restarts ? pauseMs : null);
-    if (!options.restarts) return;
+    parts.onDeath(how, parts.restarts ? pauseMs : null);
+    if (!parts.restarts) return;
     timer = clock.after(pauseMs, start);
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   };
 
   return {
-    name: options.name,
+    name: parts.name,
     pid: () => child?.pid,
     start,
     async kill(signal) {
@@ -103,13 +103,13 @@ export function createReplica(options: ReplicaOptions): ReplicaProcess {
   };
 }
 
-function launch(options: ReplicaOptions): ChildProcess {
-  const log = openSync(options.logFile, 'a');
+function launch(parts: ReplicaParts): ChildProcess {
+  const log = openSync(parts.logFile, 'a');
   try {
-    return spawn(process.execPath, [...preloads, options.program ?? mainFile, ...options.args], {
+    return spawn(process.execPath, [...preloads, parts.program ?? mainFile, ...parts.args], {
       cwd: root,
       stdio: ['ignore', log, log, 'ipc'],
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...parts.env },
       // A group of its own: Ctrl-C is for the parent.
       detached: true,
     });

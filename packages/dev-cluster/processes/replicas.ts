@@ -8,7 +8,7 @@ import { limits } from '../../../src/base/limits.ts';
 import { freePort } from '../network/ports.ts';
 import { createReplica, type ReplicaProcess } from './processes.ts';
 
-export interface ReplicasOptions {
+export interface ReplicasParts {
   readonly count: number;
   /** Where the first one answers; the others on the ports after it, or on free ones if those are taken. */
   readonly http: { readonly host: string; readonly port: number };
@@ -38,22 +38,22 @@ export interface DevReplica extends ReplicaProcess {
 const firstAcmePort = 8089;
 const readyPauseMs = 100;
 
-export async function createReplicas(options: ReplicasOptions): Promise<DevReplica[]> {
-  const { host } = options.http;
+export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]> {
+  const { host } = parts.http;
   const replicas: DevReplica[] = [];
-  for (let index = 0; index < options.count; index += 1) {
+  for (let index = 0; index < parts.count; index += 1) {
     const name = `orrery-${index}`;
     // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another cluster's in a moment.
-    const isAnyPort = options.http.port === 0;
-    const port = await freePort(host, isAnyPort ? 0 : options.http.port + index);
+    const isAnyPort = parts.http.port === 0;
+    const port = await freePort(host, isAnyPort ? 0 : parts.http.port + index);
     const acmePort = await freePort('127.0.0.1', isAnyPort ? 0 : firstAcmePort + index);
-    const logFile = join(options.dir, `replica-${index}.log`);
-    const args = runArguments(options, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
+    const logFile = join(parts.dir, `replica-${index}.log`);
+    const args = runArguments(parts, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);
     const onDeath = (how: string, pauseMs: number | null) => {
       const next = pauseMs === null ? '' : `; it is started again in ${pauseMs / 1_000} s`;
-      options.print(`${name} ended (${how})${next}; see ${logFile}`);
+      parts.print(`${name} ended (${how})${next}; see ${logFile}`);
     };
-    const { clock, env, restarts } = options;
+    const { clock, env, restarts } = parts;
     const replica = createReplica({ name, args, logFile, env, clock, restarts, onDeath });
     const acmeUrl = `http://127.0.0.1:${acmePort}`;
     replicas.push({ ...replica, url: `http://${host}:${port}`, acmeUrl, logFile });
@@ -61,18 +61,18 @@ export async function createReplicas(options: ReplicasOptions): Promise<DevRepli
   return replicas;
 }
 
-function runArguments(options: ReplicasOptions, name: string, http: string, acmeHttp: string): string[] {
+function runArguments(parts: ReplicasParts, name: string, http: string, acmeHttp: string): string[] {
   const flags = {
-    cluster: options.cluster,
-    nats: options.natsUrl,
-    kubeconfig: options.kubeconfig,
+    cluster: parts.cluster,
+    nats: parts.natsUrl,
+    kubeconfig: parts.kubeconfig,
     replica: name,
     http,
     'acme-http': acmeHttp,
-    ...(options.dns === undefined ? {} : { 'probe-dns': options.dns }),
+    ...(parts.dns === undefined ? {} : { 'probe-dns': parts.dns }),
     'inspector-auth': 'none',
   };
-  return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...options.flags];
+  return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...parts.flags];
 }
 
 /** Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted. */

@@ -14,7 +14,7 @@ import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction, Subjects } from '../../../src/bus/subjects.ts';
 import type { LeasePlace } from '../../../src/machines/election/lease-record.ts';
 
-export interface CandidateOptions {
+export interface CandidateParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -46,8 +46,8 @@ interface Answer {
   readonly expiresInMs?: number;
 }
 
-export function startCandidate(options: CandidateOptions): Candidate {
-  const { bus, subjects, clock, log, election, id, ttlMs } = options;
+export function startCandidate(parts: CandidateParts): Candidate {
+  const { bus, subjects, clock, log, election, id, ttlMs } = parts;
   const { namespace, name } = election;
   let current: { readonly term: number; until: number } | null = null;
   let silentUntil = 0;
@@ -66,7 +66,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
     const lost = current;
     current = null;
     heardAt = 0;
-    if (lost !== null) options.onLost?.(lost.term);
+    if (lost !== null) parts.onLost?.(lost.term);
   };
   const ask = async (): Promise<void> => {
     const sentAt = clock.monotonic();
@@ -84,7 +84,7 @@ export function startCandidate(options: CandidateOptions): Candidate {
     if (current !== null) current.until = until;
     else {
       current = { term, until };
-      options.onLeading?.(term);
+      parts.onLeading?.(term);
     }
   };
   const again = (ms: number) => {

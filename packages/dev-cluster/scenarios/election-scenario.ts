@@ -17,7 +17,7 @@ import { namespaces } from '../resources.ts';
 import { type Candidate, startCandidate } from './candidate.ts';
 import { inSeconds } from './durations.ts';
 
-export interface ElectionScenarioOptions {
+export interface ElectionScenarioParts {
   readonly kube: KubePort;
   readonly bus: Bus;
   readonly subjects: Subjects;
@@ -33,8 +33,8 @@ const ttlMs = 3_000;
 /** Longer than the other one needs to take over. */
 const silenceMs = 3 * ttlMs;
 
-export function startElectionScenario(options: ElectionScenarioOptions): DevPart {
-  const { kube, clock, print } = options;
+export function startElectionScenario(parts: ElectionScenarioParts): DevPart {
+  const { kube, clock, print } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const tills: Candidate[] = [];
@@ -42,7 +42,7 @@ export function startElectionScenario(options: ElectionScenarioOptions): DevPart
 
   const open = (id: string) =>
     startCandidate({
-      ...options,
+      ...parts,
       election,
       id,
       ttlMs,
@@ -66,7 +66,7 @@ export function startElectionScenario(options: ElectionScenarioOptions): DevPart
     await ensureObject(kube, elections, { metadata: { namespace, name }, spec: {} }, signal);
     tills.push(open('till-a'), open('till-b'));
     for (let isGraceful = true; !signal.aborted; isGraceful = !isGraceful) {
-      await sleep(clock, options.changeEveryMs ?? 25_000, signal);
+      await sleep(clock, parts.changeEveryMs ?? 25_000, signal);
       await change(isGraceful);
     }
   };

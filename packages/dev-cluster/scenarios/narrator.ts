@@ -23,7 +23,7 @@ export interface PodReady {
   readonly sinceLastRouteMs: number | null;
 }
 
-export interface NarratorOptions extends DevParts {
+export interface NarratorParts extends DevParts {
   readonly namespace: string;
   readonly labelSelector: string;
   readonly routing: Pick<Routing, 'onEvent'>;
@@ -44,15 +44,15 @@ interface Story {
 /** A Pod that is held back for longer than this is worth a line, ms: several times what it takes. */
 const patienceMs = 15_000;
 
-export function startNarrator(options: NarratorOptions): DevPart {
-  const { clock, print, serviceCount } = options;
+export function startNarrator(parts: NarratorParts): DevPart {
+  const { clock, print, serviceCount } = parts;
   const stories = new Map<string, Story>();
   const names = new Set<string>();
   /** By address: Service → since when it is routed to. */
   const routes = new Map<string, Map<string, number>>();
 
   const onRoute = (event: RoutingEvent) => {
-    if (event.namespace !== options.namespace) return;
+    if (event.namespace !== parts.namespace) return;
     const of = routes.get(event.address) ?? new Map<string, number>();
     if (event.type === 'programmed') of.set(event.service, event.at);
     else of.delete(event.service);
@@ -81,10 +81,10 @@ export function startNarrator(options: NarratorOptions): DevPart {
     const since = [...(routes.get(ip)?.values() ?? [])];
     const heldMs = Math.max(0, now - (story.containersReadyAt ?? now));
     const sinceLastRouteMs = since.length === 0 ? null : Math.max(0, now - Math.max(...since));
-    options.onReady?.({ pod: story.name, ip, heldMs, routes: since.length, sinceLastRouteMs });
+    parts.onReady?.({ pod: story.name, ip, heldMs, routes: since.length, sinceLastRouteMs });
     const what = story.isReplacement ? 'replaced' : 'started';
     const count = `${since.length} of ${serviceCount} routes`;
-    if (!options.isGated) return print(`${story.name} ${what}; Ready at once, with ${count}`);
+    if (!parts.isGated) return print(`${story.name} ${what}; Ready at once, with ${count}`);
     const detection =
       sinceLastRouteMs === null ? '' : ` (${inSeconds(sinceLastRouteMs)} after the last one led to it)`;
     print(
@@ -108,9 +108,9 @@ export function startNarrator(options: NarratorOptions): DevPart {
     stories.delete(pod.metadata.uid ?? '');
   };
 
-  const stopRoutes = options.routing.onEvent(onRoute);
+  const stopRoutes = parts.routing.onEvent(onRoute);
   const informer = startInformer<PodObject>({
-    ...options,
+    ...parts,
     resource: pods,
     onChange: ({ type, object }) => (type === 'set' ? observe(object) : forget(object)),
   });

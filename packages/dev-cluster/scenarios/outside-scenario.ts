@@ -11,7 +11,7 @@ import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
-import { socketAddress } from '../../kube-api/addresses.ts';
+import { socketAddress } from '../../kube-api/socket-addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { ensureObject } from '../manifests.ts';
 import type { EndpointSliceObject } from '../objects.ts';
@@ -20,7 +20,7 @@ import { createReplica } from '../processes/processes.ts';
 import { namespaces } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 
-export interface OutsideScenarioOptions extends Omit<DevParts, 'namespace'> {
+export interface OutsideScenarioParts extends Omit<DevParts, 'namespace'> {
   readonly namespace?: string;
   /** What the machine is called by: an address of the cluster's outside network. */
   readonly address: string;
@@ -41,9 +41,9 @@ const program = resolve(import.meta.dirname, '../nodes/virtual-machine.ts');
 const port = 8080;
 const lookMs = 50;
 
-export function startOutsideScenario(options: OutsideScenarioOptions): OutsideScenario {
-  const { kube, clock, random, log, print, address, upMs = 25_000, downMs = 8_000 } = options;
-  const namespace = options.namespace ?? 'shop';
+export function startOutsideScenario(parts: OutsideScenarioParts): OutsideScenario {
+  const { kube, clock, random, log, print, address, upMs = 25_000, downMs = 8_000 } = parts;
+  const namespace = parts.namespace ?? 'shop';
   const stopping = new AbortController();
   const { signal } = stopping;
   let [up, down] = [0, 0];
@@ -51,7 +51,7 @@ export function startOutsideScenario(options: OutsideScenarioOptions): OutsideSc
     name: 'vm-1',
     program,
     args: ['vm-1', socketAddress(address), String(port)],
-    logFile: join(options.dir, 'vm-1.log'),
+    logFile: join(parts.dir, 'vm-1.log'),
     clock,
     restarts: false,
     onDeath: () => {},

@@ -9,13 +9,13 @@ import { sleep } from '../../../src/base/clock.ts';
 import { asError } from '../../../src/base/errors.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import { domains, issuers, secrets } from '../../../src/features/certificates/resources.ts';
-import { createAuthority } from '../../kube-api/http/certificates.ts';
+import { createAuthority } from '../../kube-api/http/server-certificate.ts';
 import { type Change, startInformer } from '../controllers/informer.ts';
 import { ensureObject } from '../manifests.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { namespaces } from '../resources.ts';
 
-export interface CertificateScenarioOptions extends Omit<DevParts, 'namespace'> {
+export interface CertificateScenarioParts extends Omit<DevParts, 'namespace'> {
   readonly print: (line: string) => void;
   readonly namespace?: string;
   /** How long `login` is left to fail, ms. */
@@ -31,12 +31,12 @@ export interface CertificateScenario extends DevPart {
 
 const authorityName = 'shop-ca';
 
-export function startCertificateScenario(options: CertificateScenarioOptions): CertificateScenario {
-  const { kube, clock, print, namespace = 'shop', failingMs = 30_000, shortLifetime = '2m' } = options;
+export function startCertificateScenario(parts: CertificateScenarioParts): CertificateScenario {
+  const { kube, clock, print, namespace = 'shop', failingMs = 30_000, shortLifetime = '2m' } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const informer = startInformer<DomainObject>({
-    ...options,
+    ...parts,
     namespace,
     resource: domains,
     onChange: createDomainLines(print),

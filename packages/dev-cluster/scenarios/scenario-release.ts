@@ -14,7 +14,7 @@ import type { DevCluster } from '../cluster.ts';
 import type { DevPart } from '../parts.ts';
 import { untilReady } from '../processes/replicas.ts';
 
-export interface ReleaseScenarioOptions {
+export interface ReleaseScenarioParts {
   readonly cluster: Pick<DevCluster, 'dir' | 'kube' | 'replicas' | 'kill' | 'start'>;
   readonly clock: Clock;
   readonly print: (line: string) => void;
@@ -32,14 +32,14 @@ export function prepareBundle(dir: string): readonly string[] {
 }
 
 /** Begins when the first release is done; replaces each replica once. */
-export function startReleaseScenario(options: ReleaseScenarioOptions): DevPart {
-  const { cluster, clock, print, afterMs = 20_000 } = options;
+export function startReleaseScenario(parts: ReleaseScenarioParts): DevPart {
+  const { cluster, clock, print, afterMs = 20_000 } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const telling = tell(cluster.kube, clock, print, signal);
   const rolling = (async () => {
     await sleep(clock, afterMs, signal);
-    await rollOver(options, '0.2.0', signal);
+    await rollOver(parts, '0.2.0', signal);
   })();
   const ended = Promise.all([telling, rolling]).catch((thrown) => {
     if (!signal.aborted) print(`release: ${asError(thrown).message}`);
@@ -53,7 +53,7 @@ export function startReleaseScenario(options: ReleaseScenarioOptions): DevPart {
 }
 
 async function rollOver(
-  { cluster, clock, print }: ReleaseScenarioOptions,
+  { cluster, clock, print }: ReleaseScenarioParts,
   release: string,
   signal: AbortSignal,
 ): Promise<void> {

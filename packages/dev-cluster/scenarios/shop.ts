@@ -12,7 +12,7 @@ import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { routeGates } from '../../../src/features/routes/resources.ts';
 import { services as serviceResource } from '../../../src/kube/api/resources.ts';
-import { isLoopback } from '../../kube-api/addresses.ts';
+import { isLoopback } from '../../kube-api/socket-addresses.ts';
 import { ensureObject } from '../manifests.ts';
 import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';
 import type { Routing } from '../network/routing.ts';
@@ -31,7 +31,7 @@ import {
   shopStatefulSet,
 } from './scenario-objects.ts';
 
-export interface ScenarioOptions extends Omit<DevParts, 'namespace'>, Partial<ShopOptions> {
+export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<ShopOptions> {
   readonly routing: Pick<Routing, 'onEvent'>;
   readonly print: (line: string) => void;
   readonly requestsPerSecond?: number;
@@ -70,7 +70,7 @@ const statusPauseMs = 100;
 /** Seconds between two lines that tell of a load without losses. */
 const quietSeconds = 10;
 
-export function startScenario(options: ScenarioOptions): Scenario {
+export function startScenario(options: ScenarioParts): Scenario {
   const { kube, clock, print } = options;
   const shop: ShopOptions = { ...shopDefaults, ...options };
   const stopping = new AbortController();
@@ -154,11 +154,7 @@ export function startScenario(options: ScenarioOptions): Scenario {
 }
 
 /** Writes the objects; returns where requests go. */
-async function setUp(
-  options: ScenarioOptions,
-  shop: ShopOptions,
-  signal: AbortSignal,
-): Promise<LoadTarget[]> {
+async function setUp(options: ScenarioParts, shop: ShopOptions, signal: AbortSignal): Promise<LoadTarget[]> {
   const { kube } = options;
   await ensureObject(kube, namespaces, shopNamespace(shop), signal);
   await ensureAccount(options, shop.namespace, signal);
@@ -179,11 +175,7 @@ async function setUp(
 }
 
 /** Where the service account admission is on and no controller manager runs, Pods need the account to be there. */
-async function ensureAccount(
-  options: ScenarioOptions,
-  namespace: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function ensureAccount(options: ScenarioParts, namespace: string, signal: AbortSignal): Promise<void> {
   const account = {
     apiVersion: 'v1',
     kind: 'ServiceAccount',

@@ -4,10 +4,11 @@
  * Owns: role-based access as `rbac.authorization.k8s.io/v1` has it. Absent: the check that nobody grants more than he has, and
  * the aggregation of cluster roles.
  */
-import type { Cluster } from '../cluster.ts';
+
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import { ApiError, type ErrorDetails, qualified } from '../status.ts';
+import type { StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import type { Attributes, ResourceAttributes } from './attributes.ts';
 import { mastersGroup, type User } from './users.ts';
 

@@ -1,7 +1,7 @@
 /** Roles that every cluster has: what anybody may ask, and the usual ones for people. */
 import { invariant } from '../../../src/base/errors.ts';
-import type { Cluster } from '../cluster.ts';
 import type { JsonObject } from '../json.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { insert } from '../writing/insert.ts';
 import { readObject } from '../writing/read-object.ts';
 import { roleGroup } from './authorize.ts';

@@ -1,11 +1,11 @@
 /** Reviews: questions about tokens, users and access, which are answered and not stored. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { isObject, type JsonObject, listAt, objectAt, textAt } from '../json.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { badRequest, invalid } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject } from '../writing/body.ts';
 import { writeOptions } from '../writing/options.ts';
 import { readObject } from '../writing/read-object.ts';

@@ -1,12 +1,12 @@
 /** The `token` subresource of ServiceAccounts: a token for whoever runs in the account's name. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { invalidValue } from '../causes.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { type JsonObject, listAt, numberAt, objectAt } from '../json.ts';
-import { builtinSchema } from '../schema/builtin.ts';
-import { DecodeError, decode } from '../schema/decode.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
+import { DecodeError, decode } from '../schema/typed-decode.ts';
 import { badRequest, invalid } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { existing } from '../verbs/read.ts';
 import { bodyObject } from '../writing/body.ts';
 import { isDryRun } from '../writing/options.ts';

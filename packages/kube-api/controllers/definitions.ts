@@ -3,11 +3,11 @@
  * they are deleted.
  */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { Cluster } from '../cluster.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import { customResources, customStorage } from '../resources/custom.ts';
 import type { Change, Version } from '../storage/version.ts';
+import type { StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { definitionFinalizer, removeObject } from '../writing/remove.ts';
 import { save } from '../writing/replace.ts';
 import { WorkQueue } from './work-queue.ts';

@@ -5,10 +5,11 @@
  * Owners are found by uid, in the dependent's namespace or among cluster-scoped objects; an owner of a kind that the server
  * does not know is never judged. Source: the reference behaviour of Kubernetes' garbage collector.
  */
-import type { Cluster } from '../cluster.ts';
-import type { ObjectMeta, OwnerReference, StoredObject } from '../objects.ts';
+
 import type { Resource } from '../resources/resource.ts';
 import type { Change, Version } from '../storage/version.ts';
+import type { ObjectMeta, OwnerReference, StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { foregroundFinalizer, orphanFinalizer, type Propagation, removeObject } from '../writing/remove.ts';
 import { save } from '../writing/replace.ts';
 import { OwnerIndex } from './owners.ts';

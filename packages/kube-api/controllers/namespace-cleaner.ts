@@ -1,8 +1,9 @@
 /** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
-import type { Cluster } from '../cluster.ts';
+
 import { listAt, objectAt } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Change } from '../storage/version.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { removeObject } from '../writing/remove.ts';
 import { save } from '../writing/replace.ts';
 import { WorkQueue } from './work-queue.ts';

@@ -1,6 +1,7 @@
 /** Who owns whom: an index of all objects by uid, and of all dependents by the uid of their owner. */
-import type { Place, StoredObject } from '../objects.ts';
+
 import type { Change, Version } from '../storage/version.ts';
+import type { Place, StoredObject } from '../stored-object.ts';
 
 /** Where an object is. */
 export interface Location extends Place {

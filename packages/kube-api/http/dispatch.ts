@@ -1,9 +1,9 @@
 /** From method and target to the verb that answers. */
 import { answerReview, isReview } from '../access/reviews.ts';
 import { requestToken } from '../access/token-request.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Verb } from '../resources/resource.ts';
 import { methodNotAllowed, noContainers, noSuchPath } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bindPod } from '../verbs/bind.ts';
 import { deleteCollection, deleteObject } from '../verbs/delete.ts';
 import { finalizeNamespace } from '../verbs/finalize.ts';

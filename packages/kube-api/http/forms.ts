@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { badRequest, notAcceptable } from '../status.ts';
 import { type IncludedObject, toMetadata, toTable } from '../tables/table.ts';
-import type { WatchSink } from '../watch/stream.ts';
+import type { WatchSink } from '../watch/watch-stream.ts';
 import type { Answer, ApiRequest, Target } from './request.ts';
 
 export type Form = 'object' | 'table' | 'metadata';

@@ -1,7 +1,7 @@
 /** Namespaces, Nodes and Leases. */
 import { type Cause, invalidValue } from '../causes.ts';
 import { equal, listAt, numberAt, objectAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { dnsLabel } from '../validation/names.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';
 

@@ -1,7 +1,7 @@
 /** ConfigMaps, Secrets and ServiceAccounts. */
 import { type Cause, forbiddenField, immutable, required, tooLong } from '../causes.ts';
 import { equal, objectAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { problems } from '../validation/metadata.ts';
 import { dataKey } from '../validation/names.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';

@@ -9,11 +9,11 @@ import {
   required,
 } from '../causes.ts';
 import { equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import { definitionRuleCauses } from '../schema/cel/definition-rules.ts';
 import { defaultCauses } from '../schema/default-check.ts';
 import { compiledPattern } from '../schema/formats.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { problems } from '../validation/metadata.ts';
 import { dnsLabel, dnsSubdomain } from '../validation/names.ts';
 import { type Kind, plainKind, unsupportedField } from './kind.ts';

@@ -1,7 +1,7 @@
 /** EndpointSlices: canonical addresses of one type, ports with names that are there once. */
 import { type Cause, duplicate, notSupported, required, tooMany } from '../causes.ts';
 import { type Json, type JsonObject, listAt, objectsAt, textAt } from '../json.ts';
-import { type StoredObject, withoutMetadata } from '../objects.ts';
+import { type StoredObject, withoutMetadata } from '../stored-object.ts';
 import { endpointAddressCauses } from '../validation/addresses.ts';
 import { problems, unchanged } from '../validation/metadata.ts';
 import { dnsLabel, dnsSubdomain, qualifiedName } from '../validation/names.ts';

@@ -3,8 +3,8 @@
  */
 import { type Cause, invalidValue, required } from '../causes.ts';
 import { equal, type JsonObject, numberAt, objectAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import type { FieldLabels } from '../selectors/fields.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { problems } from '../validation/metadata.ts';
 import { qualifiedName } from '../validation/names.ts';
 import { type CheckRequest, type Kind, metaFields, plainKind, unsupportedField } from './kind.ts';

@@ -6,8 +6,8 @@
  */
 import type { Cause } from '../causes.ts';
 import { type Json, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import type { FieldLabels } from '../selectors/fields.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { dnsSubdomain, type NameRule } from '../validation/names.ts';
 
 export interface Kind {

@@ -3,7 +3,7 @@
 import { parseAddress } from '../../../src/base/address.ts';
 import { type Cause, forbiddenField, invalidValue } from '../causes.ts';
 import { copy, equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';
 import { filledPodSpec, podSpecCauses } from './pod-spec.ts';
 

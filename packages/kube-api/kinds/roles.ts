@@ -1,7 +1,7 @@
 /** Roles and their bindings: what rules must say, and that a binding keeps its role. */
 import { type Cause, invalidValue, notSupported, required } from '../causes.ts';
 import { equal, isObject, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { problems } from '../validation/metadata.ts';
 import { dnsSubdomain, type NameRule } from '../validation/names.ts';
 import { type Kind, plainKind } from './kind.ts';

@@ -12,7 +12,7 @@ import {
   required,
 } from '../causes.ts';
 import { equal, type Json, type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { labelCauses, problems } from '../validation/metadata.ts';
 import { dnsLabel, dnsSubdomain, portName, portNumber, qualifiedName } from '../validation/names.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';

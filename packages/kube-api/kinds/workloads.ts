@@ -3,7 +3,7 @@
 import { type LabelSelector, selects } from '../../../src/base/digests.ts';
 import { type Cause, forbiddenField, immutable, invalidValue, required } from '../causes.ts';
 import { equal, type Json, type JsonObject, numberAt, objectAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { labelCauses } from '../validation/metadata.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';
 import { filledPodSpec, podSpecCauses } from './pod-spec.ts';

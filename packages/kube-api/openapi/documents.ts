@@ -5,15 +5,15 @@
  * Absent: documents as protobuf, and the old form but for its frame (`old-form.ts`).
  */
 import { createHash } from 'node:crypto';
-import type { Cluster } from '../cluster.ts';
 import { groupsOf } from '../http/discovery.ts';
 import type { Answer, ApiRequest } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
-import { builtinSchema } from '../schema/builtin.ts';
-import { listMetaName, objectMetaName, resourceSchemaName } from './names.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { oldOpenApiAnswer } from './old-form.ts';
 import { pathsOf } from './paths.ts';
+import { listMetaName, objectMetaName, resourceSchemaName } from './schema-names.ts';
 import { addType, type Components, reference } from './schemas.ts';
 
 const root = '/openapi/v3';

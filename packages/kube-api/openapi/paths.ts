@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../json.ts';
 import type { Resource, Verb } from '../resources/resource.ts';
-import { resourceSchemaName } from './names.ts';
+import { resourceSchemaName } from './schema-names.ts';
 import { reference } from './schemas.ts';
 
 interface Operation {

@@ -5,7 +5,7 @@
 import { equal, type Json, type JsonObject } from '../json.ts';
 import type { Schema } from '../schema/schema.ts';
 import { typeText } from './descriptions.ts';
-import { schemaName } from './names.ts';
+import { schemaName } from './schema-names.ts';
 
 /** Schemas of a document, by name; types are added as they are met. */
 export type Components = Map<string, JsonObject>;

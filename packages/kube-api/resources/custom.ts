@@ -1,9 +1,9 @@
 /** Resources that a CustomResourceDefinition brings: one for each served version. */
 import { at, type Json, type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from '../kinds/kind.ts';
-import { type StoredObject, withoutMetadata } from '../objects.ts';
 import type { Schema } from '../schema/schema.ts';
-import { storageName } from './builtin.ts';
+import { type StoredObject, withoutMetadata } from '../stored-object.ts';
+import { storageName } from './builtin-resources.ts';
 import { pathOf, type Resource, type ScalePaths, type Verb } from './resource.ts';
 
 const verbs: readonly Verb[] = [

@@ -1,5 +1,5 @@
 /** All resources that are served now: the built-in ones, and those of established definitions. */
-import { builtinResources } from './builtin.ts';
+import { builtinResources } from './builtin-resources.ts';
 import type { Resource } from './resource.ts';
 
 export class Registry {

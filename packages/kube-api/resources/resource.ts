@@ -1,8 +1,8 @@
 /** A resource as the API serves it: where it is, what it is called, what can be done with it, and by which rules it lives. */
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { StoredObject } from '../objects.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { StoredObject } from '../stored-object.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 

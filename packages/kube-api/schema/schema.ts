@@ -1,6 +1,6 @@
 /**
  * A schema of values: Kubernetes' structural schema, which is how custom resources bring it and how the built-in types are
- * compiled (`builtin.ts`). One form for decoding, defaulting, pruning, validation and patching.
+ * compiled (`builtin-schemas.ts`). One form for decoding, defaulting, pruning, validation and patching.
  */
 import type { Json, JsonObject } from '../json.ts';
 

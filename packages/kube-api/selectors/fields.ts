@@ -2,8 +2,8 @@
  * Field selectors as they stand in a query: `spec.nodeName=n1,status.phase!=Failed`. Parsing and matching.
  */
 
-import type { StoredObject } from '../objects.ts';
 import { badRequest } from '../status.ts';
+import type { StoredObject } from '../stored-object.ts';
 
 /** How a resource names its selectable fields, and what each is for an object. */
 export type FieldLabels = Readonly<Record<string, (object: StoredObject) => string>>;

@@ -1,8 +1,8 @@
 /**
  * All objects of one storage: by namespace and name now, and as they were at an earlier revision.
  */
-import type { Place } from '../objects.ts';
-import type { History } from './history.ts';
+import type { Place } from '../stored-object.ts';
+import type { History } from './latest-changes.ts';
 import type { Change, Version } from './version.ts';
 
 export class Collection {

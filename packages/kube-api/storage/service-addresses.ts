@@ -6,11 +6,11 @@
  */
 import { invariant } from '../../../src/base/errors.ts';
 import type { Random } from '../../../src/base/random.ts';
-import { type Network, parseNetwork } from '../addresses.ts';
 import { invalidValue } from '../causes.ts';
 import { type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
+import { type Network, parseNetwork } from '../socket-addresses.ts';
 import { invalid } from '../status.ts';
+import type { StoredObject } from '../stored-object.ts';
 import type { Change } from './version.ts';
 
 const nodePorts = { first: 30_000, last: 32_767 };

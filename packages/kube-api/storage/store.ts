@@ -5,9 +5,9 @@
  * by one with each commit; listeners hear every change once, in order, before the commit returns.
  * Absent: persistence. A new server begins anew.
  */
-import { type Place, placeOf, type StoredObject } from '../objects.ts';
+import { type Place, placeOf, type StoredObject } from '../stored-object.ts';
 import { Collection } from './collection.ts';
-import { History } from './history.ts';
+import { History } from './latest-changes.ts';
 import { type Change, versionOf } from './version.ts';
 
 export class Store {

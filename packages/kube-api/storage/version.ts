@@ -4,7 +4,7 @@
  * Promises: both are never changed. The texts that answers and watches need are made once and kept with them, so that one
  * object is encoded once for all its readers.
  */
-import type { StoredObject } from '../objects.ts';
+import type { StoredObject } from '../stored-object.ts';
 
 export interface Version {
   readonly object: StoredObject;
@@ -24,7 +24,7 @@ export interface Change {
   readonly current: Version | null;
   /** Absent: the object was created. */
   readonly previous: Version | null;
-  /** Encoded watch events by view and type; filled on demand by `watch/events.ts`. */
+  /** Encoded watch events by view and type; filled on demand by `watch/watch-lines.ts`. */
   readonly lines: Map<string, Buffer>;
 }
 

@@ -4,8 +4,8 @@
  * Owns: which kind has which table. Absent: which form a client wants (`http/forms.ts`).
  */
 import { isObject, type JsonObject, objectAt, objectsAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
+import type { StoredObject } from '../stored-object.ts';
 import {
   agedTable,
   bindingTable,

@@ -1,7 +1,7 @@
 /** Rules of `metadata` that hold for every kind. */
 import { type Cause, forbiddenField, immutable, invalidValue, required, tooLong } from '../causes.ts';
 import { equal, type Json, textAt } from '../json.ts';
-import type { ObjectMeta, OwnerReference } from '../objects.ts';
+import type { ObjectMeta, OwnerReference } from '../stored-object.ts';
 import { asPrefix, labelValue, type NameRule, qualifiedName } from './names.ts';
 
 /** All annotations together, bytes; Kubernetes' bound. */

@@ -1,17 +1,17 @@
 /** PATCH as server-side apply: makes the object if there is none, and keeps account of who owns which field. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Answer, Target } from '../http/request.ts';
 import { isObject, type JsonObject, textAt } from '../json.ts';
-import { apply, beforeFirstApply } from '../patching/apply.ts';
 import { entriesOf, type Manager, type Ownership, ownershipOf } from '../patching/managers.ts';
+import { apply, beforeFirstApply } from '../patching/server-side-apply.ts';
 import { misfit } from '../patching/typed-check.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { badRequest, conflict, notFound, plainError } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import type { Cluster } from '../verb-parts.ts';
+import { comparable, emptyObject, ownedSchema } from '../writing/field-ownership.ts';
 import { insert } from '../writing/insert.ts';
 import type { WriteOptions } from '../writing/options.ts';
-import { comparable, emptyObject, ownedSchema } from '../writing/ownership.ts';
 import { readObject } from '../writing/read-object.ts';
 import { objectAnswer, placeOfTarget } from './read.ts';
 import { shownValue, storePatched } from './store-patched.ts';

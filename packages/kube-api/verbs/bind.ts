@@ -1,11 +1,11 @@
 /** Binding: a scheduler says on which node a Pod runs. The one way to set a Pod's node after its creation. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { objectAt, objectsAt, textAt } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import { badRequest, conflict, plainError } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import type { StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject } from '../writing/body.ts';
 import { writeOptions } from '../writing/options.ts';
 import { save } from '../writing/replace.ts';

@@ -1,13 +1,13 @@
 /** DELETE of one object and of a collection. */
 import { type Cause, invalidValue, notSupported } from '../causes.ts';
-import type { Cluster } from '../cluster.ts';
 import { objectText } from '../encoding.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { type JsonObject, listAt, numberAt, objectAt, textAt } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';
-import { builtinSchema } from '../schema/builtin.ts';
-import { DecodeError, decode } from '../schema/decode.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
+import { DecodeError, decode } from '../schema/typed-decode.ts';
 import { badRequest, invalid } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject } from '../writing/body.ts';
 import { isDryRun } from '../writing/options.ts';
 import { type DeleteOptions, type Propagation, type Removal, removeObject } from '../writing/remove.ts';

@@ -1,8 +1,9 @@
 /** The `finalize` subresource of namespaces: whoever has cleaned up takes his finalizer from the specification. */
-import type { Cluster } from '../cluster.ts';
+
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { listAt, objectAt } from '../json.ts';
 import { modified } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject } from '../writing/body.ts';
 import { writeOptions } from '../writing/options.ts';
 import { readObject } from '../writing/read-object.ts';

@@ -1,11 +1,11 @@
 /** Options of lists and watches as they stand in a query, and the rules between them. */
 import { type Cause, forbiddenField, notSupported } from '../causes.ts';
 import { isSet } from '../http/request.ts';
-import type { StoredObject } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { checkFields, type FieldSelector, matchesFields, parseFieldSelector } from '../selectors/fields.ts';
 import { type LabelSelector, matchesLabels, parseLabelSelector } from '../selectors/labels.ts';
 import { badRequest, invalid } from '../status.ts';
+import type { StoredObject } from '../stored-object.ts';
 
 export interface Selection {
   readonly labels: LabelSelector;

@@ -4,7 +4,7 @@
  * Promises: the resourceVersion of a list is the store's; a continue token goes on with the list as it was when its first page
  * was read, or says (410) that this moment is no longer known and how to go on anyway.
  */
-import type { Cluster } from '../cluster.ts';
+
 import { itemText } from '../encoding.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { isObject, numberAt, textAt } from '../json.ts';
@@ -12,6 +12,7 @@ import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { badRequest, expired, versionTooLarge } from '../status.ts';
 import { keyOfVersion } from '../storage/collection.ts';
 import type { Version } from '../storage/version.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { type ListOptions, listOptions } from './list-options.ts';
 
 interface Page {

@@ -5,7 +5,6 @@
  * rule of an update holds. As the server has one thread, a patch without resourceVersion never conflicts.
  */
 
-import type { Cluster } from '../cluster.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from '../http/request.ts';
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { jsonPatch } from '../patching/json-patch.ts';
@@ -13,6 +12,7 @@ import { mergePatch } from '../patching/merge-patch.ts';
 import { strategicMerge } from '../patching/strategic.ts';
 import type { Resource } from '../resources/resource.ts';
 import { badRequest, notFound, unknownMedia, unsupportedMedia } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { mediaType, patchValue } from '../writing/body.ts';
 import { writeOptions, writerOf } from '../writing/options.ts';
 import { applyObject } from './apply.ts';

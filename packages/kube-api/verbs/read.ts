@@ -1,11 +1,12 @@
 /** GET of one object, and finding the object that a request is about. */
-import type { Cluster } from '../cluster.ts';
+
 import { objectText } from '../encoding.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
-import type { Place } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { notFound, versionTooLarge } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import type { Place } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { parseVersion } from './list-options.ts';
 
 export function getObject(cluster: Cluster, request: ApiRequest, target: Target): Answer {

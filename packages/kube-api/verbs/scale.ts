@@ -1,6 +1,5 @@
 /** The `scale` subresource: the number of replicas of an object, seen as autoscaling/v1 Scale. */
 import { invalidValue } from '../causes.ts';
-import type { Cluster } from '../cluster.ts';
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import {
   at,
@@ -13,10 +12,11 @@ import {
   objectsAt,
   textAt,
 } from '../json.ts';
-import type { StoredObject } from '../objects.ts';
 import { pathOf, type Resource, type ScalePaths } from '../resources/resource.ts';
 import { invalid, modified } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import type { StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject, patchValue } from '../writing/body.ts';
 import { writeOptions, writerOf } from '../writing/options.ts';
 import { replace } from '../writing/replace.ts';

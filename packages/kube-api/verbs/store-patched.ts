@@ -1,11 +1,12 @@
 /** A patched object, as it is shown to whoever patches it and as it is stored. */
-import type { Cluster } from '../cluster.ts';
+
 import type { Answer, Target } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
 import { apiVersionOf, type Resource, shown } from '../resources/resource.ts';
 import type { Version } from '../storage/version.ts';
+import type { Cluster } from '../verb-parts.ts';
+import type { Writer } from '../writing/field-ownership.ts';
 import type { WriteOptions } from '../writing/options.ts';
-import type { Writer } from '../writing/ownership.ts';
 import { readObject } from '../writing/read-object.ts';
 import { replace } from '../writing/replace.ts';
 import { objectAnswer, placeOfTarget } from './read.ts';

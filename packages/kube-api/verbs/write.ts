@@ -1,8 +1,9 @@
 /** POST and PUT of whole objects. */
-import type { Cluster } from '../cluster.ts';
+
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { type JsonObject, textAt } from '../json.ts';
 import { badRequest, notFound } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { bodyObject } from '../writing/body.ts';
 import { insert } from '../writing/insert.ts';
 import { writeOptions, writerOf } from '../writing/options.ts';

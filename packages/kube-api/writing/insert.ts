@@ -1,12 +1,12 @@
 /** A new object: identity, rules, allocation, storage. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import { type Cluster, generatedName } from '../cluster.ts';
-import { type ObjectMeta, placeOf, type StoredObject } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { alreadyExists, badRequest, forbidden, notFound, plainError } from '../status.ts';
 import { type Version, versionOf } from '../storage/version.ts';
+import { type ObjectMeta, placeOf, type StoredObject } from '../stored-object.ts';
 import { newUid } from '../uid.ts';
-import { trackedWrite, type Writer, withManagers } from './ownership.ts';
+import { type Cluster, generatedName } from '../verb-parts.ts';
+import { trackedWrite, type Writer, withManagers } from './field-ownership.ts';
 import { checkNew } from './rules.ts';
 
 /** Attempts to find a generated name that is free; Kubernetes' bound. */

@@ -2,7 +2,7 @@
 import { type Cause, notSupported, required, tooLong } from '../causes.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { invalid } from '../status.ts';
-import type { Writer } from './ownership.ts';
+import type { Writer } from './field-ownership.ts';
 
 type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions';
 

@@ -6,14 +6,14 @@
 
 import { invalidValue } from '../causes.ts';
 import { at, isObject, type JsonObject, textAt } from '../json.ts';
-import type { ObjectMeta, StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
-import { builtinSchema } from '../schema/builtin.ts';
-import { DecodeError, decode } from '../schema/decode.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
 import { fillDefaults, prune } from '../schema/structural.ts';
+import { DecodeError, decode } from '../schema/typed-decode.ts';
 import { badRequest, invalid } from '../status.ts';
+import type { ObjectMeta, StoredObject } from '../stored-object.ts';
+import { sentManagers } from './field-ownership.ts';
 import type { WriteOptions } from './options.ts';
-import { sentManagers } from './ownership.ts';
 
 export interface ReadObject {
   readonly object: StoredObject;

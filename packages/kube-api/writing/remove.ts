@@ -5,12 +5,12 @@
  * harmless; a second call may only shorten the grace.
  */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { Cluster } from '../cluster.ts';
 import { listAt, numberAt, objectAt, textAt } from '../json.ts';
-import { type ObjectMeta, placeOf, type StoredObject, withMeta } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { conflict, forbidden } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import { type ObjectMeta, placeOf, type StoredObject, withMeta } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { save } from './replace.ts';
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';

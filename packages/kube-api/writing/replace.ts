@@ -5,14 +5,14 @@
  */
 
 import { invalidValue } from '../causes.ts';
-import type { Cluster } from '../cluster.ts';
 import { equal, listAt } from '../json.ts';
-import { type ObjectMeta, type Place, placeOf, type StoredObject } from '../objects.ts';
 import type { Resource } from '../resources/resource.ts';
 import { conflict, invalid, modified } from '../status.ts';
 import type { Version } from '../storage/version.ts';
+import { type ObjectMeta, type Place, placeOf, type StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
+import { trackedWrite, type Writer, withManagers } from './field-ownership.ts';
 import { namespaceOf, withoutVersion } from './insert.ts';
-import { trackedWrite, type Writer, withManagers } from './ownership.ts';
 import { checkChanged, checkStatusChanged } from './rules.ts';
 
 export type WrittenPart = 'object' | 'status';

@@ -1,10 +1,10 @@
 /** Asks all rules that an object must keep before it is stored. */
 import { type Cause, invalidValue } from '../causes.ts';
-import type { StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { ruleCauses } from '../schema/cel/rule-check.ts';
 import { validate } from '../schema/validate.ts';
 import { invalid } from '../status.ts';
+import type { StoredObject } from '../stored-object.ts';
 import { metadataCauses, metadataUpdateCauses } from '../validation/metadata.ts';
 
 /** @throws ApiError 422 with every violation */

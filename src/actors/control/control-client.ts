@@ -24,7 +24,7 @@ import { errorInAnswer } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { reasonWithout } from './reason.ts';
 
-export interface ControlOptions {
+export interface ControlParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   /** For one answer, ms; default limits.requestTimeoutMs. */
@@ -32,9 +32,9 @@ export interface ControlOptions {
   readonly signal?: AbortSignal;
 }
 
-export function createControl(options: ControlOptions): ControlPort & StoredPort {
-  const { subjects } = options;
-  const ask = <T>(subject: string, body: object) => request<T>(options, subject, body);
+export function createControl(parts: ControlParts): ControlPort & StoredPort {
+  const { subjects } = parts;
+  const ask = <T>(subject: string, body: object) => request<T>(parts, subject, body);
   return {
     get: (id, wanted = {}) =>
       ask<ActorView>(subjects.rpcGet(id), wanted).then(withReason, unlessMissing(null)),
@@ -47,8 +47,8 @@ export function createControl(options: ControlOptions): ControlPort & StoredPort
   };
 }
 
-async function request<T>(options: ControlOptions, subject: string, body: object): Promise<T> {
-  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = options;
+async function request<T>(parts: ControlParts, subject: string, body: object): Promise<T> {
+  const { bus, timeoutMs = limits.requestTimeoutMs, signal } = parts;
   const answer = await bus.request(subject, encodeJson(body), {
     headers: { [contentType.header]: contentType.json },
     timeoutMs,

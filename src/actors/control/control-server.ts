@@ -29,10 +29,10 @@ import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
 import { ledHolding } from '../shards/shard-run.ts';
+import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
 import { pageEndpoints } from './stored-pages.ts';
-import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './views.ts';
 
 interface PeerList {
   readonly shards: readonly number[];
@@ -43,7 +43,7 @@ export interface ControlServer {
   stop(): void;
 }
 
-export function serveControl(options: {
+export function serveControl(parts: {
   readonly engine: Engine;
   readonly bus: Bus;
   readonly subjects: Subjects;
@@ -53,8 +53,8 @@ export function serveControl(options: {
   /** Request subjects of features. */
   readonly requests: readonly Endpoint[];
 }): ControlServer {
-  const { bus, subjects, replica, release } = options;
-  const server = new Control(options);
+  const { bus, subjects, replica, release } = parts;
+  const server = new Control(parts);
   const ownerOnly = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
     name,
     subject,
@@ -67,17 +67,17 @@ export function serveControl(options: {
     queue: 'orrery',
   });
   const service = serve(bus, {
-    clock: options.clock,
+    clock: parts.clock,
     name: 'orrery',
     version: release,
-    id: `${replica}-${options.engine.directory.incarnation}`,
+    id: `${replica}-${parts.engine.directory.incarnation}`,
     endpoints: [
       ownerOnly('get', subjects.rpcGetAll, (message) => server.get(message)),
       ownerOnly('send', subjects.rpcSendAll, (message) => server.send(message)),
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
-      ...pageEndpoints(options),
-      ...options.requests,
+      ...pageEndpoints(parts),
+      ...parts.requests,
     ],
   });
   const peers: Subscription[] = [
@@ -120,8 +120,8 @@ class Control {
     const cell = run.cells.get(call.id);
     const record = cell ? shownRecordOf(cell) : null;
     if (!cell || (record === null && cell.unreadable === null)) throw missing(call.id);
-    const stepper = this.#engine.ports.steppers.get(kindOf(cell));
-    const { admission } = this.#engine.ports;
+    const stepper = this.#engine.parts.steppers.get(kindOf(cell));
+    const { admission } = this.#engine.parts;
     const parts = { bus: this.#bus, subjects: this.#subjects, clock: this.#clock, stepper, admission };
     const { history = true } = readGetRequest(message);
     return encodeJson(await viewOf(parts, cell, record, { owner: this.#replica, history }));
@@ -135,7 +135,7 @@ class Control {
     try {
       const { event, id: messageId, cause } = readMessage(message);
       const kind = call.id.slice(0, call.id.indexOf('/'));
-      const admitted = this.#engine.ports.admission.admit(kind, event, {
+      const admitted = this.#engine.parts.admission.admit(kind, event, {
         receivedAt: this.#clock.now(),
         isTrusted: true,
       });
@@ -218,7 +218,7 @@ class Control {
   }
 
   #chartOf(cell: Cell): Chart | undefined {
-    return this.#engine.ports.steppers.get(kindOf(cell))?.chart;
+    return this.#engine.parts.steppers.get(kindOf(cell))?.chart;
   }
 
   #hasHealth(cell: Cell, { health }: ListRequest): boolean {

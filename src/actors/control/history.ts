@@ -19,7 +19,7 @@ const dayMs = 24 * 3_600_000;
 
 /** @throws OrreryError BUS_UNREACHABLE */
 export async function readHistory(
-  ports: {
+  parts: {
     readonly bus: Bus;
     readonly subjects: Subjects;
     readonly clock: Clock;
@@ -27,8 +27,8 @@ export async function readHistory(
   },
   id: ActorId,
 ): Promise<HistoryView> {
-  const { bus, subjects, clock } = ports;
-  const memory = createMemory(ports.charts, id);
+  const { bus, subjects, clock } = parts;
+  const memory = createMemory(parts.charts, id);
   const steps: HistoryStep[] = [];
   let left = 0;
   const text = new TextDecoder();

@@ -16,21 +16,21 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf, livingRecordOf, recordOf } from '../host/cell.ts';
 import type { Cell } from '../host/owned.ts';
-import { standingOf, summaryOf } from './views.ts';
+import { standingOf, summaryOf } from './actor-views.ts';
 
 export interface Inspection {
   stop(): void;
 }
 
-export function startInspection(options: {
-  readonly engine: Pick<Engine, 'shards' | 'ports' | 'watchSteps'>;
+export function startInspection(parts: {
+  readonly engine: Pick<Engine, 'shards' | 'parts' | 'watchSteps'>;
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
   readonly replica: string;
 }): Inspection {
-  const inspection = new Watched(options);
-  const subscription = options.bus.subscribe(options.subjects.peer('watch'), (message) => {
+  const inspection = new Watched(parts);
+  const subscription = parts.bus.subscribe(parts.subjects.peer('watch'), (message) => {
     const watch = readWatch(message);
     if (watch) inspection.hear(watch);
   });
@@ -43,7 +43,7 @@ export function startInspection(options: {
 }
 
 class Watched {
-  readonly #options: Parameters<typeof startInspection>[0];
+  readonly #parts: Parameters<typeof startInspection>[0];
   readonly #watches = new Map<string, { readonly watch: Watch; readonly until: number }>();
   /** Actors that stepped since the last bundle, with the event that each took last. */
   readonly #stepped = new Map<ActorId, string>();
@@ -53,14 +53,14 @@ class Watched {
   #bundle: Timer | null = null;
   #expiry: Timer | null = null;
 
-  constructor(options: Parameters<typeof startInspection>[0]) {
-    this.#options = options;
+  constructor(parts: Parameters<typeof startInspection>[0]) {
+    this.#parts = parts;
   }
 
   hear(watch: Watch): void {
     this.#watches.delete(watch.watcher);
     if (this.#watches.size >= limits.inspectWatchers) return;
-    const until = this.#options.clock.monotonic() + Math.min(watch.ttlMs, limits.inspectWatchMs);
+    const until = this.#parts.clock.monotonic() + Math.min(watch.ttlMs, limits.inspectWatchMs);
     if (watch.ttlMs > 0) this.#watches.set(watch.watcher, { watch, until });
     this.#sum();
   }
@@ -72,7 +72,7 @@ class Watched {
 
   /** Forgets who went silent, and listens to the engine only while somebody is left. */
   #sum(): void {
-    const { clock, engine } = this.#options;
+    const { clock, engine } = this.#parts;
     const now = clock.monotonic();
     for (const [watcher, { until }] of this.#watches) if (until <= now) this.#watches.delete(watcher);
     const watches = [...this.#watches.values()];
@@ -94,7 +94,7 @@ class Watched {
   #onStep(step: Transition, context: unknown): void {
     if (this.#wantsRows) {
       this.#stepped.set(step.id, step.event.type);
-      this.#bundle ??= this.#options.clock.after(limits.inspectBundleMs, () => this.#tellRows());
+      this.#bundle ??= this.#parts.clock.after(limits.inspectBundleMs, () => this.#tellRows());
     }
     if (this.#wantsSteps || this.#actors.has(step.id)) this.#tellStep(step, context);
   }
@@ -107,7 +107,7 @@ class Watched {
       if (cell) rows.push(this.#rowOf(cell, event));
     }
     this.#stepped.clear();
-    const { bus, subjects } = this.#options;
+    const { bus, subjects } = this.#parts;
     for (let at = 0; at < rows.length; at += limits.inspectBundleRows) {
       bus.publish(subjects.peer('rows'), encodeJson({ rows: rows.slice(at, at + limits.inspectBundleRows) }));
     }
@@ -115,19 +115,19 @@ class Watched {
 
   #rowOf(cell: Cell, event: string): LiveRow {
     const record = recordOf(cell);
-    const { engine, clock, replica: owner } = this.#options;
-    const chart = engine.ports.steppers.get(kindOf(cell))?.chart;
+    const { engine, clock, replica: owner } = this.#parts;
+    const chart = engine.parts.steppers.get(kindOf(cell))?.chart;
     const row = { ...summaryOf(cell, record, { owner, chart, at: clock.now() }), event };
     return record?.gone ? { ...row, gone: true } : row;
   }
 
   #tellStep(step: Transition, context: unknown): void {
-    const { bus, subjects, engine, replica, clock } = this.#options;
+    const { bus, subjects, engine, replica, clock } = this.#parts;
     const cell = this.#cellOf(step.id);
     if (!cell) return;
-    const stepper = engine.ports.steppers.get(kindOf(cell));
+    const stepper = engine.parts.steppers.get(kindOf(cell));
     const actor = standingOf(
-      { clock, stepper, admission: engine.ports.admission },
+      { clock, stepper, admission: engine.parts.admission },
       cell,
       livingRecordOf(cell),
       replica,
@@ -139,7 +139,7 @@ class Watched {
   }
 
   #cellOf(id: ActorId): Cell | undefined {
-    return this.#options.engine.shards.runOf(id)?.cells.get(id);
+    return this.#parts.engine.shards.runOf(id)?.cells.get(id);
   }
 }
 

@@ -11,10 +11,10 @@ import { holdingName } from '../shards/shard-run.ts';
  * @throws OrreryError NOT_OWNER if no live replica owns the actor's shard
  */
 export function leaveToOwner(
-  engine: Pick<EngineView, 'ownership' | 'directory' | 'ports'>,
+  engine: Pick<EngineView, 'ownership' | 'directory' | 'parts'>,
   id: ActorId,
 ): undefined {
-  const shard = engine.ports.homeOf(id);
+  const shard = engine.parts.homeOf(id);
   const view = engine.ownership.views().find(({ name }) => name === holdingName(shard));
   const live = engine.directory.live();
   const isOwned = view?.owner != null && (live === null || live.has(view.owner));

@@ -25,7 +25,7 @@ import { headerOf } from '../../bus/envelope.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-interface PagePorts {
+interface StoredPageParts {
   readonly bus: Pick<Bus, 'follow'>;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -34,39 +34,39 @@ interface PagePorts {
 const dayMs = 24 * 3_600_000;
 const bodyChars = 4_000;
 
-export function pageEndpoints(ports: PagePorts): readonly Endpoint[] {
-  const { subjects } = ports;
+export function pageEndpoints(parts: StoredPageParts): readonly Endpoint[] {
+  const { subjects } = parts;
   return [
     {
       name: 'history',
       subject: subjects.rpcHistory,
       queue: 'orrery',
-      handler: (message) => history(ports, message),
+      handler: (message) => history(parts, message),
     },
-    { name: 'dead', subject: subjects.rpcDead, queue: 'orrery', handler: (message) => dead(ports, message) },
+    { name: 'dead', subject: subjects.rpcDead, queue: 'orrery', handler: (message) => dead(parts, message) },
   ];
 }
 
-async function history(ports: PagePorts, message: BusMessage): Promise<Uint8Array> {
+async function history(parts: StoredPageParts, message: BusMessage): Promise<Uint8Array> {
   const request: HistoryRequest = readRequest(message);
   const page = await readPage(
-    ports,
+    parts,
     'event',
-    subjectOf(ports.subjects, request),
-    placeOf(ports, request, dayMs),
+    subjectOf(parts.subjects, request),
+    placeOf(parts, request, dayMs),
     request,
   );
   const steps = page.messages.flatMap((one) => readStep(one));
   return encodeJson({ steps, next: page.next } satisfies HistoryPage);
 }
 
-async function dead(ports: PagePorts, message: BusMessage): Promise<Uint8Array> {
+async function dead(parts: StoredPageParts, message: BusMessage): Promise<Uint8Array> {
   const request: PageRequest = readRequest(message);
   const page = await readPage(
-    ports,
+    parts,
     'dead',
-    ports.subjects.dead,
-    placeOf(ports, request, 7 * dayMs),
+    parts.subjects.dead,
+    placeOf(parts, request, 7 * dayMs),
     request,
   );
   return encodeJson({ letters: page.messages.map(letterOf), next: page.next } satisfies DeadPage);
@@ -102,7 +102,7 @@ function subjectOf(subjects: Subjects, { id, kind }: HistoryRequest): string {
   return kind === undefined || kind === '' ? subjects.eventAll : subjects.eventsOfKind(kind);
 }
 
-function placeOf({ clock }: PagePorts, { after, since }: PageRequest, keptMs: number): FollowFrom {
+function placeOf({ clock }: StoredPageParts, { after, since }: PageRequest, keptMs: number): FollowFrom {
   if (after !== undefined) return { kind: 'sequence', sequence: after + 1 };
   return { kind: 'time', at: Math.max(since ?? 0, clock.now() - keptMs) };
 }
@@ -113,7 +113,7 @@ interface Page {
 }
 
 async function readPage(
-  { bus, clock }: PagePorts,
+  { bus, clock }: StoredPageParts,
   stream: StreamName,
   subject: string,
   from: FollowFrom,

@@ -7,7 +7,7 @@ import type { PlainEvent } from '../../base/plain-event.ts';
 import type { TraceContext } from '../../base/tracing.ts';
 import { createEffectsPool } from './effects-pool.ts';
 import { publishTransition } from './feed.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostParts } from './host-parts.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import type { OutboxEntry } from './records.ts';
 
@@ -23,7 +23,7 @@ export interface Consequences {
 }
 
 export function createConsequences(
-  ports: HostPorts,
+  parts: HostParts,
   host: {
     deliver(cell: Cell, item: MailboxItem): void;
     /** An outcome is taken whatever the mailbox holds: there is one for each effect that waits, and those are bounded. */
@@ -33,7 +33,7 @@ export function createConsequences(
     prove(shard: ShardRun): Promise<void>;
   },
 ): Consequences {
-  const pool = createEffectsPool(ports);
+  const pool = createEffectsPool(parts);
 
   /** One proof for all effects of a shard that wait for it together. */
   const proofs = new Map<ShardRun, Promise<void>>();
@@ -45,7 +45,7 @@ export function createConsequences(
 
   const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry, parent?: TraceContext) => {
     hot.effects.add(key);
-    const span = ports.tracing?.start(effect.type, {
+    const span = parts.tracing?.start(effect.type, {
       parent,
       attributes: { 'orrery.actor': cell.id, 'orrery.effect': key },
     });
@@ -64,7 +64,7 @@ export function createConsequences(
   const publishAll = async (cell: Cell, hot: Hot) => {
     const { abort, feed } = cell.shard;
     for (let first = hot.record?.feed[0]; first; first = hot.record?.feed[0]) {
-      await publishTransition(ports, first, abort.signal);
+      await publishTransition(parts, first, abort.signal);
       if (hot.record) hot.record = { ...hot.record, feed: hot.record.feed.slice(1) };
       const sequence = hot.unpublished.shift();
       if (sequence !== undefined) feed.outstanding.delete(sequence);

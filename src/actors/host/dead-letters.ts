@@ -4,7 +4,7 @@
 
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostParts } from './host-parts.ts';
 import type { ShardRun } from './owned.ts';
 
 /** A dead letter that could not be stored is offered again. */
@@ -17,35 +17,35 @@ const refusalsMax = 15;
  * what the stream itself refuses for long is lost, with an error in the log.
  */
 export async function bury(
-  ports: Pick<HostPorts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,
+  parts: Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,
   run: ShardRun,
   message: StoredMessage,
   error: Error,
 ): Promise<void> {
   const code = error instanceof OrreryError ? error.code : 'MESSAGE_UNREADABLE';
-  ports.metrics.deadLetter(code);
-  ports.log.warn({ subject: message.subject, error: error.message, code }, 'dead letter');
+  parts.metrics.deadLetter(code);
+  parts.log.warn({ subject: message.subject, error: error.message, code }, 'dead letter');
   const headers = {
     ...message.headers,
     'Orrery-Error': `${code}: ${headerText(error.message)}`,
-    'Orrery-Subject': ports.subjects.sendOfMail(message.subject),
+    'Orrery-Subject': parts.subjects.sendOfMail(message.subject),
   };
   const options = { headers: withoutServerHeaders(headers), msgId: `dead/${run.mailOf}/${message.sequence}` };
   for (let refusals = 0; refusals < refusalsMax; ) {
     try {
-      await ports.bus.append(ports.subjects.dead, message.data, options);
+      await parts.bus.append(parts.subjects.dead, message.data, options);
       run.mail.outstanding.delete(message.sequence);
       return;
     } catch (failure) {
       if (hasCode(failure, 'BUS_REFUSED')) refusals++;
       const facts = { subject: message.subject, error: asError(failure).message };
-      ports.log.warn(facts, 'dead letter not stored');
+      parts.log.warn(facts, 'dead letter not stored');
     }
-    await new Promise<void>((resolve) => ports.clock.after(buryAgainMs, resolve));
+    await new Promise<void>((resolve) => parts.clock.after(buryAgainMs, resolve));
     if (run.phase === 'closed') return;
   }
   run.mail.outstanding.delete(message.sequence);
-  ports.log.error({ subject: message.subject }, 'a dead letter is lost: its stream refuses it');
+  parts.log.error({ subject: message.subject }, 'a dead letter is lost: its stream refuses it');
 }
 
 /** Headers that tell the server what to do with the message must not be repeated on another stream. */

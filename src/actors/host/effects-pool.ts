@@ -21,7 +21,7 @@ import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
 import type { EffectContext } from '../effect-runner.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostParts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
 export interface EffectsPool {
@@ -49,42 +49,42 @@ interface Job {
   readonly failures: number;
 }
 
-interface PoolPorts
-  extends Pick<HostPorts, 'clock' | 'random' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
+interface PoolParts
+  extends Pick<HostParts, 'clock' | 'random' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
   readonly bus: Pick<Bus, 'status' | 'onStatus'>;
 }
 
-export function createEffectsPool(ports: PoolPorts): EffectsPool {
+export function createEffectsPool(parts: PoolParts): EffectsPool {
   const lanes = new Map<string, Lane>();
   const sum = (count: (lane: Lane) => number) =>
     [...lanes.values()].reduce((all, one) => all + count(one), 0);
 
   const next = (lane: Lane) => {
-    while (lane.running < lane.bound && ports.bus.status === 'connected') {
+    while (lane.running < lane.bound && parts.bus.status === 'connected') {
       const job = lane.queue.shift();
       if (!job) return;
       if (job.run.signal.aborted) continue;
       lane.running++;
       const again = () => tryLater(lane, job);
-      void begin(ports, job, again).finally(() => {
+      void begin(parts, job, again).finally(() => {
         lane.running--;
         next(lane);
       });
     }
   };
   const enqueue = (lane: Lane, job: Omit<Job, 'isHeld'>) => {
-    lane.queue.push({ ...job, isHeld: ports.bus.status !== 'connected' });
+    lane.queue.push({ ...job, isHeld: parts.bus.status !== 'connected' });
     next(lane);
   };
   const tryLater = (lane: Lane, job: Job) => {
     const failures = job.failures + 1;
-    const pauseMs = jittered(backOffMs(failures, retryMinMs, retryMaxMs), 0.3, ports.random);
-    const again = { ...job, failures, since: nowBy(ports) };
-    ports.clock.after(pauseMs, () => {
+    const pauseMs = jittered(backOffMs(failures, retryMinMs, retryMaxMs), 0.3, parts.random);
+    const again = { ...job, failures, since: nowBy(parts) };
+    parts.clock.after(pauseMs, () => {
       if (!job.run.signal.aborted) enqueue(lane, again);
     });
   };
-  ports.bus.onStatus((status) => {
+  parts.bus.onStatus((status) => {
     if (status === 'connected') for (const lane of lanes.values()) next(lane);
   });
   return {
@@ -92,10 +92,10 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
       const lane = lanes.get(effect.type) ?? {
         queue: [],
         running: 0,
-        bound: declarationOf(ports, effect).inFlight,
+        bound: declarationOf(parts, effect).inFlight,
       };
       lanes.set(effect.type, lane);
-      enqueue(lane, { effect, run, onOutcome, prove, since: nowBy(ports), failures: 0 });
+      enqueue(lane, { effect, run, onOutcome, prove, since: nowBy(parts), failures: 0 });
     },
     get waiting() {
       return sum(({ queue }) => queue.length);
@@ -113,7 +113,7 @@ export function createEffectsPool(ports: PoolPorts): EffectsPool {
 const retryMinMs = 250;
 const retryMaxMs = 30_000;
 
-const nowBy = ({ clock }: PoolPorts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
+const nowBy = ({ clock }: PoolParts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
 /** The effects of one type. */
 interface Lane {
@@ -123,11 +123,11 @@ interface Lane {
 }
 
 /** Records hold only effects that some chart declares: step.ts sees to it. One of a chart that has changed meanwhile ends as failed. */
-const declarationOf = ({ effects }: PoolPorts, { type }: EffectData) =>
+const declarationOf = ({ effects }: PoolParts, { type }: EffectData) =>
   effects.get(type) ?? declareEffect(type);
 
-async function begin(ports: PoolPorts, job: Job, again: () => void): Promise<void> {
-  const { clock } = ports;
+async function begin(parts: PoolParts, job: Job, again: () => void): Promise<void> {
+  const { clock } = parts;
   const waitedMs = Math.max(clock.now() - job.since.wall, clock.monotonic() - job.since.monotonic);
   if (job.isHeld || job.failures > 0 || waitedMs > limits.appendTimeoutMs) {
     const isOurs = await job.prove().then(
@@ -136,16 +136,16 @@ async function begin(ports: PoolPorts, job: Job, again: () => void): Promise<voi
     );
     if (!isOurs || job.run.signal.aborted) return;
   }
-  await perform(ports, job, again);
+  await perform(parts, job, again);
 }
 
-async function perform(ports: PoolPorts, job: Job, again: () => void): Promise<void> {
+async function perform(parts: PoolParts, job: Job, again: () => void): Promise<void> {
   const { effect, run, onOutcome } = job;
-  const { log, metrics } = ports;
-  const deadline = withDeadline(ports.clock, run.signal, declarationOf(ports, effect).timeoutMs(effect));
+  const { log, metrics } = parts;
+  const deadline = withDeadline(parts.clock, run.signal, declarationOf(parts, effect).timeoutMs(effect));
   try {
     const outcome = await Promise.race([
-      ports.runEffect(effect, { ...run, signal: deadline.signal }),
+      parts.runEffect(effect, { ...run, signal: deadline.signal }),
       deadline.ended,
     ]);
     if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
@@ -153,8 +153,8 @@ async function perform(ports: PoolPorts, job: Job, again: () => void): Promise<v
     onOutcome(outcome);
   } catch (error) {
     if (run.signal.aborted) return metrics.effect(effect.type, 'aborted');
-    if (declarationOf(ports, effect).untilDone) {
-      noteRetry(ports, job, asError(error).message);
+    if (declarationOf(parts, effect).untilDone) {
+      noteRetry(parts, job, asError(error).message);
       return again();
     }
     const message = deadline.isOver() ? 'no outcome within the deadline' : asError(error).message;
@@ -162,7 +162,7 @@ async function perform(ports: PoolPorts, job: Job, again: () => void): Promise<v
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
     log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
-    onOutcome(declarationOf(ports, effect).failure(effect, message));
+    onOutcome(declarationOf(parts, effect).failure(effect, message));
   } finally {
     deadline.end();
   }
@@ -171,7 +171,7 @@ async function perform(ports: PoolPorts, job: Job, again: () => void): Promise<v
 /** Once in so many tries it is said: the pauses grow, and whoever reads it knows what is not done yet. */
 const retriesInALine = 10;
 
-function noteRetry({ log, metrics }: PoolPorts, { effect, run, failures }: Job, error: string): void {
+function noteRetry({ log, metrics }: PoolParts, { effect, run, failures }: Job, error: string): void {
   metrics.effect(effect.type, 'retried');
   if (failures % retriesInALine !== 0) return;
   const facts = { actor: run.actor, effect: effect.type, key: run.key, tries: failures + 1, error };

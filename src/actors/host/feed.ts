@@ -16,7 +16,7 @@ import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-interface FeedPorts {
+interface FeedParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -30,11 +30,11 @@ const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
 /** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */
 export async function publishTransition(
-  ports: FeedPorts,
+  parts: FeedParts,
   transition: Transition,
   signal: AbortSignal,
 ): Promise<void> {
-  const { bus, subjects, clock, random } = ports;
+  const { bus, subjects, clock, random } = parts;
   const msgId = `${transition.id}/${transition.rev}`;
   const data = encodeJson(transition);
   for (let attempt = 0; ; attempt++) {
@@ -47,7 +47,7 @@ export async function publishTransition(
         // The feed is history for people: what the stream will not have is left out, and the actor goes on.
         if (attempt >= refusalsMax) {
           const facts = { actor: transition.id, rev: transition.rev, error: asError(error).message };
-          ports.log.error(facts, 'a transition is missing on the event stream');
+          parts.log.error(facts, 'a transition is missing on the event stream');
           return;
         }
       }
@@ -64,10 +64,10 @@ export interface Published {
 
 /** The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
 export async function lastPublished(
-  ports: FeedPorts,
+  parts: FeedParts,
   ids: readonly ActorId[],
 ): Promise<ReadonlyMap<ActorId, Published>> {
-  const { bus, subjects } = ports;
+  const { bus, subjects } = parts;
   const published = new Map<ActorId, Published>();
   if (ids.length === 0) return published;
   const found = await bus.lastOfMany('event', ids.map(subjects.event));

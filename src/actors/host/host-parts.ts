@@ -1,5 +1,5 @@
 /**
- * What the parts of the host share: the ports they are handed and the few calls between them.
+ * What the parts of the host share: what they are put together from, and the few calls between them.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ export interface HostMetrics {
   unreadable?(what: 'record' | 'checkpoint' | 'fence' | 'world'): void;
 }
 
-export interface HostPorts {
+export interface HostParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly replica: string;

@@ -16,7 +16,7 @@ import { proveOwner } from '../shards/shard-store.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
 import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
-import type { HostListener, HostPorts } from './host-parts.ts';
+import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
 import { afterIgnored, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
@@ -31,7 +31,7 @@ import { createGate } from './turnstile.ts';
 
 export class Host {
   readonly stats = { steps: 0, ignored: 0 };
-  readonly #ports: HostPorts;
+  readonly #parts: HostParts;
   readonly #saver: Saver;
   readonly #saves = createGate(limits.savesInFlight);
   readonly #timers: Timers<{ cell: Cell; id: string }>;
@@ -41,25 +41,25 @@ export class Host {
   readonly #leaps: Leaps;
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
-  constructor(ports: HostPorts) {
-    this.#ports = ports;
-    this.#leaps = createLeaps(ports.clock, {
+  constructor(parts: HostParts) {
+    this.#parts = parts;
+    this.#leaps = createLeaps(parts.clock, {
       wake: (cell) => (this.#stepperOf(cell)?.chart.leaps ? this.#wake(cell) : null),
       work: (cell, hot) => this.#startWork(cell, hot),
     });
-    this.#saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
-    this.#timers = createTimers(ports.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
-    this.#consequences = createConsequences(ports, {
+    this.#saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
+    this.#timers = createTimers(parts.clock, ({ cell, id }, at) => this.#onDue(cell, id, at));
+    this.#consequences = createConsequences(parts, {
       deliver: (cell, item) => this.deliver(cell.shard, cell.id, item),
       deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
       fail: (cell, error) => this.#lose(cell.shard, error),
       prove: (shard) =>
-        proveOwner(ports, this.#saver, shard).catch((error) => {
+        proveOwner(parts, this.#saver, shard).catch((error) => {
           this.#lose(shard, error);
           throw error;
         }),
     });
-    this.#parking = createParking(ports, {
+    this.#parking = createParking(parts, {
       work: (cell, hot) => this.#startWork(cell, hot),
       due: (cell, { id, at }) => this.#onDue(cell, id, at),
       deliverOutcome: (cell, item) => this.#deliverOutcome(cell, item),
@@ -88,7 +88,7 @@ export class Host {
   /** Ends taking events and resolves when every save in flight is done; the shard can be handed over then. */
   async drain(run: ShardRun): Promise<void> {
     run.phase = 'draining';
-    while (run.saving.size > 0) await new Promise<void>((resolve) => this.#ports.clock.after(1, resolve));
+    while (run.saving.size > 0) await new Promise<void>((resolve) => this.#parts.clock.after(1, resolve));
   }
 
   /** Gives the shard up at once: effects are aborted, nothing more is saved. */
@@ -135,7 +135,7 @@ export class Host {
    */
   sweep(): void {
     this.#leaps.notice();
-    const before = this.#ports.clock.monotonic() - limits.restAfterMs;
+    const before = this.#parts.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
       if (!hot || cell.shard.phase !== 'active' || hot.lastUsed > before || !isIdle(hot)) continue;
@@ -149,7 +149,7 @@ export class Host {
 
   /** Forgets actors that ended so long ago that the stream has forgotten them too. Called about once a second. */
   forgetEnded(run: ShardRun): void {
-    const now = this.#ports.clock.now();
+    const now = this.#parts.clock.now();
     for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
       run.ended.shift();
       const cell = run.cells.get(first.id);
@@ -175,11 +175,11 @@ export class Host {
   }
 
   #stepperOf(cell: Cell): Stepper | undefined {
-    return this.#ports.steppers.get(kindOf(cell));
+    return this.#parts.steppers.get(kindOf(cell));
   }
 
   #creates(kind: string, item: MailboxItem): boolean {
-    return this.#ports.steppers.get(kind)?.chart.createdBy.includes(item.event.type) ?? false;
+    return this.#parts.steppers.get(kind)?.chart.createdBy.includes(item.event.type) ?? false;
   }
 
   #newCell(run: ShardRun, id: ActorId, item: MailboxItem): Cell | undefined {
@@ -194,7 +194,7 @@ export class Host {
     if (cell.hot) return cell.hot;
     if (cell.unreadable !== null) return null;
     try {
-      const hot = wake(cell, this.#stepperOf(cell), this.#ports.clock.monotonic());
+      const hot = wake(cell, this.#stepperOf(cell), this.#parts.clock.monotonic());
       this.#hotCells.add(cell);
       return hot;
     } catch (error) {
@@ -206,7 +206,7 @@ export class Host {
   #giveUp(cell: Cell, error: unknown): void {
     cell.unreadable = asError(error).message;
     const facts = { actor: cell.id, error: cell.unreadable };
-    this.#ports.log.error(facts, 'actor parked: its record cannot be used');
+    this.#parts.log.error(facts, 'actor parked: its record cannot be used');
   }
 
   #onDue(cell: Cell, id: string, at: number): void {
@@ -248,7 +248,7 @@ export class Host {
         const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
-        hot.takingSince = this.#ports.clock.now();
+        hot.takingSince = this.#parts.clock.now();
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
         inHand = undefined;
@@ -264,7 +264,7 @@ export class Host {
     } finally {
       hot.working = false;
       hot.takingSince = null;
-      hot.lastUsed = this.#ports.clock.monotonic();
+      hot.lastUsed = this.#parts.clock.monotonic();
     }
   }
 
@@ -273,13 +273,13 @@ export class Host {
     if (shard.abort.signal.aborted) return;
     if (!hasCode(error, 'NOT_OWNER')) {
       const facts = { shard: shard.shard, error: asError(error).message };
-      this.#ports.log.warn(facts, 'it is not known whether a step was saved; the shard is claimed anew');
+      this.#parts.log.warn(facts, 'it is not known whether a step was saved; the shard is claimed anew');
     }
     this.#listener.fenced(shard);
   }
 
   #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
-    const { clock, random } = this.#ports;
+    const { clock, random } = this.#parts;
     const { record } = hot;
     if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
     const stepper = this.#stepperOf(cell);
@@ -325,10 +325,10 @@ export class Host {
     event: StampedEvent,
     result: StepResult,
   ): Promise<void> {
-    const { clock, metrics, replica, onStep } = this.#ports;
+    const { clock, metrics, replica, onStep } = this.#parts;
     const { shard, id } = cell;
     const started = clock.monotonic();
-    const span = startStepSpan(this.#ports, id, item);
+    const span = startStepSpan(this.#parts, id, item);
     await this.#consequences.room(hot);
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
@@ -360,7 +360,7 @@ export class Host {
     else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
-    endStepSpan(this.#ports, cell, span, transition);
+    endStepSpan(this.#parts, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);
     this.stats.steps++;
     metrics.transition(stepper.chart.name);
@@ -374,7 +374,7 @@ export class Host {
     const entering = this.#saves.enter();
     if (entering) await entering;
     try {
-      const subject = this.#ports.subjects.state(cell.shard.shard, cell.id);
+      const subject = this.#parts.subjects.state(cell.shard.shard, cell.id);
       const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
       return await this.#saver.save(cell.shard, subject, bytes, ttlSeconds);
     } finally {

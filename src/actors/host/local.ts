@@ -11,7 +11,7 @@ import type { Chart } from '../../machines/chart.ts';
 import { failureOf } from '../../machines/effect.ts';
 import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
 
-export interface LocalOptions {
+export interface LocalParts {
   readonly chart: Chart;
   readonly input: object;
   readonly runEffect: (
@@ -38,13 +38,13 @@ export interface LocalActor {
   stop(): void;
 }
 
-export function startLocal(options: LocalOptions): LocalActor {
-  const actor = new Local(options);
+export function startLocal(parts: LocalParts): LocalActor {
+  const actor = new Local(parts);
   return actor;
 }
 
 class Local implements LocalActor {
-  readonly #options: LocalOptions;
+  readonly #parts: LocalParts;
   readonly #stepper;
   readonly #abort = new AbortController();
   readonly #timers = new Map<string, Timer>();
@@ -53,9 +53,9 @@ class Local implements LocalActor {
   #state = '';
   #busy = true;
 
-  constructor(options: LocalOptions) {
-    this.#options = options;
-    const { chart, input, first = { type: 'started' } } = options;
+  constructor(parts: LocalParts) {
+    this.#parts = parts;
+    const { chart, input, first = { type: 'started' } } = parts;
     this.#stepper = createStepper(chart);
     const begun = this.#stepper.begin(input, this.#stamp(first));
     this.#snapshot = begun.snapshot;
@@ -86,7 +86,7 @@ class Local implements LocalActor {
   }
 
   #stamp(event: PlainEvent) {
-    return { ...event, at: this.#options.clock.now(), random: this.#options.random.next() };
+    return { ...event, at: this.#parts.clock.now(), random: this.#parts.random.next() };
   }
 
   #work(): void {
@@ -113,7 +113,7 @@ class Local implements LocalActor {
       this.#timers.delete(change.id);
       if (change.kind === 'set') this.#arm(change.id, change.event, change.delayMs);
     }
-    this.#options.onTransition?.({ event, from, to: this.#state, snapshot: result.snapshot });
+    this.#parts.onTransition?.({ event, from, to: this.#state, snapshot: result.snapshot });
     for (const effect of result.effects) void this.#run(effect);
   }
 
@@ -122,16 +122,16 @@ class Local implements LocalActor {
       this.#timers.delete(id);
       this.send(event);
     };
-    this.#timers.set(id, this.#options.clock.after(delayMs, fire));
+    this.#timers.set(id, this.#parts.clock.after(delayMs, fire));
   }
 
   async #run(effect: EffectData): Promise<void> {
     const { signal } = this.#abort;
     const emit = (event: PlainEvent) => this.send(event);
     try {
-      this.send(await this.#options.runEffect(effect, { signal, emit }));
+      this.send(await this.#parts.runEffect(effect, { signal, emit }));
     } catch (error) {
-      if (!signal.aborted) this.send(failureOf(this.#options.chart.effects, effect, asError(error).message));
+      if (!signal.aborted) this.send(failureOf(this.#parts.chart.effects, effect, asError(error).message));
     }
   }
 }

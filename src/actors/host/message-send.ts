@@ -11,7 +11,7 @@ import type { ActorId } from '../../base/ids.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { writeMessage } from '../../bus/envelope.ts';
-import { shardOf } from '../../bus/shard.ts';
+import { shardOf } from '../../bus/partition.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';

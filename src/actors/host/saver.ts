@@ -25,13 +25,13 @@ export interface Saver {
   save(run: ShardRun, subject: string, bytes: Uint8Array, ttlSeconds?: number): Promise<number>;
 }
 
-export function createSaver(ports: {
+export function createSaver(parts: {
   readonly bus: Bus;
   readonly fenceSubject: (shard: number) => string;
   readonly clock: Clock;
   readonly random: Random;
 }): Saver {
-  const { bus, fenceSubject, clock, random } = ports;
+  const { bus, fenceSubject, clock, random } = parts;
   return {
     async save(run, subject, bytes, ttlSeconds) {
       const guard = { subject: fenceSubject(run.shard), sequence: run.fence };

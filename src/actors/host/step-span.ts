@@ -4,13 +4,13 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { type Span, type TraceContext, traceIdOf } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
-import type { HostPorts } from './host-parts.ts';
+import type { HostParts } from './host-parts.ts';
 import type { Cell, MailboxItem } from './owned.ts';
 
-type StepPorts = Pick<HostPorts, 'tracing' | 'log'>;
+type StepParts = Pick<HostParts, 'tracing' | 'log'>;
 
 export function startStepSpan(
-  { tracing }: StepPorts,
+  { tracing }: StepParts,
   id: ActorId,
   { event, trace }: MailboxItem,
 ): Span | undefined {
@@ -23,7 +23,7 @@ export function startStepSpan(
 
 /** Called once the step is saved. */
 export function endStepSpan(
-  { log }: StepPorts,
+  { log }: StepParts,
   cell: Cell,
   span: Span | undefined,
   transition: Transition,

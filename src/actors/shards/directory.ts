@@ -67,7 +67,7 @@ export interface Directory {
   stop(): void;
 }
 
-export function startDirectory(options: {
+export function startDirectory(parts: {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -79,12 +79,12 @@ export function startDirectory(options: {
   /** Called after each own beat, and when somebody came or left. */
   readonly onChange: () => void;
 }): Directory {
-  const { bus, subjects, clock, replica, incarnation, describe, onChange } = options;
+  const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
   const members = new Map<string, Member>();
   const twins = createTwins({
     ...{ clock, incarnation, livesAfterMs: 2 * beatMs },
     onNew: () => beat(),
-    onTwin: (twin, isElder) => options.onTwin?.(twin, isElder),
+    onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
   let timer: Timer | null = null;
   let stopped = false;

@@ -13,7 +13,7 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { StoredMessage } from '../../bus/bus.ts';
 import { headerOf } from '../../bus/envelope.ts';
 import type { Origin } from '../admission.ts';
-import type { HostPorts } from '../host/host-parts.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import { fromHeader } from '../host/message-send.ts';
 import type { ShardRun } from '../host/owned.ts';
 
@@ -22,25 +22,25 @@ export const earlierSilenceMs = 10_000;
 
 /** The shard's mail may speak for actors over `send` until then, ms since the epoch. */
 export function openUntil(
-  ports: Pick<HostPorts, 'earlierHeardAt'>,
+  parts: Pick<HostParts, 'earlierHeardAt'>,
   run: Pick<ShardRun, 'sendIsOpenUntil'>,
 ): number {
-  const heardAt = ports.earlierHeardAt();
+  const heardAt = parts.earlierHeardAt();
   return Math.max(run.sendIsOpenUntil, heardAt === 0 ? 0 : heardAt + earlierSilenceMs);
 }
 
 /** @throws OrreryError MESSAGE_NOT_ALLOWED for a message of an actor that names no actor */
 export function originOf(
-  ports: Pick<HostPorts, 'earlierHeardAt' | 'subjects'>,
+  parts: Pick<HostParts, 'earlierHeardAt' | 'subjects'>,
   run: Pick<ShardRun, 'sendIsOpenUntil'>,
   message: StoredMessage,
   to: ActorId,
 ): Origin {
   const outside = { receivedAt: message.storedAt, isTrusted: false };
   const from = headerOf(message.headers, fromHeader);
-  if (ports.subjects.parseTell(message.subject) !== undefined)
+  if (parts.subjects.parseTell(message.subject) !== undefined)
     return { ...outside, between: { from: actorIn(from), to } };
-  const isOpen = from !== undefined && message.storedAt <= openUntil(ports, run);
+  const isOpen = from !== undefined && message.storedAt <= openUntil(parts, run);
   return isOpen ? { ...outside, between: { from: actorIn(from), to } } : outside;
 }
 

@@ -14,15 +14,15 @@ import type { StoredMessage } from '../../bus/bus.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
-import type { HostPorts } from '../host/host-parts.ts';
+import type { HostParts } from '../host/host-parts.ts';
 
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { originOf } from './mail-origin.ts';
 import { begin, position } from './shard-run.ts';
 
-interface MailPorts
+interface MailParts
   extends Pick<
-    HostPorts,
+    HostParts,
     'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing' | 'earlierHeardAt'
   > {
   /** Whether the world can say already that it does not call for the actor. */
@@ -41,17 +41,17 @@ const missingRetriesMax = 10;
 const untoldRetryMs = 500;
 
 /** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
-export async function followMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
+export async function followMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
-  const following = await ports.bus.follow('mail', {
-    subjects: [ports.subjects.mailOfShard(run.shard), ports.subjects.tellOfShard(run.shard)],
+  const following = await parts.bus.follow('mail', {
+    subjects: [parts.subjects.mailOfShard(run.shard), parts.subjects.tellOfShard(run.shard)],
     from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
     // Nothing that is known of the mail holds any more: the shard is read anew.
     onAnother: () => {
-      if (reading === run.reading && run.phase !== 'closed') ports.onMailAnother(run);
+      if (reading === run.reading && run.phase !== 'closed') parts.onMailAnother(run);
     },
     onMessage: (message) => {
-      if (reading === run.reading) take(ports, host, run, message);
+      if (reading === run.reading) take(parts, host, run, message);
     },
   });
   if (run.phase === 'closed' || reading !== run.reading) void following.stop();
@@ -62,35 +62,35 @@ export async function followMail(ports: MailPorts, host: Host, run: ShardRun): P
 const streamOf = ({ mailOf }: ShardRun) => mailOf.replace(/~.*$/, '');
 
 /** Reads the mail again from the first message that was not taken: after a mailbox was full. */
-export async function rereadMail(ports: MailPorts, host: Host, run: ShardRun): Promise<void> {
+export async function rereadMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   void run.following?.stop();
   run.following = null;
-  if (run.phase === 'active') await followMail(ports, host, run);
+  if (run.phase === 'active') await followMail(parts, host, run);
 }
 
-function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessage): void {
+function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessage): void {
   if (run.phase === 'closed' || run.phase === 'draining') return;
   const { sequence } = message;
   // Read again because another mailbox was full: this one waits in its mailbox already.
   if (run.queuedMail.has(sequence)) return;
   begin(run.mail, sequence);
-  const parsed = ports.subjects.parseTell(message.subject) ?? ports.subjects.parseMail(message.subject);
+  const parsed = parts.subjects.parseTell(message.subject) ?? parts.subjects.parseMail(message.subject);
   try {
     if (!parsed) {
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
     }
     const kind = parsed.id.slice(0, parsed.id.indexOf('/'));
-    if (ports.homeOf(parsed.id) !== run.shard) {
+    if (parts.homeOf(parsed.id) !== run.shard) {
       throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; it is asked over rpc.send`);
     }
     const { event, id: messageId, cause } = readMessage(message);
-    const origin = originOf(ports, run, message, parsed.id);
-    const admitted = ports.admission.admit(kind, event, origin);
+    const origin = originOf(parts, run, message, parsed.id);
+    const admitted = parts.admission.admit(kind, event, origin);
     run.queuedMail.add(sequence);
-    const trace = ports.tracing && headerOf(message.headers, traceHeader);
+    const trace = parts.tracing && headerOf(message.headers, traceHeader);
     const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
     const isFromActor = origin.between !== undefined;
-    deliver(ports, host, run, {
+    deliver(parts, host, run, {
       id: parsed.id,
       item: messageId === undefined ? item : { ...item, messageId },
       message,
@@ -99,56 +99,56 @@ function take(ports: MailPorts, host: Host, run: ShardRun, message: StoredMessag
     });
   } catch (error) {
     run.queuedMail.delete(sequence);
-    void bury(ports, run, message, asError(error));
+    void bury(parts, run, message, asError(error));
   }
 }
 
 /** Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after it wait behind it. */
-function deliver(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const waiting = run.waitingMail.get(letter.id);
   if (waiting) waiting.push(letter);
   else if (run.burying.has(letter.id)) run.waitingMail.set(letter.id, [letter]);
-  else offer(ports, host, run, letter);
+  else offer(parts, host, run, letter);
 }
 
-function offer(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): void {
+function offer(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const onTaken = (outcome: Taken) => {
     const isMissing = outcome.kind === 'refused' && outcome.code === 'ACTOR_MISSING';
-    const isUntold = isMissing && isYoung(ports, letter) && !ports.isTold(letter.id);
+    const isUntold = isMissing && isYoung(parts, letter) && !parts.isTold(letter.id);
     if (!isMissing || (letter.retriesLeft === 0 && !isUntold))
-      return settle(ports, host, run, letter, outcome);
+      return settle(parts, host, run, letter, outcome);
     const again = isUntold ? letter : { ...letter, retriesLeft: letter.retriesLeft - 1 };
     const waiting = run.waitingMail.get(letter.id);
     if (waiting) waiting.push(again);
     else run.waitingMail.set(letter.id, [again]);
     const restMs = isUntold ? untoldRetryMs : missingRetryMs;
-    if (!waiting) ports.clock.after(restMs, () => offerWaiting(ports, host, run, letter.id));
+    if (!waiting) parts.clock.after(restMs, () => offerWaiting(parts, host, run, letter.id));
     return undefined;
   };
   host.deliver(run, letter.id, { ...letter.item, onTaken });
 }
 
 /** Not for ever: what waits keeps the position of the shard's mail. */
-const isYoung = ({ clock }: MailPorts, { message }: Letter) =>
+const isYoung = ({ clock }: MailParts, { message }: Letter) =>
   clock.now() - message.storedAt < limits.parkedMailMs;
 
-function offerWaiting(ports: MailPorts, host: Host, run: ShardRun, id: ActorId): void {
+function offerWaiting(parts: MailParts, host: Host, run: ShardRun, id: ActorId): void {
   if (run.burying.has(id)) return;
   const waiting = run.waitingMail.get(id) ?? [];
   run.waitingMail.delete(id);
-  for (const letter of waiting) deliver(ports, host, run, letter);
+  for (const letter of waiting) deliver(parts, host, run, letter);
 }
 
 /** @returns resolves when the actor may take what is behind the letter; undefined: at once */
 function settle(
-  ports: MailPorts,
+  parts: MailParts,
   host: Host,
   run: ShardRun,
   letter: Letter,
   outcome: Taken,
 ): Promise<void> | undefined {
   const { message } = letter;
-  if (outcome.kind === 'refused' && outcome.code === 'ACTOR_PARKED' && waits(ports, host, run, letter))
+  if (outcome.kind === 'refused' && outcome.code === 'ACTOR_PARKED' && waits(parts, host, run, letter))
     return undefined;
   run.queuedMail.delete(message.sequence);
   // Not taken and not lost: it stays outstanding and is read again, here or by the next owner.
@@ -163,7 +163,7 @@ function settle(
   }
   const isKnown = outcome.code === 'ACTOR_MISSING' || outcome.code === 'ACTOR_PARKED';
   return buryInOrder(
-    ports,
+    parts,
     host,
     run,
     letter,
@@ -175,13 +175,13 @@ function settle(
  * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps the position of the shard's
  * mail. Not for ever, and not without bound: the stream would fill up and refuse everybody. @returns false: it has waited long enough
  */
-function waits(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): boolean {
-  const restMs = letter.message.storedAt + limits.parkedMailMs - ports.clock.now();
+function waits(parts: MailParts, host: Host, run: ShardRun, letter: Letter): boolean {
+  const restMs = letter.message.storedAt + limits.parkedMailMs - parts.clock.now();
   if (restMs <= 0 || run.parkedMail >= limits.mailboxEvents) return false;
   run.parkedMail++;
-  ports.clock.after(restMs, () => {
+  parts.clock.after(restMs, () => {
     run.parkedMail--;
-    if (run.phase !== 'closed') deliver(ports, host, run, letter);
+    if (run.phase !== 'closed') deliver(parts, host, run, letter);
   });
   return true;
 }
@@ -191,16 +191,16 @@ function waits(ports: MailPorts, host: Host, run: ShardRun, letter: Letter): boo
  * that this one was taken, and it would be neither taken nor buried.
  */
 async function buryInOrder(
-  ports: MailPorts,
+  parts: MailParts,
   host: Host,
   run: ShardRun,
   { id, message }: Letter,
   error: OrreryError,
 ): Promise<void> {
   run.burying.set(id, (run.burying.get(id) ?? 0) + 1);
-  await bury(ports, run, message, error);
+  await bury(parts, run, message, error);
   const rest = (run.burying.get(id) ?? 1) - 1;
   if (rest > 0) run.burying.set(id, rest);
   else run.burying.delete(id);
-  if (run.phase !== 'closed') offerWaiting(ports, host, run, id);
+  if (run.phase !== 'closed') offerWaiting(parts, host, run, id);
 }

@@ -60,7 +60,7 @@ export interface HoldingView {
   readonly state: string;
 }
 
-export interface OwnershipOptions {
+export interface OwnershipParts {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly random: Random;
@@ -89,7 +89,7 @@ interface Held {
 const provenAfterMs = 5_000;
 
 export class Ownership {
-  readonly #options: OwnershipOptions;
+  readonly #parts: OwnershipParts;
   readonly #held = new Map<string, Held>();
   readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
   readonly #followings: Following[] = [];
@@ -98,19 +98,19 @@ export class Ownership {
   #planning = false;
   #stopping = false;
 
-  constructor(options: OwnershipOptions) {
-    this.#options = options;
+  constructor(parts: OwnershipParts) {
+    this.#parts = parts;
   }
 
   /** Learns all fences; nothing is claimed before. */
   async start(): Promise<void> {
-    await Promise.all(this.#options.fences.map((fences) => this.#followFences(fences)));
+    await Promise.all(this.#parts.fences.map((fences) => this.#followFences(fences)));
     this.#planning = true;
     this.plan();
   }
 
-  async #followFences({ stream, subject }: OwnershipOptions['fences'][number]): Promise<void> {
-    const following = await this.#options.bus.follow(stream, {
+  async #followFences({ stream, subject }: OwnershipParts['fences'][number]): Promise<void> {
+    const following = await this.#parts.bus.follow(stream, {
       subjects: [subject],
       from: { kind: 'lastPerSubject' },
       onMessage: (message) => this.#onFence(message),
@@ -126,7 +126,7 @@ export class Ownership {
       known.isWanted = true;
       return;
     }
-    const { clock, random, log } = this.#options;
+    const { clock, random, log } = this.#parts;
     const chart = startLocal({
       chart: shardChart,
       input: { name: spec.name },
@@ -135,7 +135,7 @@ export class Ownership {
       runEffect: (effect, { signal }) => this.#run(spec, effect as unknown as HoldingEffect, signal),
       onTransition: ({ event, from, to, snapshot }) => {
         log.debug({ holding: spec.name, event: event.type, from, to }, 'holding');
-        if (to === 'held.active') this.#options.onMove?.(spec.name);
+        if (to === 'held.active') this.#parts.onMove?.(spec.name);
         if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
       },
     });
@@ -154,7 +154,7 @@ export class Ownership {
   /** A write was refused, or its outcome is unknown: drop the holding at once; if it is still ours it is claimed anew. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
     // Once at once; what is lost again so soon waits for the next beat, or a lasting fault would make this a loop.
@@ -193,7 +193,7 @@ export class Ownership {
   /** Looks at every holding and does what is due. Cheap; called at each beat and each change. */
   plan(): void {
     if (!this.#planning) return;
-    const live = this.#options.directory().live();
+    const live = this.#parts.directory().live();
     if (live === null) return;
     const candidates = [...live].flatMap(([replica, { serving }]) => (serving ? [replica] : []));
     let moves = this.#movesInWork();
@@ -205,7 +205,7 @@ export class Ownership {
         continue;
       }
       const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
-      const isMine = wanted === this.#options.replica;
+      const isMine = wanted === this.#parts.replica;
       if (state === 'unowned') {
         // What the last claim was lost to is still to come: to claim again before would be to lose again.
         if (lostTo === this.#fenceOf(spec) || !this.#mayClaim(spec, isMine)) continue;
@@ -214,7 +214,7 @@ export class Ownership {
         chart.send({ type: 'holding.withdrawn' });
       } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
-        const isProven = heir && this.#options.clock.monotonic() - heir.firstHeard >= provenAfterMs;
+        const isProven = heir && this.#parts.clock.monotonic() - heir.firstHeard >= provenAfterMs;
         if (!isProven || state !== 'held.active') continue;
         moves++;
         chart.send({ type: 'holding.withdrawn' });
@@ -224,7 +224,7 @@ export class Ownership {
 
   /** Hands everything over; resolves when nothing is held any more, or after `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     this.#stopping = true;
     const until = clock.monotonic() + patienceMs;
     // Said again while it waits: a claim that was under way is won meanwhile.
@@ -259,25 +259,25 @@ export class Ownership {
   }
 
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
-    const { replica } = this.#options;
+    const { replica } = this.#parts;
     if (mayHold !== undefined) return mayHold() ? replica : null;
     return wantedOwner(name, candidates);
   }
 
   /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */
   #mayKeep({ mayHold }: HoldingSpec): boolean {
-    return mayHold === undefined ? this.#options.isServing() : mayHold();
+    return mayHold === undefined ? this.#parts.isServing() : mayHold();
   }
 
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
     if (this.#stopping || !this.#mayKeep(spec)) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
     // Our own claim, of which the answer was lost: take it up again, whoever is wanted; the plan moves it later.
-    if (owner?.replica === this.#options.replica) return true;
+    if (owner?.replica === this.#parts.replica) return true;
     if (!isMine) return false;
     if (!owner || owner.replica === null) return true;
     // One that leaves hands over by itself; taking it away meanwhile would cut short what it is finishing.
-    return !this.#options.directory().isPresent(owner.replica, owner.incarnation);
+    return !this.#parts.directory().isPresent(owner.replica, owner.incarnation);
   }
 
   /** A claim was lost, perhaps to a release that it came before: who is to claim now? */
@@ -295,7 +295,7 @@ export class Ownership {
     for (const { spec, chart } of this.#held.values()) {
       if (spec.fenceSubject !== message.subject) continue;
       const { fence } = chart.snapshot().context as { fence: number };
-      const isForeign = value.replica !== null && value.incarnation !== this.#options.directory().incarnation;
+      const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
       if (fence !== 0 && message.sequence > fence && isForeign) chart.send({ type: 'holding.fenced' });
     }
     if (value.replica === null) this.plan();
@@ -305,7 +305,7 @@ export class Ownership {
   #readValue(message: StoredMessage): FenceValue {
     const value = readFenceValue(message.data);
     if (value !== null) return value;
-    this.#options.onUnreadable?.(message.subject);
+    this.#parts.onUnreadable?.(message.subject);
     return nobodysFence;
   }
 
@@ -336,27 +336,27 @@ export class Ownership {
 
   async #claim(spec: HoldingSpec, seen: number): Promise<PlainEvent> {
     try {
-      return { type: 'claim.won', fence: await this.#write(spec, { replica: this.#options.replica }, seen) };
+      return { type: 'claim.won', fence: await this.#write(spec, { replica: this.#parts.replica }, seen) };
     } catch (error) {
       if (hasCode(error, 'BUS_CONFLICT')) {
         await this.#readFence(spec);
         return { type: 'claim.lost' };
       }
-      this.#options.log.warn({ holding: spec.name, error: asError(error).message }, 'claim failed');
+      this.#parts.log.warn({ holding: spec.name, error: asError(error).message }, 'claim failed');
       throw error;
     }
   }
 
   /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
-    const last = await this.#options.bus.last(stream, fenceSubject);
+    const last = await this.#parts.bus.last(stream, fenceSubject);
     if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });
     else this.#fences.delete(fenceSubject);
   }
 
   async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
-    const { bus, clock } = this.#options;
-    const { incarnation } = this.#options.directory();
+    const { bus, clock } = this.#parts;
+    const { incarnation } = this.#parts.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
     const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;

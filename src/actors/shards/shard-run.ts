@@ -4,7 +4,7 @@
 
 import type { ActorId } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';
-import { shardOf } from '../../bus/shard.ts';
+import { shardOf } from '../../bus/partition.ts';
 import type { Chart } from '../../machines/chart.ts';
 import type { Progress, ShardRun } from '../host/owned.ts';
 

@@ -13,7 +13,7 @@ import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { createCell } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
-import type { HostPorts } from '../host/host-parts.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord, unpackRecord } from '../host/records.ts';
 import type { Saver } from '../host/saver.ts';
@@ -23,9 +23,9 @@ import { type Checkpoint, packCheckpoint, readCheckpoint } from './checkpoint.ts
 import { openUntil } from './mail-origin.ts';
 import { begin, feedPosition, position } from './shard-run.ts';
 
-interface StorePorts
+interface ShardStoreParts
   extends Pick<
-    HostPorts,
+    HostParts,
     'bus' | 'subjects' | 'clock' | 'random' | 'log' | 'steppers' | 'metrics' | 'earlierHeardAt'
   > {}
 
@@ -35,31 +35,31 @@ interface Loaded {
   readonly record: ActorRecord;
 }
 
-export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortSignal): Promise<void> {
+export async function loadShard(parts: ShardStoreParts, run: ShardRun, signal: AbortSignal): Promise<void> {
   const [{ found, stored }, mail] = await Promise.all([
-    readAll(ports.bus, ports.subjects, run, signal),
-    mailNow(ports, signal),
+    readAll(parts.bus, parts.subjects, run, signal),
+    mailNow(parts, signal),
   ]);
-  const checkpoint = placesOf(ports, run, stored);
+  const checkpoint = placesOf(parts, run, stored);
   run.feed.begun = run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
   // Until now the shard may have been of a release whose actors spoke over `send`.
-  run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? ports.clock.now();
-  const loaded = found.flatMap((message) => readRecord(ports, run, message));
-  findMail(ports, run, checkpoint, loaded, mail);
+  run.sendIsOpenUntil = checkpoint.sendIsOpenUntil ?? parts.clock.now();
+  const loaded = found.flatMap((message) => readRecord(parts, run, message));
+  findMail(parts, run, checkpoint, loaded, mail);
   const doubtful = loaded.filter(
     ({ sequence, record }) => sequence > checkpoint.feed && record.feed.length > 0,
   );
   const published = await lastPublished(
-    ports,
+    parts,
     doubtful.map(({ id }) => id),
   );
   for (const one of loaded) {
     const isDoubtful = one.sequence > checkpoint.feed;
     try {
-      place(ports, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
+      place(parts, run, one, isDoubtful ? (published.get(one.id) ?? nothingYet) : everything);
     } catch (error) {
-      park(ports, run, one.id, packRecord(one.record), error);
+      park(parts, run, one.id, packRecord(one.record), error);
       continue;
     }
     run.world = Math.max(run.world, one.record.world ?? 0);
@@ -68,28 +68,28 @@ export async function loadShard(ports: StorePorts, run: ShardRun, signal: AbortS
 }
 
 /** Saves how far the shard has come, if it has come further. */
-export async function saveCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
-  const next = checkpointOf(ports, run);
+export async function saveCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardRun): Promise<void> {
+  const next = checkpointOf(parts, run);
   const isKnown = next.mail === run.mail.saved && next.feed === run.feed.saved;
   if (isKnown && next.sendIsOpenUntil === run.savedOpenUntil) return;
-  await writeCheckpoint(ports, saver, run, next);
+  await writeCheckpoint(parts, saver, run, next);
 }
 
 /** Proves by a write that the fence still holds. @throws OrreryError NOT_OWNER | BUS_UNKNOWN_OUTCOME */
-export function proveOwner(ports: StorePorts, saver: Saver, run: ShardRun): Promise<void> {
-  return writeCheckpoint(ports, saver, run, checkpointOf(ports, run));
+export function proveOwner(parts: ShardStoreParts, saver: Saver, run: ShardRun): Promise<void> {
+  return writeCheckpoint(parts, saver, run, checkpointOf(parts, run));
 }
 
-function checkpointOf(ports: StorePorts, run: ShardRun): Checkpoint {
+function checkpointOf(parts: ShardStoreParts, run: ShardRun): Checkpoint {
   const { mailOf, unnamedMailOf } = run;
   const places = { mail: position(run.mail), feed: feedPosition(run) };
-  return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(ports, run) };
+  return { ...places, mailOf, unnamedMailOf, sendIsOpenUntil: openUntil(parts, run) };
 }
 
 /** A stream without a leader, or one that is being made, is there in a moment. */
 const mailRetryMs = 250;
 
-async function mailNow({ bus, clock, log }: StorePorts, signal: AbortSignal): Promise<StreamState> {
+async function mailNow({ bus, clock, log }: ShardStoreParts, signal: AbortSignal): Promise<StreamState> {
   for (;;) {
     try {
       return await bus.streamState('mail');
@@ -107,7 +107,7 @@ async function mailNow({ bus, clock, log }: StorePorts, signal: AbortSignal): Pr
  * then (at least once).
  */
 function findMail(
-  { clock, log }: StorePorts,
+  { clock, log }: ShardStoreParts,
   run: ShardRun,
   checkpoint: Checkpoint,
   loaded: readonly Loaded[],
@@ -135,8 +135,8 @@ function findMail(
 
 const mailOfRecord = (run: ShardRun, { mailOf }: ActorRecord) => mailOf ?? run.unnamedMailOf;
 
-async function writeCheckpoint(ports: StorePorts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
-  await saver.save(run, ports.subjects.checkpoint(run.shard), packCheckpoint(checkpoint));
+async function writeCheckpoint(parts: ShardStoreParts, saver: Saver, run: ShardRun, checkpoint: Checkpoint) {
+  await saver.save(run, parts.subjects.checkpoint(run.shard), packCheckpoint(checkpoint));
   run.mail.saved = checkpoint.mail;
   run.feed.saved = checkpoint.feed;
   run.savedOpenUntil = checkpoint.sendIsOpenUntil;
@@ -182,47 +182,47 @@ async function readAll(bus: Bus, subjects: Subjects, run: ShardRun, signal: Abor
  * A checkpoint that cannot be read must not make the shard deaf: it begins at the oldest message,
  * and its records know what they took.
  */
-function placesOf(ports: StorePorts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
+function placesOf(parts: ShardStoreParts, run: ShardRun, stored: StoredMessage | null): Checkpoint {
   const nowhere = { mail: 0, feed: 0, sendIsOpenUntil: null };
   if (stored === null) return nowhere;
   const checkpoint = readCheckpoint(stored.data);
   if (checkpoint !== null) return checkpoint;
-  ports.metrics.unreadable?.('checkpoint');
-  ports.log.error(
+  parts.metrics.unreadable?.('checkpoint');
+  parts.log.error(
     { shard: run.shard },
     'the checkpoint of a shard cannot be read; it begins at the oldest message',
   );
   return { ...nowhere, sendIsOpenUntil: 0 };
 }
 
-function readRecord(ports: StorePorts, run: ShardRun, message: StoredMessage): Loaded[] {
-  const parsed = ports.subjects.parseState(message.subject);
+function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessage): Loaded[] {
+  const parsed = parts.subjects.parseState(message.subject);
   if (!parsed || message.data.byteLength === 0) return [];
   const { id } = parsed;
   try {
     return [{ id, sequence: message.sequence, record: unpackRecord(message.data, id) }];
   } catch (error) {
-    park(ports, run, id, message.data, error);
+    park(parts, run, id, message.data, error);
     return [];
   }
 }
 
 /** What is wrong with one record hurts its actor alone (I8). */
-function park(ports: StorePorts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
+function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
   const cell = createCell(id, run, bytes);
   cell.unreadable = asError(error).message;
   run.cells.set(id, cell);
-  ports.metrics.unreadable?.('record');
-  ports.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
+  parts.metrics.unreadable?.('record');
+  parts.log.error({ actor: id, error: cell.unreadable }, 'actor parked: its record cannot be read');
 }
 
 function place(
-  ports: StorePorts,
+  parts: ShardStoreParts,
   run: ShardRun,
   { id, record, sequence }: Loaded,
   published: Published,
 ): void {
-  const { clock, steppers } = ports;
+  const { clock, steppers } = parts;
   const until = record.at + goneRecordSeconds * 1000;
   if (record.gone && until < clock.now()) return;
   if (record.gone) run.ended.push({ id, until });

@@ -10,9 +10,9 @@ import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
-import { shardOf } from '../../bus/shard.ts';
+import { shardOf } from '../../bus/partition.ts';
 import type { Host } from '../host/host.ts';
-import type { HostPorts } from '../host/host-parts.ts';
+import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
 import { createSaver, type Saver } from '../host/saver.ts';
 import type { Router } from '../world/router.ts';
@@ -38,32 +38,32 @@ export interface Shards {
   checkpoint(): Promise<void>;
 }
 
-export function createShards(options: {
-  readonly ports: HostPorts;
+export function createShards(given: {
+  readonly parts: HostParts;
   readonly host: Host;
   readonly router: Router;
   readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
   readonly traces: TraceNotes;
 }): Shards {
-  const { host, router, world } = options;
+  const { host, router, world, onFenced } = given;
   const isTold = (id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
     return router.isTold(kind, namespace, name);
   };
-  const ports: ShardPorts = {
-    ...options.ports,
+  const parts: ShardParts = {
+    ...given.parts,
     isTold,
-    onMailAnother: (run) => options.onFenced(holdingName(run.shard)),
+    onMailAnother: (run) => onFenced(holdingName(run.shard)),
   };
   const runs = new Map<number, ShardRun>();
-  const saver = createSaver({ ...ports, fenceSubject: ports.subjects.fence });
+  const saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
 
   host.listen({
-    fenced: (run) => options.onFenced(holdingName(run.shard)),
+    fenced: (run) => onFenced(holdingName(run.shard)),
     untold: (id) => telling.tell([id]),
     born: (run, id) => tell(run, id),
-    room: (run) => void rereadMail(ports, host, run).catch((error) => complain(ports, run, error)),
+    room: (run) => void rereadMail(parts, host, run).catch((error) => complain(parts, run, error)),
   });
 
   /** What cannot be told to one actor hurts that one alone (I8). */
@@ -72,13 +72,13 @@ export function createShards(options: {
       return router.observe(kind, namespace, name);
     } catch (error) {
       const facts = { actor: `${kind}/${namespace}/${name}`, error: asError(error).message };
-      ports.log.error(facts, 'what the world says of an actor cannot be worked out');
+      parts.log.error(facts, 'what the world says of an actor cannot be worked out');
       return [];
     }
   };
   const tell = (run: ShardRun, id: ActorId) => {
     const { kind, namespace, name } = parseActorId(id);
-    const trace = options.traces.take(id);
+    const trace = given.traces.take(id);
     for (const observation of observe(kind, namespace, name)) {
       if (observation.facts === null && !run.cells.has(id)) continue;
       host.deliver(run, id, {
@@ -96,7 +96,7 @@ export function createShards(options: {
     if (membersByShard === null) {
       membersByShard = new Map();
       for (const id of router.members()) put(membersByShard, shardOf(id as ActorId), id as ActorId);
-      ports.clock.after(0, () => {
+      parts.clock.after(0, () => {
         membersByShard = null;
       });
     }
@@ -109,32 +109,32 @@ export function createShards(options: {
   };
   const telling = createTelling({
     world,
-    clock: ports.clock,
+    clock: parts.clock,
     tellAll,
     tell: (id) => {
-      const run = runs.get(ports.homeOf(id));
+      const run = runs.get(parts.homeOf(id));
       if (run?.phase === 'active') tell(run, id);
     },
   });
 
   const workOf = (shard: number) =>
-    shardWork({ ports, host, world, saver, runs, shard, tellAll: telling.tellAll });
+    shardWork({ parts, host, world, saver, runs, shard, tellAll: telling.tellAll });
 
   return {
     holdings: () =>
       Array.from({ length: shardCount }, (_, shard) => ({
         name: holdingName(shard),
         stream: 'state' as const,
-        fenceSubject: ports.subjects.fence(shard),
+        fenceSubject: parts.subjects.fence(shard),
         work: workOf(shard),
       })),
     ledWork: () => workOf(ledShard),
-    runOf: (id) => runs.get(ports.homeOf(id)) ?? null,
+    runOf: (id) => runs.get(parts.homeOf(id)) ?? null,
     open: () => runs.values(),
     observe: telling.tell,
     async checkpoint() {
       for (const run of runs.values()) {
-        if (run.phase === 'active') await checkpointOne(ports, saver, run);
+        if (run.phase === 'active') await checkpointOne(parts, saver, run);
       }
     },
   };
@@ -146,10 +146,10 @@ function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
   else map.set(shard, [id]);
 }
 
-type ShardPorts = HostPorts & Parameters<typeof followMail>[0];
+type ShardParts = HostParts & Parameters<typeof followMail>[0];
 
 interface WorkParts {
-  readonly ports: ShardPorts;
+  readonly parts: ShardParts;
   readonly host: Host;
   readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;
@@ -164,7 +164,7 @@ interface WorkParts {
  */
 const worldPatienceMs = 5_000;
 
-function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
+function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
   const ofFence = (fence: number) => {
     const run = runs.get(shard);
     return run?.fence === fence ? run : null;
@@ -174,23 +174,23 @@ function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkPart
       const run = createShardRun(shard, fence);
       runs.set(shard, run);
       const ended = AbortSignal.any([signal, run.abort.signal]);
-      await loadShard(ports, run, ended);
-      await Promise.race([world.reached(run.world), sleep(ports.clock, worldPatienceMs, signal)]);
+      await loadShard(parts, run, ended);
+      await Promise.race([world.reached(run.world), sleep(parts.clock, worldPatienceMs, signal)]);
       // Since the claim this process may have stood still: what the shard owes is run only by who surely owns it now (I3).
-      if (run.owesEffects) await proveOwner(ports, saver, run);
+      if (run.owesEffects) await proveOwner(parts, saver, run);
     },
     open(fence) {
       const run = ofFence(fence);
       if (!run) return;
       host.activate(run);
       tellAll(run);
-      followMail(ports, host, run).catch((error) => complain(ports, run, error));
+      followMail(parts, host, run).catch((error) => complain(parts, run, error));
     },
     async drain(fence) {
       const run = ofFence(fence);
       if (!run) return;
       await host.drain(run);
-      await saveCheckpoint(ports, saver, run);
+      await saveCheckpoint(parts, saver, run);
     },
     drop(fence) {
       const run = ofFence(fence);
@@ -202,20 +202,20 @@ function shardWork({ ports, host, world, saver, runs, shard, tellAll }: WorkPart
   };
 }
 
-async function checkpointOne(ports: HostPorts, saver: Saver, run: ShardRun): Promise<void> {
+async function checkpointOne(parts: HostParts, saver: Saver, run: ShardRun): Promise<void> {
   try {
-    await saveCheckpoint(ports, saver, run);
+    await saveCheckpoint(parts, saver, run);
     const upTo = mailToPurge(run);
     if (upTo === null) return;
-    const { mailOfShard, tellOfShard } = ports.subjects;
+    const { mailOfShard, tellOfShard } = parts.subjects;
     for (const subject of [mailOfShard(run.shard), tellOfShard(run.shard)])
-      await ports.bus.purge('mail', { subject, belowSequence: upTo });
+      await parts.bus.purge('mail', { subject, belowSequence: upTo });
     run.purged = upTo;
   } catch (error) {
-    if (!run.abort.signal.aborted) complain(ports, run, error);
+    if (!run.abort.signal.aborted) complain(parts, run, error);
   }
 }
 
-function complain({ log }: HostPorts, run: ShardRun, error: unknown): void {
+function complain({ log }: HostParts, run: ShardRun, error: unknown): void {
   log.warn({ shard: run.shard, error: asError(error).message }, 'work on a shard failed');
 }

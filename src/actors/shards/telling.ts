@@ -18,13 +18,13 @@ export interface Telling {
 /** Reading what was missed takes a moment; a picture that is not whole for so long is taken as it is. */
 const patienceMs = 5_000;
 
-export function createTelling(options: {
+export function createTelling(parts: {
   readonly world: Pick<World, 'isWhole' | 'onWhole'>;
   readonly clock: Clock;
   readonly tell: (id: ActorId) => void;
   readonly tellAll: (run: ShardRun) => void;
 }): Telling {
-  const { world, clock } = options;
+  const { world, clock } = parts;
   const ids = new Set<string>();
   const runs = new Set<ShardRun>();
   let timer: Timer | null = null;
@@ -32,9 +32,9 @@ export function createTelling(options: {
   const tellNow = () => {
     timer?.cancel();
     timer = null;
-    for (const run of runs) if (run.phase === 'active') options.tellAll(run);
+    for (const run of runs) if (run.phase === 'active') parts.tellAll(run);
     runs.clear();
-    for (const id of ids) options.tell(id as ActorId);
+    for (const id of ids) parts.tell(id as ActorId);
     ids.clear();
   };
   const tellWhenWhole = () => {

@@ -16,7 +16,7 @@ interface Twin {
 /** Ages that differ by less tell nothing: the messages took some time. */
 const ageDoubtMs = 100;
 
-export function createTwins(options: {
+export function createTwins(parts: {
   readonly clock: Clock;
   readonly incarnation: string;
   /** Whoever is heard of over so long a time lives: a process that died has said its last word. */
@@ -25,7 +25,7 @@ export function createTwins(options: {
   readonly onNew: () => void;
   readonly onTwin: (incarnation: string, isElder: boolean) => void;
 }) {
-  const { clock, incarnation, livesAfterMs, onNew, onTwin } = options;
+  const { clock, incarnation, livesAfterMs, onNew, onTwin } = parts;
   const born = clock.monotonic();
   let heard: { readonly incarnation: string; readonly since: number } | null = null;
   const ageMs = () => Math.round(clock.monotonic() - born);

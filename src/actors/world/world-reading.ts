@@ -25,7 +25,7 @@ const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
 const lookMs = 60_000;
 
 export function createWorldReading(
-  options: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: Log },
+  parts: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: Log },
   world: {
     fold(message: StoredMessage): void;
     /** Nothing more was in the stream when the last message was sent. */
@@ -38,7 +38,7 @@ export function createWorldReading(
     onAnother(): void;
   },
 ): WorldReading {
-  const { bus, subjects, clock, log } = options;
+  const { bus, subjects, clock, log } = parts;
   let following: Following | null = null;
   let reading = 0;
   /** What was read since the reading began anew; null: it goes on from where it was. */

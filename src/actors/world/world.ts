@@ -57,7 +57,7 @@ export interface World {
   stop(): void;
 }
 
-interface WorldOptions {
+interface WorldParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -68,15 +68,15 @@ interface WorldOptions {
   readonly isAlive: IsAlive;
 }
 
-export function createWorld(options: WorldOptions): World {
-  const { subjects, log } = options;
+export function createWorld(parts: WorldParts): World {
+  const { subjects, log } = parts;
   const resources = new Map<ResourceName, Map<string, WorldEntry>>();
   const listeners: Array<(entry: WorldEntry, before: AnyDigest | null) => void> = [];
   const waiting: Array<{ sequence: number; resolve: () => void }> = [];
   const wholeListeners: Array<() => void> = [];
   const forgottenListeners: Array<() => void> = [];
   const statementListeners: Array<(mirror: string) => void> = [];
-  const statements = createStatements(options.isAlive, (mirror) => {
+  const statements = createStatements(parts.isAlive, (mirror) => {
     for (const listener of statementListeners) listener(mirror);
   });
   let sequence = 0;
@@ -94,7 +94,7 @@ export function createWorld(options: WorldOptions): World {
           statements.noteStatement(parsed.name, message.sequence, asDigest<SyncedDigest>(digest, 'synced'));
         }
       } catch (error) {
-        options.onUnreadable?.();
+        parts.onUnreadable?.();
         const facts = { subject: message.subject, error: asError(error).message };
         log.error(facts, 'a part of the world cannot be read');
       }
@@ -133,7 +133,7 @@ export function createWorld(options: WorldOptions): World {
       for (const entry of [...objects.values()]) if (isGhost(entry)) apply({ ...entry, digest: null });
     }
   };
-  const reading = createWorldReading(options, {
+  const reading = createWorldReading(parts, {
     fold,
     beWhole,
     notWhole: () => {

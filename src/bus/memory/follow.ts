@@ -7,10 +7,10 @@
 import type { Bus, FollowFrom, Following, FollowOptions, StoredMessage } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import { matcherOfAny, type SubjectMatcher } from '../subject-match.ts';
-import type { ClientParts } from './client-parts.ts';
 import type { LinkState } from './faults.ts';
-import type { Reader } from './server.ts';
-import type { MemoryStream } from './stream.ts';
+import type { ClientParts } from './memory-bus-parts.ts';
+import type { Reader } from './memory-server.ts';
+import type { MemoryStream } from './stored-stream.ts';
 
 export function memoryFollow(parts: ClientParts): Bus['follow'] {
   const { link, server, counters } = parts;

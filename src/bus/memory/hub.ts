@@ -12,11 +12,11 @@ import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log-port.ts';
 import type { StoredMessage, StreamName } from '../bus.ts';
 import { type StreamDefinitions, streamDefinitions } from '../streams.ts';
-import { type MemoryBus, memoryClient } from './client.ts';
 import type { Schedule } from './link.ts';
-import { memoryServer } from './server.ts';
+import { type MemoryBus, memoryClient } from './memory-bus.ts';
+import { memoryServer } from './memory-server.ts';
 
-export interface MemoryHubOptions {
+export interface MemoryHubParts {
   readonly clock: Clock;
   readonly cluster: string;
   /** The order in which clients are served; by default microtasks, first come first served. */
@@ -41,9 +41,9 @@ export interface MemoryHub {
   observe(callback: (stream: StreamName, message: StoredMessage) => void): void;
 }
 
-export function memoryHub(options: MemoryHubOptions): MemoryHub {
-  const { clock, cluster, schedule = queueMicrotask, log = silentLog } = options;
-  const server = memoryServer(clock, options.streams ?? streamDefinitions(cluster));
+export function memoryHub(parts: MemoryHubParts): MemoryHub {
+  const { clock, cluster, schedule = queueMicrotask, log = silentLog } = parts;
+  const server = memoryServer(clock, parts.streams ?? streamDefinitions(cluster));
   let clients = 0;
   return {
     connect(_name = 'client') {

@@ -32,10 +32,10 @@ export interface KeepStreams {
 }
 
 /** Resolves when the streams are there. @throws OrreryError as `ensureStreams` and `keepTrying` do */
-export async function keepStreams(options: KeepStreams): Promise<void> {
-  const { wire, api, streams, replicas, log } = options;
+export async function keepStreams(parts: KeepStreams): Promise<void> {
+  const { wire, api, streams, replicas, log } = parts;
   const attempt = {
-    ...options,
+    ...parts,
     facts: {},
     trouble: 'JetStream does not answer; trying until it does',
     success: 'JetStream answers now',
@@ -46,7 +46,7 @@ export async function keepStreams(options: KeepStreams): Promise<void> {
   const lookAgain = (isNew: boolean): void => {
     const mine = new AbortController();
     looking = mine;
-    lookAfter({ ...options, signal: mine.signal }, attempt, isNew).catch((error) => {
+    lookAfter({ ...parts, signal: mine.signal }, attempt, isNew).catch((error) => {
       if (!mine.signal.aborted) log.error({ error: asError(error) }, 'the streams could not be looked after');
     });
   };
@@ -59,11 +59,11 @@ export async function keepStreams(options: KeepStreams): Promise<void> {
 
 /** Until the connection is lost. */
 async function lookAfter(
-  options: KeepStreams & { readonly signal: AbortSignal },
+  parts: KeepStreams & { readonly signal: AbortSignal },
   attempt: Omit<KeepTrying, 'signal'>,
   isNew: boolean,
 ): Promise<void> {
-  const { api, streams, replicas, clock, random, log, signal } = options;
+  const { api, streams, replicas, clock, random, log, signal } = parts;
   const ensure = () => keepTrying({ ...attempt, signal }, () => ensureStreams(api, streams, replicas));
   if (isNew) await ensure();
   for (;;) {

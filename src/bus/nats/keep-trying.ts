@@ -25,19 +25,19 @@ const retryMs = 500;
  *
  * @throws OrreryError what the attempt threw, if trying again cannot help; BUS_UNREACHABLE if `signal` was aborted
  */
-export async function keepTrying<T>(options: KeepTrying, attempt: () => Promise<T>): Promise<T> {
-  const { clock, random, log, signal, facts } = options;
+export async function keepTrying<T>(parts: KeepTrying, attempt: () => Promise<T>): Promise<T> {
+  const { clock, random, log, signal, facts } = parts;
   let said = '';
   for (;;) {
     if (signal?.aborted) throw unreachable('asked to stop', signal.reason);
     try {
       const result = await attempt();
-      if (said !== '') log.info(facts, options.success);
+      if (said !== '') log.info(facts, parts.success);
       return result;
     } catch (thrown) {
       const error = asError(thrown);
       if (error instanceof OrreryError && error.kind !== 'transient') throw error;
-      if (error.message !== said) log.warn({ ...facts, reason: error.message }, options.trouble);
+      if (error.message !== said) log.warn({ ...facts, reason: error.message }, parts.trouble);
       said = error.message;
     }
     await sleep(clock, jittered(retryMs, 0.5, random), signal).catch((reason) => {

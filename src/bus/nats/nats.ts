@@ -38,7 +38,7 @@ import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
 import { wireRequests } from './wire-requests.ts';
 
-export interface NatsOptions {
+export interface NatsParts {
   /** `nats://`, `tls://` URLs or `host:port`; a user and password, or a token, may stand in the first. */
   readonly servers: readonly string[];
   readonly credsFile?: string;
@@ -78,20 +78,20 @@ const dialTimeoutMs = 5_000;
  * is too small), USAGE (a file cannot be read),
  * BUS_UNREACHABLE (only if `signal` was aborted)
  */
-export async function connectNats(options: NatsOptions): Promise<Bus> {
-  const log = options.log ?? silentLog;
-  const connection = await firstConnection(options, log);
+export async function connectNats(parts: NatsParts): Promise<Bus> {
+  const log = parts.log ?? silentLog;
+  const connection = await firstConnection(parts, log);
   try {
-    const wire = natsWire(connection, options, log);
-    checkVersion(wire, options);
-    if (options.streamReplicas !== undefined) checkPayload(wire);
-    const requests = wireRequests(wire, options.clock, options.random);
+    const wire = natsWire(connection, parts, log);
+    checkVersion(wire, parts);
+    if (parts.streamReplicas !== undefined) checkPayload(wire);
+    const requests = wireRequests(wire, parts.clock, parts.random);
     const api = jetStreamApi(requests);
-    const streams = streamDefinitions(options.cluster);
-    const { streamReplicas: replicas } = options;
-    if (replicas !== undefined) await keepStreams({ ...options, wire, api, streams, replicas, log });
-    const bus = wireBus({ wire, requests, api, streams, clock: options.clock, random: options.random, log });
-    wire.onStatus((status) => onReconnect(status, wire, options, log));
+    const streams = streamDefinitions(parts.cluster);
+    const { streamReplicas: replicas } = parts;
+    if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log });
+    const bus = wireBus({ wire, requests, api, streams, clock: parts.clock, random: parts.random, log });
+    wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {
     await connection.close();
@@ -99,21 +99,21 @@ export async function connectNats(options: NatsOptions): Promise<Bus> {
   }
 }
 
-async function firstConnection(options: NatsOptions, log: Log): Promise<NatsConnection> {
-  const settings = connectionOptions(options);
+async function firstConnection(parts: NatsParts, log: Log): Promise<NatsConnection> {
+  const settings = connectionOptions(parts);
   const attempt = {
-    ...options,
+    ...parts,
     log,
-    facts: { servers: options.servers.map(withoutPassword) },
+    facts: { servers: parts.servers.map(withoutPassword) },
     trouble: 'NATS cannot be reached; trying until it can',
     success: 'NATS answers now',
   };
   return keepTrying(attempt, () => connect(settings));
 }
 
-function connectionOptions(options: NatsOptions): ConnectionOptions {
-  const { credsFile, tls, random, name, inboxPrefix } = options;
-  const urls = options.servers.map(parseServer);
+function connectionOptions(parts: NatsParts): ConnectionOptions {
+  const { credsFile, tls, random, name, inboxPrefix } = parts;
+  const urls = parts.servers.map(parseServer);
   const login = urls.find((url) => url.user !== undefined);
   return {
     servers: urls.map((url) => url.server),
@@ -132,7 +132,7 @@ function connectionOptions(options: NatsOptions): ConnectionOptions {
   };
 }
 
-function tlsOptions(tls: NonNullable<NatsOptions['tls']>): Record<string, string> {
+function tlsOptions(tls: NonNullable<NatsParts['tls']>): Record<string, string> {
   const files = Object.entries(tls).filter(
     (entry): entry is [keyof typeof tls, string] => entry[1] !== undefined,
   );
@@ -170,8 +170,8 @@ function readOrUsage(flag: string, file: string): Uint8Array {
   }
 }
 
-function checkVersion(wire: Wire, options: NatsOptions): void {
-  checkServerVersion(wire.serverVersion, wire.isClustered || (options.streamReplicas ?? 1) > 1);
+function checkVersion(wire: Wire, parts: NatsParts): void {
+  checkServerVersion(wire.serverVersion, wire.isClustered || (parts.streamReplicas ?? 1) > 1);
 }
 
 /** What actors save, with its headers; whoever only asks sends less. */
@@ -185,13 +185,13 @@ function checkPayload({ maxPayload }: Wire): void {
 }
 
 /** A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not wait. */
-function onReconnect(status: BusStatus, wire: Wire, options: NatsOptions, log: Log): void {
+function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
   if (status === 'disconnected')
-    log.warn({ servers: options.servers.map(withoutPassword) }, 'NATS connection lost');
+    log.warn({ servers: parts.servers.map(withoutPassword) }, 'NATS connection lost');
   if (status !== 'connected') return;
   log.info({ version: wire.serverVersion }, 'NATS connection is back');
   try {
-    checkVersion(wire, options);
+    checkVersion(wire, parts);
   } catch (error) {
     log.error({ error: asError(error) }, 'connected to a NATS server that is too old');
   }
@@ -199,7 +199,7 @@ function onReconnect(status: BusStatus, wire: Wire, options: NatsOptions, log: L
 
 function natsWire(
   connection: NatsConnection,
-  { clock, inboxPrefix }: Pick<NatsOptions, 'clock' | 'inboxPrefix'>,
+  { clock, inboxPrefix }: Pick<NatsParts, 'clock' | 'inboxPrefix'>,
   log: Log,
 ): Wire {
   const callbacks = new Set<(status: BusStatus) => void>();

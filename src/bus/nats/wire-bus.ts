@@ -17,7 +17,7 @@ import { wireBatch } from './wire-batch.ts';
 import { type FollowEnvironment, follow } from './wire-follow.ts';
 import type { WireRequests } from './wire-requests.ts';
 
-export interface WireBusOptions {
+export interface WireBusParts {
   readonly wire: Wire;
   readonly requests: WireRequests;
   readonly api: JetStreamApi;
@@ -27,8 +27,8 @@ export interface WireBusOptions {
   readonly log: Log;
 }
 
-export function wireBus(options: WireBusOptions): Bus {
-  const { wire, requests, api, streams, clock, log } = options;
+export function wireBus(parts: WireBusParts): Bus {
+  const { wire, requests, api, streams, clock, log } = parts;
   const counters = { handlerErrors: 0, disconnects: 0, followRestarts: 0 };
   wire.onStatus((status) => {
     if (status === 'disconnected') counters.disconnects++;
@@ -45,7 +45,7 @@ export function wireBus(options: WireBusOptions): Bus {
     }
   };
   const following: FollowEnvironment = {
-    ...options,
+    ...parts,
     deliver: guarded,
     onRestart: () => counters.followRestarts++,
   };
@@ -61,7 +61,7 @@ export function wireBus(options: WireBusOptions): Bus {
     request: (subject, data, asking) => request(requests, subject, data, asking),
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
     append: wireAppend(wire, requests),
-    appendAll: wireBatch(wire, requests, () => options.random.id()),
+    appendAll: wireBatch(wire, requests, () => parts.random.id()),
     follow: (stream, following_) => follow(following, streams[stream].name, following_),
     last: (stream, subject) => last(api, streams[stream].name, subject),
     lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),

@@ -3,7 +3,7 @@
 import { hostPort, nodeName } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type FlagTexts, readProxierTimeoutMs } from '../../replica/config.ts';
-import { whichOrrery } from '../client.ts';
+import { whichOrrery } from '../cluster-connection.ts';
 import { addClientFlags, flagTexts, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { agentProcess } from './agent-process.ts';

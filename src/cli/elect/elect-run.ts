@@ -8,14 +8,13 @@
 import { type Clock, sleep } from '../../base/clock.ts';
 import {
   type Campaign,
-  type CampaignOptions,
+  type CampaignParts,
   type Leadership,
   startCampaign,
 } from '../../features/elections/campaign.ts';
 import { type GuardedCommand, startGuarded } from './elect-child.ts';
 
-export interface ElectOptions
-  extends Omit<CampaignOptions, 'onLeading' | 'onRenewed' | 'onTrouble' | 'onLost'> {
+export interface ElectParts extends Omit<CampaignParts, 'onLeading' | 'onRenewed' | 'onTrouble' | 'onLost'> {
   readonly clock: Clock;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -38,13 +37,13 @@ const ending: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQU
 const againMs = 2_000;
 
 /** @throws OrreryError USAGE */
-export function startElect(options: ElectOptions): Elect {
-  return new Electing(options);
+export function startElect(parts: ElectParts): Elect {
+  return new Electing(parts);
 }
 
 class Electing implements Elect {
   readonly ended: Promise<number>;
-  readonly #options: ElectOptions;
+  readonly #parts: ElectParts;
   readonly #election: string;
   readonly #campaign: Campaign;
   readonly #stopping = new AbortController();
@@ -52,19 +51,19 @@ class Electing implements Elect {
   #command: GuardedCommand | null = null;
   #told = '';
 
-  constructor(options: ElectOptions) {
-    const { place } = options;
-    this.#options = options;
+  constructor(parts: ElectParts) {
+    const { place } = parts;
+    this.#parts = parts;
     this.#election = `${place.namespace}/${place.name}`;
     this.ended = this.#end.promise;
     this.#campaign = startCampaign({
-      ...options,
+      ...parts,
       onLeading: (leadership) => void this.#lead(leadership),
       onRenewed: (leadership) => this.#command?.lasts(leadership.leftMs(), leadership.leaseLeftMs()),
       onTrouble: (message) => this.#tell(message),
       onLost: (leadership, reason) => this.#lose(leadership, reason),
     });
-    options.say(`campaigns for ${this.#election}`);
+    parts.say(`campaigns for ${this.#election}`);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -74,7 +73,7 @@ class Electing implements Elect {
   }
 
   async #lead(leadership: Leadership): Promise<void> {
-    const { command, env, say } = this.#options;
+    const { command, env, say } = this.#parts;
     // Asked to end, or an earlier command is still ending: what was won is given back.
     if (this.#stopping.signal.aborted || this.#command !== null) return this.#campaign.resign();
     say(`leads ${this.#election} under term ${leadership.term}`);
@@ -85,7 +84,7 @@ class Electing implements Elect {
     const { code, problem } = await running.ended;
     this.#command = null;
     if (problem !== null) say(problem);
-    if (!this.#options.keep || this.#stopping.signal.aborted) return this.#finish(code);
+    if (!this.#parts.keep || this.#stopping.signal.aborted) return this.#finish(code);
     await this.#again(code);
   }
 
@@ -93,18 +92,18 @@ class Electing implements Elect {
   #tell(message: string): void {
     if (message === this.#told) return;
     this.#told = message;
-    this.#options.say(message);
+    this.#parts.say(message);
   }
 
   #lose(leadership: Leadership, reason: string): void {
     // Without a command it was given back: nothing has been lost.
     const why = this.#command === null ? 'given back' : reason;
-    this.#options.say(`leads ${this.#election} no more: ${why}`);
+    this.#parts.say(`leads ${this.#election} no more: ${why}`);
     this.#command?.lasts(0, leadership.leaseLeftMs());
   }
 
   async #again(code: number): Promise<void> {
-    const { clock, say } = this.#options;
+    const { clock, say } = this.#parts;
     say(`the command ended with ${code}; campaigns again`);
     this.#campaign.resign();
     await sleep(clock, againMs, this.#stopping.signal).catch(() => {});

@@ -7,7 +7,7 @@ import { type Reader, wholeNumber } from '../../base/config-values.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import { silentLog } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
-import type { KubeConnection } from '../../kube/api/client.ts';
+import type { KubeConnection } from '../../kube/api/kube-connection.ts';
 import { defaultTiming, type ElectionTiming, type LeasePlace } from '../../machines/election/lease-record.ts';
 import { environmentName } from '../../replica/config.ts';
 import { devFile } from '../dev-file.ts';
@@ -114,7 +114,7 @@ function listen() {
 }
 
 async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise<KubeConnection> {
-  const { connectKube } = await import('../../kube/api/client.ts');
+  const { connectKube } = await import('../../kube/api/kube-connection.ts');
   const left = join(directory, devFile, '../kubeconfig');
   const found =
     flags.kubeconfig ??
@@ -134,7 +134,7 @@ async function findElection(
 ): Promise<{ readonly place: LeasePlace; readonly timing: ElectionTiming } | null> {
   const [{ elections }, { readElectionSpec }] = await Promise.all([
     import('../../features/elections/resources.ts'),
-    import('../../features/elections/election.ts'),
+    import('../../features/elections/election-spec.ts'),
   ]);
   for (let isSaid = false; !signal.aborted; isSaid = true) {
     try {

@@ -5,7 +5,7 @@
 import type { EngineView, Gauge } from '../../actors/feature.ts';
 import { asDigest } from '../../base/digests.ts';
 import type { Transition } from '../../base/views.ts';
-import { shardOf } from '../../bus/shard.ts';
+import { shardOf } from '../../bus/partition.ts';
 import type { SecretDigest } from './digests.ts';
 
 type Reading = Pick<EngineView, 'world' | 'shards'>;

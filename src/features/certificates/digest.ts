@@ -8,11 +8,11 @@
 import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
-import { generationOf } from '../../kube/mirror/digest.ts';
-import { isFor, readPair } from './certificates.ts';
+import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
 import { readHost, secretNameOf } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
+import { isFor, readPair } from './stored-certificate.ts';
 
 const serveAnnotation = 'orrery.dev/serve';
 const issuerAnnotation = 'orrery.dev/issuer';

@@ -5,7 +5,7 @@
  */
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { sha256Hex } from './certificates.ts';
+import { sha256Hex } from './stored-certificate.ts';
 
 /** RFC 1035: characters of a whole name, and of one label. */
 const hostCharsMax = 253;

@@ -4,7 +4,7 @@
  */
 
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
-import type { FeaturePorts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
+import type { FeatureParts, FeatureRun, Keeper, StartFeature } from '../../actors/feature.ts';
 import type { World } from '../../actors/world/world.ts';
 import type { HostPort } from '../../base/config-values.ts';
 import { asDigest } from '../../base/digests.ts';
@@ -19,9 +19,9 @@ import {
   pendingDiscard,
 } from '../../machines/domain/domain-effects.ts';
 import { issuerReport, issuerSecretsWatch, issuerVerify } from '../../machines/issuer/issuer-effects.ts';
+import { createHttpClient, type HttpClient } from './acme/authority-http.ts';
 import type { ChallengeBoard } from './acme/challenge.ts';
 import { startChallengeServer } from './acme/challenge-server.ts';
-import { createHttpClient, type HttpClient } from './acme/http.ts';
 import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
@@ -47,19 +47,19 @@ export interface CertificatesSettings {
 }
 
 export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
-  return (ports): FeatureRun => {
-    const { engine, clock, log, metrics } = ports;
+  return (parts): FeatureRun => {
+    const { engine, clock, log, metrics } = parts;
     const { world } = engine;
-    const board = createChallengeBoard({ ...ports, world });
+    const board = createChallengeBoard({ ...parts, world });
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
       join: createCertificatesJoin(world),
-      effects: certificateEffects(ports, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
+      effects: certificateEffects(parts, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
       keepers: {
         'orrery.dev/v1alpha1/Domain': both(
-          sourceWarnings({ ...ports, world }),
-          new ShownDomains({ ...ports, world }),
+          sourceWarnings({ ...parts, world }),
+          new ShownDomains({ ...parts, world }),
         ),
       },
       onStep(transition, context) {
@@ -100,7 +100,7 @@ export interface CertificateParts {
 }
 
 export function certificateEffects(
-  { kube, clock, replica }: Pick<FeaturePorts, 'kube' | 'clock' | 'replica'>,
+  { kube, clock, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'replica'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {
   const own = { ...certificates, kube, clock, replica };

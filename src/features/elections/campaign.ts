@@ -28,7 +28,7 @@ import {
 } from '../../machines/election/lease-record.ts';
 import { leaseEffects } from './effects/lease-effects.ts';
 import { createLeaseStore } from './lease.ts';
-import { createLeaseFollower } from './lease-follow.ts';
+import { createLeaseFollower } from './lease-follower.ts';
 
 export interface Leadership {
   /** Fencing token: greater than that of every leader before. */
@@ -43,7 +43,7 @@ export interface Leadership {
   leaseLeftMs(): number;
 }
 
-export interface CampaignOptions {
+export interface CampaignParts {
   readonly kube: KubePort;
   readonly clock: Clock;
   readonly random: Random;
@@ -76,15 +76,15 @@ export interface Campaign {
 }
 
 /** @throws OrreryError USAGE if the id is empty or the times do not fit each other */
-export function startCampaign(options: CampaignOptions): Campaign {
-  const { place, id, timing = defaultTiming } = options;
+export function startCampaign(parts: CampaignParts): Campaign {
+  const { place, id, timing = defaultTiming } = parts;
   const wrong = id === '' ? 'the identity must not be empty' : timingError(timing);
   if (wrong !== null) throw new OrreryError('USAGE', wrong);
-  return new RunningCampaign(options, timing, `election/${place.namespace}/${place.name}`);
+  return new RunningCampaign(parts, timing, `election/${place.namespace}/${place.name}`);
 }
 
 class RunningCampaign implements Campaign {
-  readonly #options: CampaignOptions;
+  readonly #parts: CampaignParts;
   readonly #timing: ElectionTiming;
   readonly #clock: Clock;
   readonly #actor: LocalActor;
@@ -93,14 +93,14 @@ class RunningCampaign implements Campaign {
   #context: ElectionContext | null = null;
   #renewedAt = 0;
 
-  constructor(options: CampaignOptions, timing: ElectionTiming, actor: string) {
-    const { kube, random, log, place } = options;
-    const clock = leaseClock(options.clock);
-    this.#options = options;
+  constructor(parts: CampaignParts, timing: ElectionTiming, actor: string) {
+    const { kube, random, log, place } = parts;
+    const clock = leaseClock(parts.clock);
+    this.#parts = parts;
     this.#timing = timing;
     this.#clock = clock;
     const store = createLeaseStore({ kube, clock });
-    const watching = { kube, store, clock: options.clock, random, log };
+    const watching = { kube, store, clock: parts.clock, random, log };
     const follower = createLeaseFollower({ ...watching, breadth: 'object' });
     const run = runnerOf(leaseEffects({ store, follower, clock }));
     const facts = { uid: null, generation: 0, place, timing, releaseOnCancel: true, invalid: null };
@@ -127,11 +127,11 @@ class RunningCampaign implements Campaign {
   }
 
   campaign(): void {
-    this.#send({ type: 'election.campaign', candidate: this.#options.id, ttlMs: null });
+    this.#send({ type: 'election.campaign', candidate: this.#parts.id, ttlMs: null });
   }
 
   resign(): void {
-    this.#send({ type: 'election.resign', candidate: this.#options.id, term: 0 });
+    this.#send({ type: 'election.resign', candidate: this.#parts.id, term: 0 });
   }
 
   status() {
@@ -143,7 +143,7 @@ class RunningCampaign implements Campaign {
     this.#send({ type: 'election.observed', facts: null });
     const patience = new AbortController();
     // Two requests, and their answers at the latest.
-    const late = sleep(this.#options.clock, this.#timing.renewDeadlineMs + 1_000, patience.signal);
+    const late = sleep(this.#parts.clock, this.#timing.renewDeadlineMs + 1_000, patience.signal);
     await Promise.race([this.#ended.promise, late]);
     patience.abort();
     late.catch(() => {});
@@ -160,14 +160,14 @@ class RunningCampaign implements Campaign {
 
   #follow(context: ElectionContext, status: string): void {
     const { reign, former, lastError } = context;
-    if (lastError !== null && lastError !== this.#context?.lastError) this.#options.onTrouble?.(lastError);
+    if (lastError !== null && lastError !== this.#context?.lastError) this.#parts.onTrouble?.(lastError);
     this.#context = context;
     const current = this.#current;
     if (current !== null && current.leadership.term !== reign?.term) {
       this.#current = null;
       const reason = former?.reason ?? 'the election is over';
       current.end(new OrreryError('NOT_OWNER', reason));
-      this.#options.onLost(current.leadership, reason);
+      this.#parts.onLost(current.leadership, reason);
     }
     if (reign !== null && this.#current === null) this.#begin(reign.term);
     else if (reign !== null && reign.renewedAt !== this.#renewedAt) this.#renewed();
@@ -176,7 +176,7 @@ class RunningCampaign implements Campaign {
   }
 
   #renewed(): void {
-    if (this.#current !== null) this.#options.onRenewed?.(this.#current.leadership);
+    if (this.#current !== null) this.#parts.onRenewed?.(this.#current.leadership);
   }
 
   #begin(term: number): void {
@@ -203,6 +203,6 @@ class RunningCampaign implements Campaign {
       },
     };
     this.#current = { leadership, end: (reason) => ending.abort(reason) };
-    this.#options.onLeading(leadership);
+    this.#parts.onLeading(leadership);
   }
 }

@@ -1,9 +1,9 @@
 /** What the world holds of Elections. */
 import type { DigestBase, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
-import { generationOf } from '../../kube/mirror/digest.ts';
+import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type { ElectionSpec } from '../../machines/election/lease-record.ts';
-import { readElectionSpec } from './election.ts';
+import { readElectionSpec } from './election-spec.ts';
 
 export interface ElectionDigest extends DigestBase {
   readonly kind: 'elections';

@@ -91,7 +91,7 @@ async function answerAsOwner(
  * than the subject
  */
 function readEvent(
-  { ports }: EngineView,
+  { parts }: EngineView,
   message: BusMessage,
   { action, candidate }: ElectionCall,
   receivedAt: number,
@@ -103,7 +103,7 @@ function readEvent(
   }
   const origin = { receivedAt, isTrusted: true };
   const named = candidate === null ? body : { candidate, ...body };
-  const event = ports.admission.admit('election', { ...named, type: `election.${action}` }, origin);
+  const event = parts.admission.admit('election', { ...named, type: `election.${action}` }, origin);
   if (candidate === null) return event;
   if (event.candidate !== candidate) {
     const text = `the subject is that of ${candidate}, the body speaks for ${String(event.candidate)}`;

@@ -1,8 +1,8 @@
 /** The feature `elections` in one replica: its join, what it does with Leases, and the requests of candidates. */
 
-import { shownRecordOf } from '../../actors/control/views.ts';
+import { shownRecordOf } from '../../actors/control/actor-views.ts';
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';
-import type { EngineView, FeaturePorts, FeatureRun, Gauge } from '../../actors/feature.ts';
+import type { EngineView, FeatureParts, FeatureRun, Gauge } from '../../actors/feature.ts';
 import { kindOf } from '../../actors/host/cell.ts';
 import type { NamespaceGrants } from '../../base/config-values.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
@@ -12,22 +12,22 @@ import { leaseEffects } from './effects/lease-effects.ts';
 import { createElectionJoin } from './election-join.ts';
 import { answerCandidates } from './election-requests.ts';
 import { createLeaseStore } from './lease.ts';
-import { createLeaseFollower } from './lease-follow.ts';
+import { createLeaseFollower } from './lease-follower.ts';
 
 export interface ElectionsSettings {
   /** By namespace of an Election: whose Leases it may contend for beside those of its own (§7.1). */
   readonly leaseNamespaces: NamespaceGrants;
 }
 
-export const startElections = (settings: ElectionsSettings) => (ports: FeaturePorts) =>
-  start(settings, ports);
+export const startElections = (settings: ElectionsSettings) => (parts: FeatureParts) =>
+  start(settings, parts);
 
-function start({ leaseNamespaces }: ElectionsSettings, ports: FeaturePorts): FeatureRun {
-  const { engine, kube, clock, random, log } = ports;
+function start({ leaseNamespaces }: ElectionsSettings, parts: FeatureParts): FeatureRun {
+  const { engine, kube, clock, random, log } = parts;
   return {
     join: createElectionJoin(engine.world, leaseNamespaces),
     effects: [...ownLeaseEffects(), runs(electionStatusPatch, patchElectionStatus(kube))],
-    ...answerCandidates(ports),
+    ...answerCandidates(parts),
     gauges: () => termsIn(engine),
   };
 

@@ -9,7 +9,7 @@ import { type Address, type IpFamily, isPublishable, parseAddress } from '../../
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
-import { digestBase } from '../../kube/mirror/digest.ts';
+import { digestBase } from '../../kube/mirror/object-digest.ts';
 import type {
   EndpointSliceDigest,
   ServiceDigest,

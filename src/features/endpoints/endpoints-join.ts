@@ -25,13 +25,13 @@ export interface EndpointsJoin extends Join {
 /** Statements that must stand in the world. */
 const neededResources = ['services', 'endpointslices', 'workload.linkerd.io/v1beta1/ExternalWorkload'];
 
-export function createEndpointsJoin(options: {
+export function createEndpointsJoin(parts: {
   readonly world: Pick<World, 'statement' | 'isWhole'>;
   readonly clock: Clock;
   /** The other controller whose slices are adopted; absent: none is. */
   readonly takeOver?: string | null;
 }): EndpointsJoin {
-  const { world, clock, takeOver = null } = options;
+  const { world, clock, takeOver = null } = parts;
   const isListed = () => neededResources.every((resource) => world.statement(resource) !== null);
   // While the stream is read after an interruption, what was moved within it may look gone.
   const isComplete = () => world.isWhole && isListed();

@@ -13,11 +13,11 @@ import type { Random } from '../../base/random.ts';
 import type { ControlPort } from '../../base/views.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { followProxier } from './agent-feed.ts';
+import { followProxier } from './agent-intake.ts';
 import { createProxierHealth, type ProxierHealth } from './proxier-health.ts';
 import { type SmallAnswer, startSmallHttp } from './small-http.ts';
 
-export interface AgentOptions {
+export interface AgentParts {
   readonly node: string;
   readonly http: HostPort;
   readonly timeoutMs: number;
@@ -38,25 +38,25 @@ export interface Agent {
 }
 
 /** @throws Error of the system if the address cannot be listened on */
-export async function startAgent(options: AgentOptions): Promise<Agent> {
-  const { node, http, log } = options;
-  const health = createProxierHealth(options);
+export async function startAgent(parts: AgentParts): Promise<Agent> {
+  const { node, http, log } = parts;
+  const health = createProxierHealth(parts);
   const server = await startSmallHttp({
     listen: http,
-    clock: options.clock,
+    clock: parts.clock,
     answer: (method, path) => (path === '/metrics' ? metrics(health) : health.respond(method, path)),
   });
   const { address } = server;
   log.info({ node, http: `${address.host}:${address.port}` }, 'agent answers');
   const stopping = new AbortController();
   let bus: Bus | undefined;
-  const caughtUp = options.connect(stopping.signal).then((connected) => {
+  const caughtUp = parts.connect(stopping.signal).then((connected) => {
     bus = connected;
     return followProxier({
-      ...options,
+      ...parts,
       bus,
       health,
-      control: options.control(bus),
+      control: parts.control(bus),
       signal: stopping.signal,
     });
   });

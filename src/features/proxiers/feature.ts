@@ -24,13 +24,13 @@ export function proxiers({ timeoutMs }: ProxiersSettings = { timeoutMs: defaultT
     load: async () => {
       const [{ createProxierJoin }, { answerForProxiers }, { nodeEndpoint }] = await Promise.all([
         import('./proxier-join.ts'),
-        import('./http.ts'),
+        import('./node-health-http.ts'),
         import('./node-request.ts'),
       ]);
-      return (ports) => ({
-        join: createProxierJoin({ world: ports.engine.world, timeoutMs }),
-        http: answerForProxiers(ports, timeoutMs),
-        requests: [nodeEndpoint(ports)],
+      return (parts) => ({
+        join: createProxierJoin({ world: parts.engine.world, timeoutMs }),
+        http: answerForProxiers(parts, timeoutMs),
+        requests: [nodeEndpoint(parts)],
       });
     },
   };

@@ -31,7 +31,7 @@ export const healthHeaders = {
 } as const;
 
 /**
- * The picture of a proxier, from what its owner or a local chart tells.
+ * The report of a proxier, from what its owner or a local chart tells.
  *
  * @param proxier its state as text (`IPv4.synced,IPv6.starting,node.eligible`) and its context
  */
@@ -50,11 +50,11 @@ export function lateFamilies({ families, timeoutMs }: HealthReport, now: number)
   return Object.keys(families).filter((name) => isLate(families[name] as FamilyHealth, now, timeoutMs));
 }
 
-export function healthAnswer(endpoint: HealthEndpoint, picture: HealthReport, now: number): HealthAnswer {
-  const late = new Set(lateFamilies(picture, now));
+export function healthAnswer(endpoint: HealthEndpoint, report: HealthReport, now: number): HealthAnswer {
+  const late = new Set(lateFamilies(report, now));
   const healthy = late.size === 0;
-  const isGood = healthy && (endpoint === 'livez' || picture.nodeEligible);
-  const updated = Object.entries(picture.families)
+  const isGood = healthy && (endpoint === 'livez' || report.nodeEligible);
+  const updated = Object.entries(report.families)
     .flatMap(([name, { lastUpdated }]) => (lastUpdated === null ? [] : [{ name, lastUpdated }]))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const latest = updated.reduce<number | null>(
@@ -69,7 +69,7 @@ export function healthAnswer(endpoint: HealthEndpoint, picture: HealthReport, no
     // A recent time while all is well: load balancers of older releases look at nothing else.
     lastUpdated: goTime(isGood ? now : latest),
     currentTime: goTime(now),
-    ...(endpoint === 'healthz' ? { nodeEligible: picture.nodeEligible } : {}),
+    ...(endpoint === 'healthz' ? { nodeEligible: report.nodeEligible } : {}),
     healthy,
     ...(status.length === 0 ? {} : { status: Object.fromEntries(status) }),
   };

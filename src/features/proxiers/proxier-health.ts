@@ -27,7 +27,7 @@ import { createReporter, type ProxierReport, type SendReport } from './proxier-r
 
 export type { HealthAnswer, HealthEndpoint, IpFamily, ProxierReport, SendReport };
 
-export interface ProxierHealthOptions {
+export interface ProxierHealthParts {
   /** How long a change may wait, milliseconds; default 60,000 (kube-proxy's). */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
@@ -98,8 +98,8 @@ export interface ProxierHealth {
 /** The cluster autoscaler's mark on a Node that it is about to delete. */
 const deletionTaint = 'ToBeDeletedByClusterAutoscaler';
 
-export function createProxierHealth(options: ProxierHealthOptions = {}): ProxierHealth {
-  const { timeoutMs = defaultTimeoutMs, clock = systemClock, random = systemRandom } = options;
+export function createProxierHealth(parts: ProxierHealthParts = {}): ProxierHealth {
+  const { timeoutMs = defaultTimeoutMs, clock = systemClock, random = systemRandom } = parts;
   const counts = new Map<string, { endpoint: HealthEndpoint; code: number; count: number }>();
   const begin = (): LocalActor =>
     startLocal({
@@ -118,13 +118,13 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
   };
   const families = () => (actor.snapshot().context as ProxierContext).families;
   const excuses = createExcuses(clock, timeoutMs);
-  const picture = () => {
+  const report = () => {
     const report = proxierReport({ state: actor.state(), context: actor.snapshot().context }, timeoutMs);
     return { ...report, families: excuses.applied(report.families) };
   };
-  const reporter = options.report && createReporter({ send: options.report, clock, random });
+  const reporter = parts.report && createReporter({ send: parts.report, clock, random });
   const answer = (endpoint: HealthEndpoint) => {
-    const given = healthAnswer(endpoint, picture(), clock.now());
+    const given = healthAnswer(endpoint, report(), clock.now());
     const key = `${endpoint} ${given.status}`;
     const known = counts.get(key);
     if (known) known.count++;
@@ -140,10 +140,10 @@ export function createProxierHealth(options: ProxierHealthOptions = {}): Proxier
       tell({ ...report, type: 'proxier.reported', happenedAt: at, isTimed }),
     away: () => excuses.away(families()),
     back: () => excuses.back(),
-    nodeEligible: () => picture().nodeEligible,
+    nodeEligible: () => report().nodeEligible,
     syncNode: (node) => nodeIs(judged(node)),
     nodeIs,
-    isHealthy: () => lateFamilies(picture(), clock.now()).length === 0,
+    isHealthy: () => lateFamilies(report(), clock.now()).length === 0,
     families,
     answer,
     respond: (method, path) => respond(method, path, answer),

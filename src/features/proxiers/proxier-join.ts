@@ -10,11 +10,11 @@ import type { World } from '../../actors/world/world.ts';
 import type { ProxierFacts } from '../../machines/proxier/proxier-events.ts';
 import { nodeEligibility } from './node-digest.ts';
 
-export function createProxierJoin(options: {
+export function createProxierJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
   readonly timeoutMs: number;
 }): Join {
-  const { world, timeoutMs } = options;
+  const { world, timeoutMs } = parts;
   return {
     kinds: ['proxier'],
     fold: ({ resource, name }) => (resource === 'nodes' ? [`proxier/_/${name}`] : []),

@@ -28,14 +28,14 @@ export interface SmallServer {
  * @param answer is asked once for each request; HEAD gets the same without the body
  * @throws Error of the system if the address cannot be listened on
  */
-export async function startSmallHttp(options: {
+export async function startSmallHttp(parts: {
   readonly listen: HostPort;
   readonly clock: Clock;
   readonly answer: (method: string, path: string) => SmallAnswer;
   /** PEM; absent: no TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
 }): Promise<SmallServer> {
-  const { listen, clock, tls } = options;
+  const { listen, clock, tls } = parts;
   const open = new Set<Socket>();
   const take = (socket: Socket): void => {
     const [oldest] = open;
@@ -48,7 +48,7 @@ export async function startSmallHttp(options: {
     });
     // A caller that breaks off is no news.
     socket.on('error', () => socket.destroy());
-    read(socket, options);
+    read(socket, parts);
   };
   const server = tls === undefined ? createServer(take) : createTlsServer(tls, take);
   // Handshakes that never end are bounded apart.

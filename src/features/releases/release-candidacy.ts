@@ -18,7 +18,7 @@ export interface Candidacy {
 const pauseMinMs = 250;
 const pauseSpreadMs = 500;
 
-export function createCandidacy(options: {
+export function createCandidacy(parts: {
   readonly clock: Clock;
   readonly random: Random;
   /** L; null: without a bundle nobody leads. */
@@ -28,7 +28,7 @@ export function createCandidacy(options: {
   /** Told when `mayLead` has changed. */
   readonly onChange: () => void;
 }): Candidacy {
-  const { clock, random, release, nodes, isEntered, onChange } = options;
+  const { clock, random, release, nodes, isEntered, onChange } = parts;
   let isEligible = false;
   let mayLead = false;
   let timer: Timer | null = null;

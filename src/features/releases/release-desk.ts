@@ -19,9 +19,9 @@ import type { ReleaseOwnEvent } from '../../machines/release/release-events.ts';
 import { type BundleFacts, type NodeFacts, unsuitedFor } from '../../machines/release/release-table.ts';
 import { type Candidacy, createCandidacy } from './release-candidacy.ts';
 import { ReleaseNode } from './release-node.ts';
-import { createReleasePicture, type ReleasePictureKeeper } from './release-picture.ts';
+import { createReleaseRoster, type ReleaseRosterKeeper } from './release-roster.ts';
 
-export interface ReleaseDeskOptions {
+export interface ReleaseDeskParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -42,8 +42,8 @@ export interface ReleaseDeskOptions {
 const unread = 'what is written of the releases has not been read yet';
 
 export class ReleaseDesk {
-  readonly #options: ReleaseDeskOptions;
-  readonly #picture: ReleasePictureKeeper;
+  readonly #parts: ReleaseDeskParts;
+  readonly #roster: ReleaseRosterKeeper;
   readonly #candidacy: Candidacy;
   readonly #node: ReleaseNode;
   readonly #self: NodeFacts;
@@ -51,39 +51,39 @@ export class ReleaseDesk {
   #blocked: string | null;
   #isStarted = false;
 
-  constructor(options: ReleaseDeskOptions) {
-    this.#options = options;
-    const { bundle, replica } = options;
+  constructor(parts: ReleaseDeskParts) {
+    this.#parts = parts;
+    const { bundle, replica } = parts;
     this.#self = {
       replica,
-      release: bundle?.release ?? options.release,
+      release: bundle?.release ?? parts.release,
       bundle: bundle === null ? null : { name: bundle.name, minReconciler: bundle.minReconciler },
     };
     this.#blocked = bundle === null ? null : unread;
-    this.#picture = createReleasePicture({
-      ...options,
+    this.#roster = createReleaseRoster({
+      ...parts,
       bundle: bundle?.name ?? null,
-      onChange: () => this.#onPicture(),
+      onChange: () => this.#onRoster(),
     });
     this.#node = new ReleaseNode({
-      ...options,
+      ...parts,
       node: this.#self,
-      nodes: () => this.#picture.nodes(),
-      forget: (replica) => this.#picture.forget(replica),
-      directory: () => (this.#isStarted ? options.engine.directory : null),
+      nodes: () => this.#roster.nodes(),
+      forget: (replica) => this.#roster.forget(replica),
+      directory: () => (this.#isStarted ? parts.engine.directory : null),
     });
     this.#candidacy = createCandidacy({
-      ...options,
+      ...parts,
       release: bundle?.release ?? null,
-      nodes: () => this.#picture.nodes(),
+      nodes: () => this.#roster.nodes(),
       isEntered: () => this.#node.isEntered,
-      onChange: () => options.engine.ownership.plan(),
+      onChange: () => parts.engine.ownership.plan(),
     });
   }
 
   /** Reads what is written and enters this replica; before the engine begins to claim. */
   async start(): Promise<void> {
-    await this.#picture.start();
+    await this.#roster.start();
     await this.#node.start();
   }
 
@@ -99,8 +99,8 @@ export class ReleaseDesk {
 
   /** Replicas with a bundle beside this one, which has none: mostly a flag was forgotten (§1.4). */
   get remarks(): readonly string[] {
-    if (this.#options.bundle !== null) return [];
-    const others = this.#picture.nodes().filter(({ bundle }) => bundle !== null);
+    if (this.#parts.bundle !== null) return [];
+    const others = this.#roster.nodes().filter(({ bundle }) => bundle !== null);
     const names = others.map(({ replica }) => replica).join(', ');
     return others.length === 0 ? [] : [`runs without --bundle beside replicas that have one: ${names}`];
   }
@@ -111,31 +111,31 @@ export class ReleaseDesk {
   }
 
   get id(): ActorId | null {
-    const { bundle } = this.#options;
+    const { bundle } = this.#parts;
     return bundle === null ? null : actorId('release', '', bundle.name);
   }
 
   /** The holding of the shard in which releases live; every replica has it, those that may lead claim it. */
   holding(): HoldingSpec {
-    const work = this.#options.engine.shards.ledWork();
+    const work = this.#parts.engine.shards.ledWork();
     const end = (fence: number) => {
       if (fence !== this.#fence) return;
       this.#fence = 0;
-      this.#options.onReign(0);
+      this.#parts.onReign(0);
     };
     return {
       name: ledHolding,
       stream: 'state',
-      fenceSubject: this.#options.subjects.fence(ledShard),
+      fenceSubject: this.#parts.subjects.fence(ledShard),
       mayHold: () => this.#candidacy.mayLead,
       work: {
         load: async (fence, signal) => {
           await work.load(fence, signal);
-          await this.#picture.reached(fence, signal);
+          await this.#roster.reached(fence, signal);
         },
         open: (fence) => {
           this.#fence = fence;
-          this.#options.onReign(fence);
+          this.#parts.onReign(fence);
           work.open(fence);
           this.#begin(fence);
         },
@@ -161,18 +161,18 @@ export class ReleaseDesk {
   async stop(): Promise<void> {
     this.#candidacy.stop();
     await this.#node.stop();
-    this.#picture.stop();
+    this.#roster.stop();
   }
 
   /** As if the process had died. */
   kill(): void {
     this.#candidacy.stop();
     this.#node.kill();
-    this.#picture.stop();
+    this.#roster.stop();
   }
 
   #begin(fence: number): void {
-    const { bundle, replica, engine } = this.#options;
+    const { bundle, replica, engine } = this.#parts;
     const { id } = this;
     if (bundle === null || id === null) return;
     const run = engine.shards.runOf(id);
@@ -180,23 +180,23 @@ export class ReleaseDesk {
     for (const other of run?.cells.keys() ?? []) {
       if (other !== id) this.#deliver(other, { type: 'release.retired' });
     }
-    this.#deliver(id, { type: 'release.led', fence, replica, bundle, ...this.#picture.picture() });
+    this.#deliver(id, { type: 'release.led', fence, replica, bundle, ...this.#roster.roster() });
   }
 
-  #onPicture(): void {
+  #onRoster(): void {
     this.#node.check();
     this.#candidacy.update();
     this.#judge();
     const fence = this.#fence;
     if (fence === 0) return;
-    this.tell({ type: 'release.observed', fence, ...this.#picture.picture() }, 'release.observed');
+    this.tell({ type: 'release.observed', fence, ...this.#roster.roster() }, 'release.observed');
   }
 
   #judge(): void {
-    const { bundle, log, engine } = this.#options;
+    const { bundle, log, engine } = this.#parts;
     if (bundle === null) return;
     const was = this.#blocked;
-    this.#blocked = this.#picture.isRead ? unsuitedFor(this.#picture.picture().seen, this.#self) : unread;
+    this.#blocked = this.#roster.isRead ? unsuitedFor(this.#roster.roster().seen, this.#self) : unread;
     if (this.#blocked === was) return;
     if (this.#blocked !== null) log.warn({ reason: this.#blocked }, 'this replica must not serve');
     else log.info({ release: this.#self.release }, 'what is written suits this replica: it may serve');
@@ -204,7 +204,7 @@ export class ReleaseDesk {
   }
 
   #deliver(id: ActorId, event: ReleaseOwnEvent, replaces?: string): void {
-    const { shards, host } = this.#options.engine;
+    const { shards, host } = this.#parts.engine;
     const run = shards.runOf(id);
     if (run === null) return;
     host.deliver(run, id, { event, cause: null, ...(replaces === undefined ? {} : { replaces }) });

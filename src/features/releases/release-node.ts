@@ -17,9 +17,9 @@ import type { Bus } from '../../bus/bus.ts';
 import { encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { NodeFacts } from '../../machines/release/release-table.ts';
-import type { StoredNode } from './release-picture.ts';
+import type { StoredNode } from './release-roster.ts';
 
-export interface ReleaseNodeOptions {
+export interface ReleaseNodeParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ const retryMaxMs = 5_000;
 const goneSeconds = 3_600;
 
 export class ReleaseNode {
-  readonly #options: ReleaseNodeOptions;
+  readonly #parts: ReleaseNodeParts;
   readonly #ended = new AbortController();
   #entering: Promise<void> | null = null;
   #timer: Timer | null = null;
@@ -54,26 +54,24 @@ export class ReleaseNode {
   /** When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has not beaten yet. */
   readonly #knownSince = new Map<number, number>();
 
-  constructor(options: ReleaseNodeOptions) {
-    this.#options = options;
+  constructor(parts: ReleaseNodeParts) {
+    this.#parts = parts;
   }
 
   /** Enters this replica; resolves when it is stored. */
   async start(): Promise<void> {
-    this.#startedAt = this.#options.clock.monotonic();
+    this.#startedAt = this.#parts.clock.monotonic();
     this.#look();
     await this.#enter();
   }
 
   /** Whether this very process is among the nodes. */
   get isEntered(): boolean {
-    const { node, incarnation } = this.#options;
-    return this.#options
-      .nodes()
-      .some((one) => one.replica === node.replica && one.incarnation === incarnation);
+    const { node, incarnation } = this.#parts;
+    return this.#parts.nodes().some((one) => one.replica === node.replica && one.incarnation === incarnation);
   }
 
-  /** The picture changed: this replica may have been taken away. */
+  /** The roster changed: this replica may have been taken away. */
   check(): void {
     if (!this.isEntered && this.#startedAt !== null && !this.#ended.signal.aborted) void this.#enter();
   }
@@ -81,8 +79,8 @@ export class ReleaseNode {
   /** Takes this replica away, in good order. */
   async stop(): Promise<void> {
     this.kill();
-    const { node, incarnation } = this.#options;
-    const own = this.#options
+    const { node, incarnation } = this.#parts;
+    const own = this.#parts
       .nodes()
       .find((one) => one.replica === node.replica && one.incarnation === incarnation);
     if (own) await this.#takeAway(own);
@@ -102,7 +100,7 @@ export class ReleaseNode {
   }
 
   async #store(): Promise<void> {
-    const { bus, subjects, clock, random, node, incarnation, log } = this.#options;
+    const { bus, subjects, clock, random, node, incarnation, log } = this.#parts;
     const { signal } = this.#ended;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
@@ -121,9 +119,9 @@ export class ReleaseNode {
   }
 
   #look(): void {
-    this.#timer = this.#options.clock.after(lookMs, () => {
-      for (const node of this.#options.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
-      const there = new Set(this.#options.nodes().map(({ sequence }) => sequence));
+    this.#timer = this.#parts.clock.after(lookMs, () => {
+      for (const node of this.#parts.nodes()) if (this.#isDead(node)) void this.#takeAway(node);
+      const there = new Set(this.#parts.nodes().map(({ sequence }) => sequence));
       for (const sequence of this.#knownSince.keys())
         if (!there.has(sequence)) this.#knownSince.delete(sequence);
       this.#look();
@@ -131,7 +129,7 @@ export class ReleaseNode {
   }
 
   #isDead({ replica, incarnation, sequence }: StoredNode): boolean {
-    const { clock, directory, node } = this.#options;
+    const { clock, directory, node } = this.#parts;
     const known = directory();
     const now = clock.monotonic();
     // Nobody is judged before all had time to be heard, nor while we hear nobody.
@@ -144,7 +142,7 @@ export class ReleaseNode {
   }
 
   async #takeAway({ replica, sequence }: StoredNode): Promise<void> {
-    const { bus, subjects, log, forget } = this.#options;
+    const { bus, subjects, log, forget } = this.#parts;
     const subject = subjects.node(replica);
     try {
       const guard = { subject, sequence };

@@ -12,9 +12,9 @@ import { startWatch, type WatchParts } from '../../kube/mirror/start-watch.ts';
 import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
+import { releaseRound, wantedIn } from './bundle-round.ts';
 import { shapeOf } from './object-shape.ts';
 import { selectorOf } from './release-prune.ts';
-import { releaseRound, wantedIn } from './release-round.ts';
 
 export interface ReleaseWork {
   readonly release: string;

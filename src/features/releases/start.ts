@@ -1,6 +1,6 @@
 /** The feature `releases` in one replica: its bundle, its desk, and the work on the cluster while it leads. */
 import { runs } from '../../actors/effect-runner.ts';
-import type { FeaturePorts, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { FeatureParts, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
 import {
   releaseReport,
@@ -25,13 +25,13 @@ export interface ReleasesSettings {
 }
 
 export function startReleases({ bundle, release }: ReleasesSettings): StartFeature {
-  return (ports): FeatureRun => {
-    const { kube, log, metrics, replica } = ports;
-    const reign = createReign(ports, bundle, (object, fence) =>
+  return (parts): FeatureRun => {
+    const { kube, log, metrics, replica } = parts;
+    const reign = createReign(parts, bundle, (object, fence) =>
       desk.tell({ type: 'drift.seen', fence, object }),
     );
     const desk: ReleaseDesk = new ReleaseDesk({
-      ...ports,
+      ...parts,
       release,
       bundle: bundle === null ? null : factsOf(bundle),
       onReign: reign.begin,
@@ -40,7 +40,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
       metrics.count('orrery_release_rounds_total', { outcome: failed === 0 ? 'done' : 'failed' });
     return {
       effects: [
-        runs(releaseStatusWrite, writeReleaseStatus(ports)),
+        runs(releaseStatusWrite, writeReleaseStatus(parts)),
         runs(releaseRound, runRound(reign.workUnder, onRound)),
         runs(releaseResourceWrite, writeReleaseResource(kube, writeKubeEvent(kube, { replica }))),
         runs(releaseReport, logReport(log)),
@@ -61,7 +61,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
 
 /** The work of the present leadership, if this replica has it. */
 function createReign(
-  ports: FeaturePorts,
+  parts: FeatureParts,
   bundle: Bundle | null,
   onDrift: (object: string, fence: number) => void,
 ) {
@@ -72,12 +72,12 @@ function createReign(
       work?.work.stop();
       work = null;
       if (fence === 0 || bundle === null) return;
-      ports.log.info(
+      parts.log.info(
         { release: bundle.release, bundle: bundle.name, fence },
         'this replica leads the release',
       );
       const drifted = (object: string) => onDrift(object, fence);
-      work = { fence, work: startReleaseWork({ ...ports, bundle, onDrift: drifted }) };
+      work = { fence, work: startReleaseWork({ ...parts, bundle, onDrift: drifted }) };
     },
   };
 }

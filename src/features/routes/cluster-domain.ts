@@ -25,7 +25,7 @@ export interface ClusterDomain {
   current(): string;
 }
 
-export interface ClusterDomainOptions {
+export interface ClusterDomainParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly namespace?: string;
@@ -37,8 +37,8 @@ export interface ClusterDomainOptions {
 const lookAgainMs = 10_000;
 
 /** Reads the file now, and again when it has changed. A file that cannot be read leaves what was known. */
-export function createClusterDomain(options: ClusterDomainOptions): ClusterDomain {
-  const { clock, log, namespace, path = '/etc/resolv.conf' } = options;
+export function createClusterDomain(parts: ClusterDomainParts): ClusterDomain {
+  const { clock, log, namespace, path = '/etc/resolv.conf' } = parts;
   let domain = defaultClusterDomain;
   let form = '';
   let lookedAt = Number.NEGATIVE_INFINITY;

@@ -11,7 +11,7 @@ import { type Address, parseAddress } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
 import { type Fields, list, record, texts } from '../../kube/api/fields.ts';
-import { generationOf } from '../../kube/mirror/digest.ts';
+import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type {
   EndpointSliceDigest,
   GroupResourceDigest,

@@ -13,7 +13,7 @@ import {
   isHeaderName,
   isLabelValue,
   isQualifiedName,
-} from '../../kube/api/names.ts';
+} from '../../kube/api/name-syntax.ts';
 import type { RouteGateSpec } from './digests.ts';
 
 /** The specification with its defaults, or what is wrong with it and why (at most `reasonsMax` reasons). */

@@ -30,12 +30,12 @@ export interface RoutesJoin extends Join {
 /** Resources that every RouteGate needs. */
 const neededResources = ['pods', 'services', 'endpointslices'] as const;
 
-export function createRoutesJoin(options: {
+export function createRoutesJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
   /** `<svc>.<ns>.svc.<cluster domain>` */
   readonly clusterDomain: () => string;
 }): RoutesJoin {
-  const { world, clusterDomain } = options;
+  const { world, clusterDomain } = parts;
   const groups = new Groups();
 
   const isComplete = (gate: Gate) => {

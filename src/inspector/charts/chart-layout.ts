@@ -4,7 +4,7 @@
  *
  * All lengths are pixels at scale 1; y grows downwards; every position is in the drawing, not in a parent.
  */
-import type { ChartState } from './chart.ts';
+import type { ChartState } from './chart-tree.ts';
 
 export interface Point {
   readonly x: number;

@@ -5,7 +5,7 @@
  * ancestors that lie side by side, and its label says what is meant. A transition that a composite state makes to a state
  * inside itself starts at a node "any state". Transitions that stay are left out; the text form has them.
  */
-import { type ChartState, type ChartTransition, labelOf } from './chart.ts';
+import { type ChartState, type ChartTransition, labelOf } from './chart-tree.ts';
 
 interface Edge {
   /** Path of the composite state in which it is drawn. */

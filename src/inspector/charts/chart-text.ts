@@ -1,5 +1,5 @@
 /** A chart as an indented tree of words, for a terminal. Pure. */
-import { type ChartState, type ChartTransition, labelOf } from './chart.ts';
+import { type ChartState, type ChartTransition, labelOf } from './chart-tree.ts';
 
 /**
  * One line for each state (`*` marks the one entered first), below it what it does and where it goes.

@@ -2,7 +2,7 @@
 
 import type { MachineView } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
-import { type ChartState, readChart } from './chart.ts';
+import { type ChartState, readChart } from './chart-tree.ts';
 
 export function machineView({ name, version, description, machine }: Chart): MachineView {
   return { name, version, description, config: plain(machine.config) };

@@ -1,6 +1,6 @@
 /** Whether a state is one that somebody should look at: the charts tag such states `wrong`. Pure. */
 import type { Chart } from '../../machines/chart.ts';
-import { statesOf } from './chart.ts';
+import { statesOf } from './chart-tree.ts';
 import { chartOf } from './machine-view.ts';
 
 /** @returns for a kind and a state as in `ActorSummary.state` (`lost.backingOff`, or regions with commas between them): is it wrong? */

@@ -13,8 +13,8 @@ import type { ControlPort, HistoryView } from '../../base/views.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { cookieOf, isToken } from './credentials.ts';
 import { type HttpAnswer, jsonAnswer, problem } from './http-answer.ts';
+import type { HttpRequest, Route } from './http-route.ts';
 import type { PageFile, PageFiles } from './page-files.ts';
-import type { HttpRequest, Route } from './route.ts';
 
 export interface PageParts {
   readonly control: Pick<ControlPort, 'send'>;

@@ -11,8 +11,8 @@ import type { ControlPort, Health, ListRequest, Readiness } from '../../base/vie
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
+import type { Route } from './http-route.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
-import type { Route } from './route.ts';
 
 export interface HttpParts extends PageParts {
   readonly control: ControlPort;

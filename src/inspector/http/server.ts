@@ -16,11 +16,11 @@ import { type SocketParts, serveSockets } from '../live/socket.ts';
 import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
-import type { HttpRequest, Route } from './route.ts';
+import type { HttpRequest, Route } from './http-route.ts';
 import { type HttpParts, routes } from './routes.ts';
 import { keepTlsFresh, readTls, type TlsFiles } from './tls-files.ts';
 
-export interface HttpOptions extends HttpParts {
+export interface HttpServerParts extends HttpParts {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -41,21 +41,21 @@ export interface HttpServer {
 }
 
 /** @throws Error of the system if the address cannot be listened on */
-export async function startHttp(options: HttpOptions): Promise<HttpServer> {
-  const server = createHttp(options);
-  const { authorize, clock, live } = options;
+export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
+  const server = createHttp(parts);
+  const { authorize, clock, live } = parts;
   const sockets = serveSockets(server.server, {
     authorize,
     clock,
     start: live,
-    isMeant: meantHosts(options),
+    isMeant: meantHosts(parts),
   });
-  if (options.tls) keepTlsFresh(server.server as unknown as TlsServer, options.tls, clock);
-  await server.listen({ host: options.host, port: options.port });
+  if (parts.tls) keepTlsFresh(server.server as unknown as TlsServer, parts.tls, clock);
+  await server.listen({ host: parts.host, port: parts.port });
   const listening = server.server.address();
-  const port = typeof listening === 'object' && listening !== null ? listening.port : options.port;
+  const port = typeof listening === 'object' && listening !== null ? listening.port : parts.port;
   return {
-    address: { host: options.host, port },
+    address: { host: parts.host, port },
     close: () => {
       sockets.close();
       return server.close();
@@ -64,9 +64,9 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 }
 
 /** The server without a socket: tests inject requests. */
-export function createHttp(options: HttpOptions): FastifyInstance {
+export function createHttp(parts: HttpServerParts): FastifyInstance {
   // The library's type depends on whether there is TLS; nothing here does.
-  const secure = options.tls ? { https: readTls(options.tls) } : {};
+  const secure = parts.tls ? { https: readTls(parts.tls) } : {};
   const server: FastifyInstance = fastify({
     ...(secure as object),
     logger: false,
@@ -90,8 +90,8 @@ export function createHttp(options: HttpOptions): FastifyInstance {
     write(reply, problem(404, 'NOT_FOUND', `there is nothing at ${request.url.split('?', 1)[0]}`)),
   );
   server.setErrorHandler((error, _request, reply) => write(reply, failure(error)));
-  const guard = { authorize: options.authorize, isMeant: meantHosts(options) };
-  for (const [path, ways] of Map.groupBy(routes(options), ({ path }) => path)) {
+  const guard = { authorize: parts.authorize, isMeant: meantHosts(parts) };
+  for (const [path, ways] of Map.groupBy(routes(parts), ({ path }) => path)) {
     for (const route of ways) addRoute(server, route, guard);
     refuseOtherMethods(server, path, ways);
   }
@@ -103,7 +103,7 @@ interface Guard {
   readonly isMeant: (host: string | undefined) => boolean;
 }
 
-function meantHosts({ hosts }: HttpOptions): Guard['isMeant'] {
+function meantHosts({ hosts }: HttpServerParts): Guard['isMeant'] {
   return hosts === 'any' ? () => true : isLoopbackName;
 }
 

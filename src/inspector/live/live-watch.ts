@@ -13,8 +13,8 @@ import type { ControlPort, LiveRow, LiveStep, Watch } from '../../base/views.ts'
 import type { Bus, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { followDeadLetters } from './dead-letters.ts';
 import type { ClusterNow } from './live-messages.ts';
+import { followDeadLetters } from './newest-dead-letters.ts';
 
 export interface RowsListener {
   /** These actors have other rows than before, or none. */
@@ -22,7 +22,7 @@ export interface RowsListener {
   readonly cluster: (now: ClusterNow) => void;
 }
 
-export interface Feed {
+export interface LiveWatch {
   /** The rows as they are known now; empty while nobody watches them. */
   readonly rows: ReadonlyMap<ActorId, LiveRow>;
   /** Whether every actor was read at least once. */
@@ -33,7 +33,7 @@ export interface Feed {
   stop(): void;
 }
 
-export interface FeedParts {
+export interface LiveWatchParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly control: ControlPort;
@@ -45,12 +45,12 @@ export interface FeedParts {
 /** How often replicas and shards are asked for while a page is open. */
 const clusterMs = 1_000;
 
-export function createFeed(parts: FeedParts): Feed {
-  return new LiveFeed(parts);
+export function createLiveWatch(parts: LiveWatchParts): LiveWatch {
+  return new WatchingSide(parts);
 }
 
-class LiveFeed implements Feed {
-  readonly #parts: FeedParts;
+class WatchingSide implements LiveWatch {
+  readonly #parts: LiveWatchParts;
   readonly rows = new Map<ActorId, LiveRow>();
   isWhole = false;
   readonly #rowsListeners = new Set<RowsListener>();
@@ -63,7 +63,7 @@ class LiveFeed implements Feed {
   /** Grows when watching rows begins or ends: late answers of an earlier time are dropped. */
   #time = 0;
 
-  constructor(parts: FeedParts) {
+  constructor(parts: LiveWatchParts) {
     this.#parts = parts;
   }
 

@@ -12,7 +12,7 @@ import { limits } from '../../base/limits.ts';
 import type { ActorView, ControlPort, LiveRow } from '../../base/views.ts';
 import type { Subscription } from '../../bus/bus.ts';
 import type { LiveMessage, LiveRequest } from './live-messages.ts';
-import type { Feed } from './live-watch.ts';
+import type { LiveWatch } from './live-watch.ts';
 
 /** A connection, whatever carries it. */
 export interface LiveLine {
@@ -28,7 +28,7 @@ export interface LiveSession {
 }
 
 export interface LiveParts {
-  readonly feed: Feed;
+  readonly liveWatch: LiveWatch;
   readonly control: Pick<ControlPort, 'get'>;
   readonly clock: Clock;
   readonly replica: string;
@@ -84,12 +84,12 @@ class Session {
   }
 
   #watchRows(): void {
-    const { feed } = this.#parts;
-    this.#rows = feed.watchRows({
+    const { liveWatch } = this.#parts;
+    this.#rows = liveWatch.watchRows({
       changed: (ids) => this.#noteChanged(ids),
       cluster: (now) => this.#send({ type: 'cluster', ...now }),
     });
-    this.#noteChanged(feed.rows.keys());
+    this.#noteChanged(liveWatch.rows.keys());
   }
 
   #unwatchRows(): void {
@@ -122,7 +122,7 @@ class Session {
     const ended: ActorId[] = [];
     if (this.#isCrowded()) return;
     for (const id of this.#changed) {
-      const row = this.#parts.feed.rows.get(id);
+      const row = this.#parts.liveWatch.rows.get(id);
       if (row) rows.push(row);
       else ended.push(id);
       this.#changed.delete(id);
@@ -137,7 +137,7 @@ class Session {
     this.#reading?.cancel();
     this.#actor = id;
     if (id === null) return;
-    this.#steps = this.#parts.feed.watchSteps(id, (told) => {
+    this.#steps = this.#parts.liveWatch.watchSteps(id, (told) => {
       if (!this.#isCrowded()) this.#send({ type: 'step', ...told });
     });
     void this.#readActor(id);

@@ -14,7 +14,7 @@ import type { Subscription } from '../../bus/bus.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
 import type { LiveLine, LiveSession } from './live.ts';
-import type { Feed } from './live-watch.ts';
+import type { LiveWatch } from './live-watch.ts';
 
 /** The release of @statelyai/inspect whose messages these are. */
 const version = '0.7.1';
@@ -23,7 +23,7 @@ const contextsAtFirst = 200;
 const readsAtOnce = 8;
 
 export interface StatelyParts {
-  readonly feed: Feed;
+  readonly liveWatch: LiveWatch;
   readonly control: Pick<ControlPort, 'get'>;
   readonly clock: Clock;
   /** Every chart, also those of a replica's own life. */
@@ -60,18 +60,18 @@ class Stately {
   }
 
   watchAll(): Subscription[] {
-    const { feed } = this.#parts;
+    const { liveWatch } = this.#parts;
     const tell = (ids: Iterable<ActorId>) => {
-      for (const id of ids) if (feed.rows.has(id)) this.#introduce(id);
+      for (const id of ids) if (liveWatch.rows.has(id)) this.#introduce(id);
     };
-    const rows = feed.watchRows({ changed: tell, cluster: () => {} });
-    tell(feed.rows.keys());
-    return [rows, feed.watchSteps('all', (told) => this.#tellStep(told))];
+    const rows = liveWatch.watchRows({ changed: tell, cluster: () => {} });
+    tell(liveWatch.rows.keys());
+    return [rows, liveWatch.watchSteps('all', (told) => this.#tellStep(told))];
   }
 
   watch(id: ActorId): Subscription {
     this.#introduce(id);
-    return this.#parts.feed.watchSteps(id, (told) => this.#tellStep(told));
+    return this.#parts.liveWatch.watchSteps(id, (told) => this.#tellStep(told));
   }
 
   end(): void {
@@ -82,7 +82,7 @@ class Stately {
   #introduce(id: ActorId): void {
     if (this.#told.has(id)) return;
     this.#told.add(id);
-    const row = this.#parts.feed.rows.get(id);
+    const row = this.#parts.liveWatch.rows.get(id);
     if (this.#contexts <= 0 && row) this.#tellActor(id, { state: row.state });
     else {
       this.#contexts--;

@@ -1,16 +1,16 @@
 /** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
-import { layoutOf } from './chart/charts.ts';
+import { layoutOf } from './chart/drawings.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
 import { ListPage } from './overview/list.ts';
 import { Overview } from './overview/overview.ts';
-import { listHref, type Route, readRoute } from './route.ts';
+import { listHref, type Route, readRoute } from './page-address.ts';
+import type { Store } from './page-store.ts';
 import { Search } from './search.ts';
 import { SignIn } from './sign-in.ts';
-import type { Store } from './store.ts';
 import { nextTheme, theme } from './theme.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
 

@@ -21,12 +21,12 @@ const pausesMs = [100, 400, 1_000, 2_000, 3_000] as const;
 /** The close code that stands for HTTP's 401; 4403 for 403. */
 const refusals = [4401, 4403];
 
-export function connectLive(options: {
+export function connectLive(parts: {
   readonly clock: Clock;
   readonly onState: (state: ConnectionState) => void;
   readonly onMessage: (message: LiveMessage) => void;
 }): Connection {
-  const { clock, onState, onMessage } = options;
+  const { clock, onState, onMessage } = parts;
   let socket: WebSocket | null = null;
   let request: LiveRequest = { rows: true, actor: null };
   let timer: Timer | null = null;

@@ -1,7 +1,7 @@
 /** The page's beginning: makes the store, draws the app, and draws it again whenever something changed. */
 import { systemClock } from '../../base/clock.ts';
 import { App } from './app.ts';
-import { createStore } from './store.ts';
+import { createStore } from './page-store.ts';
 import { restoreTheme } from './theme.ts';
 import { html, render } from './vendor.ts';
 

@@ -1,7 +1,7 @@
 /** Going to another part of the page. */
 import type { ActorId } from '../../base/ids.ts';
 import type { HistoryStep } from '../../base/views.ts';
-import { actorHref } from './route.ts';
+import { actorHref } from './page-address.ts';
 
 /** Goes there; a filter that is being typed leaves no trail in the history. */
 export function go(href: string, { replace = false } = {}): void {

@@ -2,8 +2,8 @@
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { age } from '../../base/words.ts';
-import { type Tone, toneWords } from './chart/charts.ts';
-import { actorHref } from './route.ts';
+import { type Tone, toneWords } from './chart/drawings.ts';
+import { actorHref } from './page-address.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
 
 /** Draws again after each pause: what shows an age or a countdown. */

@@ -1,11 +1,11 @@
 /** The search field: any actor of the cluster by a part of its name. */
 import type { ActorId } from '../../base/ids.ts';
-import { toneOf } from './chart/charts.ts';
+import { toneOf } from './chart/drawings.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
+import { actorHref } from './page-address.ts';
+import type { Store } from './page-store.ts';
 import { Mark, StateName } from './pieces.ts';
-import { actorHref } from './route.ts';
-import type { Store } from './store.ts';
 import { html, useEffect, useRef, useState, type VNode } from './vendor.ts';
 
 const resultsMax = 12;

@@ -2,7 +2,7 @@
  * The Kubernetes API's resources over HTTP: addresses, content types, lists, watches, discovery.
  *
  * Promises: what `port.ts` promises. A watch that ends in the middle of a line did not end in good order.
- * Absent: authentication (`client.ts`), connections (`http.ts`), retries (the one who asks knows what a failure means).
+ * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who asks knows what a failure means).
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
@@ -16,9 +16,9 @@ import type {
   PatchType,
 } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
-import type { HttpCall, Transport } from './http.ts';
+import type { HttpCall, Transport } from './kube-http.ts';
 import { createLineReader } from './lines.ts';
-import { watchEventError } from './status.ts';
+import { watchEventError } from './refusals.ts';
 
 const patchTypes: Readonly<Record<PatchType, string>> = {
   merge: 'application/merge-patch+json',
@@ -28,8 +28,8 @@ const patchTypes: Readonly<Record<PatchType, string>> = {
   apply: 'application/apply-patch+yaml',
 };
 
-export function createRestPort(options: { readonly transport: Transport; readonly clock: Clock }): KubePort {
-  const { transport, clock } = options;
+export function createRestPort(parts: { readonly transport: Transport; readonly clock: Clock }): KubePort {
+  const { transport, clock } = parts;
   const call = (call: Omit<HttpCall, 'timeoutMs'>, signal: AbortSignal) =>
     transport.call({ ...call, timeoutMs: limits.kubeRequestMs }, signal);
   const object = async (request: Omit<HttpCall, 'timeoutMs'>, signal: AbortSignal) =>

@@ -12,10 +12,10 @@ import type { WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import { labelled } from '../api/labelled.ts';
 import { kindText, type MergedWatch, mergeOne, type Watching, watchesOf } from './merged-watch.ts';
-import { createMirror, type Mirror, type MirrorOptions, type WorldReader } from './mirror.ts';
+import { createMirror, type Mirror, type MirrorParts, type WorldReader } from './mirror.ts';
 import { createOptionalMirror } from './optional-mirror.ts';
 
-export interface HoldingParts extends Omit<MirrorOptions, 'watch' | 'resource' | 'onLost'> {
+export interface HoldingParts extends Omit<MirrorParts, 'watch' | 'resource' | 'onLost'> {
   readonly features: readonly Watching[];
   /** By the name of the mirror: what its replica keeps beside it. */
   readonly keepers: Readonly<Record<string, Keeper>>;

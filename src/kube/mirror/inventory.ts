@@ -13,7 +13,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isOfObject, type ObjectDigest, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
-import type { MirrorInterest } from './interest.ts';
+import type { MirrorInterest } from './mirror-interest.ts';
 import type { Outgoing } from './publisher.ts';
 
 /** An object as it was seen. */
@@ -23,7 +23,7 @@ export interface Seen {
   readonly digest: ObjectDigest;
 }
 
-export interface InventoryOptions {
+export interface InventoryParts {
   /** As it stands in `world.<resource>.<ns>.<name>`. */
   readonly resource: string;
   /** The name of the mirror's statement. */
@@ -60,8 +60,8 @@ export interface Inventory {
 /** Where statements stand in the world, and the key of the one that is made here. No object's key: those have a slash. */
 const statements = '_synced';
 
-export function createInventory(options: InventoryOptions): Inventory {
-  const { resource, name, subjectOf, encode, interest, isListed, onDirty } = options;
+export function createInventory(parts: InventoryParts): Inventory {
+  const { resource, name, subjectOf, encode, interest, isListed, onDirty } = parts;
   const objects = new Map<string, Map<string, ObjectDigest>>();
   /** What the world holds, by key. */
   const known = new Map<string, ObjectDigest>();

@@ -4,7 +4,7 @@
  *
  * Runs in one replica at a time: the one that has won the fence of the resource. Promises:
  * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is told.
- * - The world holds what features ask for (interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
+ * - The world holds what features ask for (mirror-interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
  *   name is a new digest, and the version of an object never goes back.
  * - Once it has listed everything, and after each change of what is asked for, it states at
  * `world._synced._.<name>` with whom in mind it has mirrored everything; the statement follows everything
@@ -19,9 +19,9 @@ import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
-import { createInterest } from './interest.ts';
 import { createInventory } from './inventory.ts';
 import type { MergedWatch } from './merged-watch.ts';
+import { createInterest } from './mirror-interest.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
 
@@ -47,7 +47,7 @@ export interface MirrorSubjects {
   worldFence(resource: string): string;
 }
 
-export interface MirrorOptions {
+export interface MirrorParts {
   /** What features declare of the resource. */
   readonly watch: MergedWatch;
   /** An empty `plural` says that the kind does not exist in the cluster (optional-mirror.ts). */
@@ -101,15 +101,15 @@ export interface Mirror {
   status(): MirrorStatus;
 }
 
-export function createMirror(options: MirrorOptions): Mirror {
-  const name = options.watch.mirror;
+export function createMirror(parts: MirrorParts): Mirror {
+  const name = parts.watch.mirror;
   let run: Run | undefined;
-  options.world.onChange((entry) => run?.onWorldChange(entry));
+  parts.world.onChange((entry) => run?.onWorldChange(entry));
   return {
     name,
     async start(fence) {
       invariant(run === undefined, 'a mirror is started once at a time', { name });
-      const current = createRun(options, fence, () => {
+      const current = createRun(parts, fence, () => {
         if (run === current) run = undefined;
       });
       run = current;
@@ -129,8 +129,8 @@ interface Run {
 }
 
 /** One reign: from a won fence until it is lost or given back. */
-function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Run {
-  const { watch, resource, subjects, encode, world, metrics } = options;
+function createRun(parts: MirrorParts, fence: number, onEnd: () => void): Run {
+  const { watch, resource, subjects, encode, world, metrics } = parts;
   const name = watch.mirror;
   const interest = createInterest(watch, resource);
   const isThere = resource.plural !== '';
@@ -151,13 +151,13 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
     onDirty: (key) => publisher.offer(key),
   });
   const publisher = createPublisher({
-    ...options,
+    ...parts,
     guard: { subject: subjects.worldFence(name), sequence: fence },
     take: inventory.take,
     onLag: (seconds) => metrics.worldLag(measured, seconds),
     onLost(error) {
       end(error);
-      options.onLost(error);
+      parts.onLost(error);
     },
   });
   const end = (reason: OrreryError) => {
@@ -174,15 +174,15 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
     phase = 'running';
     for (const teller of interest.tellers) for (const entry of world.entries(teller)) interest.fold(entry);
     inventory.adopt(world.entries(interest.resource));
-    const parts = {
-      ...options,
+    const scope = {
+      ...parts,
       interest,
       inventory,
       isOptional: !('plural' in watch.resource),
       onListed: () => state.again(),
       onRestart: () => metrics.watchRestarts(measured),
     };
-    scopes = namespacesOf(options).map((namespace) => startScope({ ...parts, namespace }));
+    scopes = namespacesOf(scope).map((namespace) => startScope({ ...scope, namespace }));
     // What stands in the world and is not followed any more must go.
     inventory.offerKnown();
   };
@@ -224,7 +224,7 @@ function createRun(options: MirrorOptions, fence: number, onEnd: () => void): Ru
   };
 }
 
-function namespacesOf({ resource, namespaces }: Pick<MirrorOptions, 'resource' | 'namespaces'>) {
+function namespacesOf({ resource, namespaces }: Pick<MirrorParts, 'resource' | 'namespaces'>) {
   return resource.namespaced && namespaces ? [...new Set(namespaces)] : [null];
 }
 

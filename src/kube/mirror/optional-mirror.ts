@@ -10,9 +10,9 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import { jittered } from '../../base/random.ts';
-import { createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
+import { createMirror, type Mirror, type MirrorParts } from './mirror.ts';
 
-export interface OptionalMirrorOptions extends Omit<MirrorOptions, 'resource'> {
+export interface OptionalMirrorParts extends Omit<MirrorParts, 'resource'> {
   readonly named: NamedKind;
 }
 
@@ -21,8 +21,8 @@ const lookAgainMs = 10_000;
 /** Whether it is there could not be told: that is asked again soon, for everything that is made of the kind waits. */
 const askAgainMs = 1_000;
 
-export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
-  const { watch, named, kube, clock, random, log } = options;
+export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
+  const { watch, named, kube, clock, random, log } = parts;
   const { apiVersion, kind } = named;
   const name = watch.mirror;
   // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.
@@ -35,12 +35,12 @@ export function createOptionalMirror(options: OptionalMirrorOptions): Mirror {
     const known = mirrors.get(form);
     if (known !== undefined) return known;
     const made = createMirror({
-      ...options,
+      ...parts,
       resource,
       kube: resource.plural === '' ? withoutObjects(kube, clock) : kube,
       onLost(error) {
         stop();
-        options.onLost(error);
+        parts.onLost(error);
       },
     });
     mirrors.set(form, made);

@@ -18,7 +18,7 @@ export interface StoreBus {
   append(
     subject: string,
     data: Uint8Array,
-    options: {
+    parts: {
       readonly guard: { readonly subject: string; readonly sequence: number };
       readonly msgId: string;
       readonly ttlSeconds?: number;
@@ -35,7 +35,7 @@ export interface Outgoing {
   readonly onStored: () => void;
 }
 
-export interface PublisherOptions {
+export interface PublisherParts {
   readonly bus: StoreBus;
   readonly guard: { readonly subject: string; readonly sequence: number };
   /** The message that the key needs now; null: none. */
@@ -79,8 +79,8 @@ interface Barrier {
 
 const retryMinMs = 100;
 
-export function createPublisher(options: PublisherOptions): Publisher {
-  const { bus, guard, take, onLost, onLag, clock, random, log } = options;
+export function createPublisher(parts: PublisherParts): Publisher {
+  const { bus, guard, take, onLost, onLag, clock, random, log } = parts;
   /** Keys that wait and since when, in the order of their offers. */
   const waiting = new Map<string, number>();
   const sending = new Map<string, Sending>();

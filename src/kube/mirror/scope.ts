@@ -5,13 +5,13 @@
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
-import type { MirrorInterest } from './interest.ts';
 import type { Inventory, Seen } from './inventory.ts';
 import { apiVersionOf } from './merged-watch.ts';
+import type { MirrorInterest } from './mirror-interest.ts';
 import { startWatch, type WatchParts } from './start-watch.ts';
-import type { ObjectSink } from './watch.ts';
+import type { ObjectSink } from './watch-runner.ts';
 
-export interface ScopeOptions extends WatchParts {
+export interface ScopeParts extends WatchParts {
   readonly resource: KubeResource;
   /** null: the whole cluster. */
   readonly namespace: string | null;
@@ -41,9 +41,9 @@ interface SeenThen extends Seen {
   readonly epoch: number;
 }
 
-export function startScope(options: ScopeOptions): Scope {
-  const { kube, resource, namespace, interest, inventory, isOptional, log } = options;
-  const { onListed, onRestart } = options;
+export function startScope(parts: ScopeParts): Scope {
+  const { kube, resource, namespace, interest, inventory, isOptional, log } = parts;
+  const { onListed, onRestart } = parts;
   const name = interest.resource;
   let epoch = 0;
   let listedEpoch = -1;
@@ -57,7 +57,7 @@ export function startScope(options: ScopeOptions): Scope {
     },
     onEvent: (type, object) => (type === 'DELETED' ? inventory.remove(object) : inventory.put(object)),
   };
-  const watch = startWatch(options, {
+  const watch = startWatch(parts, {
     name,
     resource,
     namespace,

@@ -9,7 +9,7 @@ import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { type WatchEffect, type WatchInput, watchChart } from '../../machines/watch/watch.ts';
-import { createWatchRunner, type ObjectSink } from './watch.ts';
+import { createWatchRunner, type ObjectSink } from './watch-runner.ts';
 
 export interface WatchParts {
   readonly kube: KubePort;

@@ -2,7 +2,7 @@
 import { limits } from '../../base/limits.ts';
 import type { Stamp } from '../stamp.ts';
 import type { ReleaseRound, ReleaseStatusWrite } from './release-effects.ts';
-import type { ReleaseOwnEvent, ReleasePicture, RoundChanges, RoundSummary } from './release-events.ts';
+import type { ReleaseOwnEvent, ReleaseRoster, RoundChanges, RoundSummary } from './release-events.ts';
 import {
   type BundleFacts,
   hinderingNodes,
@@ -103,14 +103,14 @@ export function withRound(
   return { lastRound, changes: [...changes, round].slice(-limits.releaseChangesKept) };
 }
 
-/** A picture never goes back: our own writes may be known before it shows them. */
-export function withPicture(
+/** A roster never goes back: our own writes may be known before it shows them. */
+export function withRoster(
   { seen, epoch, nodes }: ReleaseContext,
-  picture: ReleasePicture,
+  roster: ReleaseRoster,
 ): Pick<ReleaseContext, 'seen' | 'nodes' | 'epoch'> {
   return {
-    seen: picture.seen.sequence >= seen.sequence ? picture.seen : seen,
-    ...(picture.epoch >= epoch ? { nodes: picture.nodes, epoch: picture.epoch } : { nodes, epoch }),
+    seen: roster.seen.sequence >= seen.sequence ? roster.seen : seen,
+    ...(roster.epoch >= epoch ? { nodes: roster.nodes, epoch: roster.epoch } : { nodes, epoch }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { EffectSettled } from '../stamp.ts';
 import type { BundleFacts, NodeFacts, ReleaseStatus, SeenStatus } from './release-table.ts';
 
 /** What is known of the other replicas and of the written state. */
-export type ReleasePicture = {
+export type ReleaseRoster = {
   readonly seen: SeenStatus;
   readonly nodes: readonly NodeFacts[];
   /** Sequence of the nodes' epoch under which they were seen. */
@@ -11,14 +11,14 @@ export type ReleasePicture = {
 };
 
 /** A replica became the leader: everything begins anew, with its bundle. `fence` is the proof of its leadership. */
-export type ReleaseLed = ReleasePicture & {
+export type ReleaseLed = ReleaseRoster & {
   readonly type: 'release.led';
   readonly fence: number;
   readonly replica: string;
   readonly bundle: BundleFacts;
 };
 /** Nodes came, changed or went, or the status was written. */
-export type ReleaseObserved = ReleasePicture & {
+export type ReleaseObserved = ReleaseRoster & {
   readonly type: 'release.observed';
   readonly fence: number;
 };

@@ -9,7 +9,7 @@
  *   of a former leader, which no fence stops, have ended by then. Where there never was a status there was no leader either.
  * - A state that some live replica does not suit is only written when no such replica is left, on condition that none came meanwhile.
  * - A new leadership begins from the beginning, whatever an earlier one was doing.
- * Absent: who may lead (actors/release-candidacy.ts), what a round does (kube/release-round.ts), who may serve
+ * Absent: who may lead (features/releases/release-candidacy.ts), what a round does (features/releases/bundle-round.ts), who may serve
  * (actors/release-guard.ts).
  */
 
@@ -31,7 +31,7 @@ import {
   retryDelay,
   round,
   withDrift,
-  withPicture,
+  withRoster,
   withRound,
   writing,
 } from './release-context.ts';
@@ -64,7 +64,7 @@ export const releaseMachine = setup({
     isSuitedAndWorking: ({ context }) =>
       rowOf(context.seen.status, context.bundle) === 'suited' && context.seen.status?.state === 'Working',
     isSuited: ({ context }) => rowOf(context.seen.status, context.bundle) === 'suited',
-    isPictureNew: ({ context }) => context.epoch > context.triedEpoch,
+    isRosterNew: ({ context }) => context.epoch > context.triedEpoch,
     isHindered: ({ context }) => hindrances(context).length > 0,
     isNotDone: ({ context }) => rowOf(context.seen.status, context.bundle) !== 'done',
     isClean,
@@ -104,8 +104,8 @@ export const releaseMachine = setup({
           }
         : {},
     ),
-    notePicture: assign(({ context, event }) =>
-      event.type === 'release.observed' ? withPicture(context, event) : {},
+    noteRoster: assign(({ context, event }) =>
+      event.type === 'release.observed' ? withRoster(context, event) : {},
     ),
     noteHindrances: assign(({ context }) => ({ waitingFor: hindrances(context) })),
     forgetHindrances: assign({ waitingFor: [] }),
@@ -147,7 +147,7 @@ export const releaseMachine = setup({
   initial: 'leaderless',
   on: {
     'release.led': { guard: 'isNewReign', target: '.deciding', actions: 'begin', reenter: true },
-    'release.observed': { guard: 'isOfThisReign', actions: 'notePicture' },
+    'release.observed': { guard: 'isOfThisReign', actions: 'noteRoster' },
     'release.retired': '.retired',
     'drift.seen': { guard: 'isOfThisReign', actions: 'noteDrift' },
   },
@@ -190,7 +190,7 @@ export const releaseMachine = setup({
         'release.observed': {
           guard: 'isOfThisReign',
           target: 'reconsidering',
-          actions: 'notePicture',
+          actions: 'noteRoster',
         },
       },
       after: { nodesPatience: 'reconsidering' },
@@ -239,7 +239,7 @@ export const releaseMachine = setup({
     },
     lookingAgain: {
       description: 'The status could not be written as things were; they are looked at again.',
-      always: { guard: 'isPictureNew', target: 'deciding' },
+      always: { guard: 'isRosterNew', target: 'deciding' },
       after: { pictureWait: 'deciding' },
     },
     lettingEnd: {

@@ -3,10 +3,10 @@
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import type { EffectSettled, Stamp } from '../stamp.ts';
+import { type ProbePlan, readProbe } from './probe-annotation.ts';
 import type { WorkloadConditionPatch, WorkloadProbeRun } from './workload-effects.ts';
 import type { OwnWorkloadEvent } from './workload-events.ts';
 import type { WorkloadFacts } from './workload-facts.ts';
-import { type ProbePlan, readProbe } from './workload-probe.ts';
 
 export interface WorkloadContext {
   readonly namespace: string;

@@ -10,13 +10,13 @@ import type { Readiness } from '../../base/views.ts';
 import { type SmallAnswer, type SmallServer, startSmallHttp } from '../../features/proxiers/small-http.ts';
 
 /** @throws Error of the system if the address cannot be listened on */
-export function startHealthHttp(options: {
+export function startHealthHttp(parts: {
   readonly listen: HostPort;
   readonly clock: Clock;
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
   readonly readiness: () => Readiness;
 }): Promise<SmallServer> {
-  const { listen, clock, health, readiness } = options;
+  const { listen, clock, health, readiness } = parts;
   const answers: Readonly<Record<string, () => SmallAnswer>> = {
     '/livez': () => small(health('livez')),
     '/healthz': () => small(health('healthz')),

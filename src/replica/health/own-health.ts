@@ -9,7 +9,7 @@ import type { Mirror } from '../../kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
 import { type Pipeline, type Pipelines, startPipelines } from './pipelines.ts';
 
-export interface OwnHealthOptions {
+export interface OwnHealthParts {
   readonly engine: () => Engine;
   readonly mirrors: Iterable<Mirror>;
   readonly bus: Bus;
@@ -18,7 +18,7 @@ export interface OwnHealthOptions {
   readonly node: string | null;
 }
 
-export function startOwnHealth({ engine, mirrors, bus, clock, node }: OwnHealthOptions): Pipelines {
+export function startOwnHealth({ engine, mirrors, bus, clock, node }: OwnHealthParts): Pipelines {
   let wasNodeSeen = false;
   return startPipelines({
     clock,

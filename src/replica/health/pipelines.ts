@@ -22,7 +22,7 @@ export interface Pipeline {
   readonly waitsFor: string;
 }
 
-export interface PipelinesOptions {
+export interface PipelinesParts {
   readonly clock: Clock;
   /** The pipelines that this replica owns now. */
   readonly look: () => Iterable<Pipeline>;
@@ -49,7 +49,7 @@ const loopLagMs = 1_000;
 const penaltyMs = 60_000;
 const loopName = 'event-loop';
 
-export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesOptions): Pipelines {
+export function startPipelines({ clock, look, isConnected, nodeEligible }: PipelinesParts): Pipelines {
   let families = new Map<string, FamilyHealth>();
   const reasons = new Map<string, string>();
   let unfitUntil = Number.NEGATIVE_INFINITY;

@@ -5,7 +5,7 @@ import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { ControlPort, ListAnswer, ListRequest } from '../../../src/base/views.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { pod, TestCluster } from '../harness.ts';
 
 let cluster: TestCluster;

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { pod, TestCluster } from '../harness.ts';
 
 const id = 'pod/shop/web-0' as const;

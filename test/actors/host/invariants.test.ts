@@ -6,7 +6,7 @@ import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records
 import { createStepper } from '../../../src/actors/host/step.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { encode } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { machines } from '../../chart-of.ts';
 import { samples } from '../../machines/samples.ts';
 import { stamped } from '../../machines/walk.ts';

@@ -8,7 +8,7 @@ import { finished, pod, reachable, TestCluster, type TestReplica } from '../harn
 
 /** Lets the chart of Pods throw over some events, until the test mends it. */
 function breakChart({ engine }: TestReplica, isBroken: (type: string) => boolean) {
-  const stepper = engine.ports.steppers.get('pod') as { -readonly [K in keyof Stepper]: Stepper[K] };
+  const stepper = engine.parts.steppers.get('pod') as { -readonly [K in keyof Stepper]: Stepper[K] };
   const { step } = stepper;
   let failures = 0;
   stepper.step = (snapshot, event) => {

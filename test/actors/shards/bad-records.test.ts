@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { encode, encodeJson } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { fields, TestCluster } from './vandal.ts';
 
 const pod = 'pod/shop/web-0' as const;

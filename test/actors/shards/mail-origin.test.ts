@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createAdmission } from '../../../src/actors/admission.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { encode, encodeJson } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { featuresOf } from '../../../src/replica/features.ts';
 import { TestCluster, type TestReplica } from '../harness.ts';
 

@@ -2,7 +2,7 @@
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { decode, encode } from '../../../src/bus/codec.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { TestCluster as Cluster } from '../harness.ts';
 
 export const fields: ReadonlyArray<readonly [string, Readonly<Record<string, unknown>>]> = [

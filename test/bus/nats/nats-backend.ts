@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { type Log, silentLog } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
-import { connectNats, type NatsOptions } from '../../../src/bus/nats/nats.ts';
+import { connectNats, type NatsParts } from '../../../src/bus/nats/nats.ts';
 import type { Backend } from '../contract.ts';
 
 export async function temporaryFolder(): Promise<{ dir: string; remove(): Promise<void> }> {
@@ -18,7 +18,7 @@ export async function temporaryFolder(): Promise<{ dir: string; remove(): Promis
 /** @param options.onlyAsks a client that neither makes nor changes the streams */
 export function connectTo(
   url: string,
-  { onlyAsks = false, ...options }: Partial<NatsOptions> & { onlyAsks?: boolean } = {},
+  { onlyAsks = false, ...options }: Partial<NatsParts> & { onlyAsks?: boolean } = {},
 ): Promise<Bus> {
   return connectNats({
     servers: [url],

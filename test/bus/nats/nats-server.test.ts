@@ -7,8 +7,8 @@ import { type NatsServer, startNatsServer } from '../../../packages/dev-cluster/
 import { systemClock } from '../../../src/base/clock.ts';
 import { actorId } from '../../../src/base/ids.ts';
 import type { Bus, StoredMessage } from '../../../src/bus/bus.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import { serve } from '../../../src/bus/rpc.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { durableKinds } from '../../../src/replica/charts.ts';
 import { until } from '../../until.ts';

@@ -2,15 +2,15 @@
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { fetchWindow } from '../../../src/features/certificates/acme/ari.ts';
 import {
   type AcmeAccess,
   type AcmeAccount,
   openAccount,
-} from '../../../src/features/certificates/acme/client.ts';
-import { createHttpClient } from '../../../src/features/certificates/acme/http.ts';
+} from '../../../src/features/certificates/acme/acme-client.ts';
+import { fetchWindow } from '../../../src/features/certificates/acme/ari.ts';
+import { createHttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { makeKey, makeRequest, renewalIdOf } from '../../../src/features/certificates/acme/x509.ts';
-import { isFor, readPair } from '../../../src/features/certificates/certificates.ts';
+import { isFor, readPair } from '../../../src/features/certificates/stored-certificate.ts';
 import { until } from '../../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 

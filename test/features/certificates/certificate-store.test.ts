@@ -6,7 +6,6 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
-import { readPublicPart } from '../../../src/features/certificates/certificates.ts';
 import { createAuthorities } from '../../../src/features/certificates/effects/certificate-authorities.ts';
 import {
   inspectCertificate,
@@ -14,6 +13,7 @@ import {
 } from '../../../src/features/certificates/effects/certificate-inspect.ts';
 import { writePending } from '../../../src/features/certificates/effects/certificate-secrets.ts';
 import { storeCertificate } from '../../../src/features/certificates/effects/certificate-store.ts';
+import { readPublicPart } from '../../../src/features/certificates/stored-certificate.ts';
 import type { CertificateStore } from '../../../src/machines/domain/domain-effects.ts';
 import { fakePort } from '../../kube/effects/fake-port.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

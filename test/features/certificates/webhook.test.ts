@@ -1,8 +1,8 @@
 /** The webhook of DNS-01 over connections that break. */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
+import type { HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
 import { presentDns } from '../../../src/features/certificates/acme/challenge.ts';
-import type { HttpClient } from '../../../src/features/certificates/acme/http.ts';
 
 const { signal } = new AbortController();
 const record = { webhook: 'http://127.0.0.1:1/dns', host: '*.example.com', value: 'v' };

@@ -13,7 +13,7 @@ import { hasCode } from '../../../src/base/errors.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { leases } from '../../../src/features/elections/resources.ts';
-import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
 import { type Running, start } from '../../cli/command.ts';
 import { until } from '../../until.ts';

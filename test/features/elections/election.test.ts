@@ -1,6 +1,6 @@
 /** What an Election says, and the reasons why one cannot be held. */
 import { describe, expect, test } from 'vitest';
-import { readElectionSpec } from '../../../src/features/elections/election.ts';
+import { readElectionSpec } from '../../../src/features/elections/election-spec.ts';
 import { elections } from '../../../src/features/elections/resources.ts';
 import { interestIn } from '../../kube/mirror/declared.ts';
 

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { createMemory } from '../../../src/actors/control/history.ts';
-import { createReplay } from '../../../src/actors/control/replay.ts';
+import { createReplay } from '../../../src/actors/control/transition-replay.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { charts } from '../../../src/replica/charts.ts';
 import { ElectionScene } from './nats-scene.ts';

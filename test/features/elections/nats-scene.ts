@@ -6,13 +6,13 @@ import { type ControlServer, serveControl } from '../../../src/actors/control/co
 import { runnerOf } from '../../../src/actors/effect-runner.ts';
 import { silentLog } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { MemoryBus } from '../../../src/bus/memory/client.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
 import { errorInAnswer } from '../../../src/bus/rpc.ts';
 import type { ElectionAction } from '../../../src/bus/subjects.ts';
 import { leaseEffects } from '../../../src/features/elections/effects/lease-effects.ts';
 import type { ElectionDigest } from '../../../src/features/elections/election-digest.ts';
 import { createLeaseStore } from '../../../src/features/elections/lease.ts';
-import { createLeaseFollower } from '../../../src/features/elections/lease-follow.ts';
+import { createLeaseFollower } from '../../../src/features/elections/lease-follower.ts';
 import type { ElectionStatus } from '../../../src/machines/election/election-effects.ts';
 import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
 import { defaultTiming } from '../../../src/machines/election/lease-record.ts';

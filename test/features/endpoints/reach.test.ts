@@ -3,7 +3,7 @@ import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createCertificates } from '../../../packages/kube-api/http/certificates.ts';
+import { createCertificates } from '../../../packages/kube-api/http/server-certificate.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { type ReachTarget, reach } from '../../../src/features/endpoints/reach.ts';
 

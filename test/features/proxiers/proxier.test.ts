@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import type { HttpReply } from '../../../src/actors/feature.ts';
-import { answerForProxiers } from '../../../src/features/proxiers/http.ts';
 import type { NodeDigest } from '../../../src/features/proxiers/node-digest.ts';
+import { answerForProxiers } from '../../../src/features/proxiers/node-health-http.ts';
 import { defaultTimeoutMs } from '../../../src/machines/proxier/proxier-context.ts';
 import { TestCluster, type TestReplica } from '../../actors/harness.ts';
 

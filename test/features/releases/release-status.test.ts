@@ -2,8 +2,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { ledShard } from '../../../src/base/limits.ts';
 import { decode } from '../../../src/bus/codec.ts';
-import type { MemoryBus } from '../../../src/bus/memory/client.ts';
 import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
 import { writeReleaseStatus } from '../../../src/features/releases/effects/release-status.ts';
 import type { ReleaseStatusWrite } from '../../../src/machines/release/release-effects.ts';

@@ -16,7 +16,7 @@ import {
   labelled,
 } from '../../../src/features/releases/bundle.ts';
 import { type ReleaseWork, startReleaseWork } from '../../../src/features/releases/release-work.ts';
-import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 export const signal = new AbortController().signal;

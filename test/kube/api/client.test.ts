@@ -6,7 +6,7 @@ import { OrreryError } from '../../../src/base/errors.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { pods } from '../../../src/features/routes/resources.ts';
-import { connectKube, type KubeConnection } from '../../../src/kube/api/client.ts';
+import { connectKube, type KubeConnection } from '../../../src/kube/api/kube-connection.ts';
 import { events } from '../../../src/kube/api/resources.ts';
 import { until } from '../../until.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

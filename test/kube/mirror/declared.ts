@@ -1,8 +1,8 @@
 /** What the features of this program declare, as its mirrors have it. */
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
-import { createInterest, type MirrorInterest } from '../../../src/kube/mirror/interest.ts';
 import { kindText, type MergedWatch, mergeOne, watchesOf } from '../../../src/kube/mirror/merged-watch.ts';
+import { createInterest, type MirrorInterest } from '../../../src/kube/mirror/mirror-interest.ts';
 import { featuresOf } from '../../../src/replica/features.ts';
 
 const features = featuresOf();

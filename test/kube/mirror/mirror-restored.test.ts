@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import type { PodDigest } from '../../../src/features/routes/digests.ts';
 import { pods } from '../../../src/features/routes/resources.ts';
-import { refusalError } from '../../../src/kube/api/status.ts';
+import { refusalError } from '../../../src/kube/api/refusals.ts';
 import { pod, type Scene, withPods } from './mirror-scene.ts';
 
 const at = (ip: string) => ({ ...pod(), status: { podIPs: [{ ip }] } });

@@ -1,9 +1,9 @@
 /** The workload chart: thresholds, the condition that is kept, what is said about workloads that are wrong. */
 import { describe, expect, test } from 'vitest';
+import { readProbe } from '../../../src/machines/workload/probe-annotation.ts';
 import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';
 import type { WorkloadEvent } from '../../../src/machines/workload/workload-events.ts';
 import type { WorkloadFacts } from '../../../src/machines/workload/workload-facts.ts';
-import { readProbe } from '../../../src/machines/workload/workload-probe.ts';
 import { ActorDriver } from '../actor-driver.ts';
 
 type Driver = ActorDriver<WorkloadEvent, WorkloadContext>;

@@ -51,5 +51,5 @@ function checkReplica({ breach }: Eye, { engine, name }: SimReplica): void {
 }
 
 function isLeaving(engine: SimReplica['engine']): boolean {
-  return engine.directory.live()?.has(engine.ports.replica) === false;
+  return engine.directory.live()?.has(engine.parts.replica) === false;
 }

@@ -9,7 +9,7 @@ import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { shardCount } from '../../../src/base/limits.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';

@@ -6,7 +6,7 @@
  */
 
 import { limits } from '../../../src/base/limits.ts';
-import { shardOf } from '../../../src/bus/shard.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
 
 /** Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its outbox, so much later. */

@@ -1,7 +1,7 @@
 /** What is wrong with the rules of a definition: they must compile, and their messages must be of one line. */
 import { type Cause, invalidValue, notSupported, required } from '../../causes.ts';
 import type { Schema, ValidationRule } from '../schema.ts';
-import { CelError, type CelProgram } from './engine.ts';
+import { CelError, type CelProgram } from './cel-library.ts';
 import { fieldAt } from './field-path.ts';
 import { type CompiledRule, type RuleNode, rulesOf } from './rules.ts';
 

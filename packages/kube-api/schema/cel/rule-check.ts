@@ -8,7 +8,7 @@ import { type Cause, type CauseReason, invalidValue } from '../../causes.ts';
 import { equal, isObject, type Json } from '../../json.ts';
 import type { Schema } from '../schema.ts';
 import { listKeyOf } from '../validate.ts';
-import { CelError, type CelProgram, optionalOf } from './engine.ts';
+import { CelError, type CelProgram, optionalOf } from './cel-library.ts';
 import { fieldAt } from './field-path.ts';
 import { type CompiledRule, type RuleNode, type Rules, rulesOf } from './rules.ts';
 

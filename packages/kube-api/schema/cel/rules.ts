@@ -1,6 +1,6 @@
 /** The validation rules of a definition (`x-kubernetes-validations`), compiled once for each schema. */
 import type { Schema, ValidationRule } from '../schema.ts';
-import { CelCompiler, CelError, type CelProgram } from './engine.ts';
+import { CelCompiler, CelError, type CelProgram } from './cel-library.ts';
 import { CelTypes } from './types.ts';
 
 export interface CompiledRule {

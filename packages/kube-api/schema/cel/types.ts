@@ -5,7 +5,7 @@
  */
 import { isObject, type Json, type JsonObject } from '../../json.ts';
 import type { Schema } from '../schema.ts';
-import { type CelObjectType, durationOf } from './engine.ts';
+import { type CelObjectType, durationOf } from './cel-library.ts';
 
 const keywords: ReadonlySet<string> = new Set([
   ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if'],

@@ -3,8 +3,8 @@
  */
 import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
-import type { HttpClient } from './http.ts';
-import { placeOf } from './http.ts';
+import type { HttpClient } from './authority-http.ts';
+import { placeOf } from './authority-http.ts';
 import { answerError, readRetryAfter } from './problem.ts';
 
 export interface RenewalWindow {

@@ -23,13 +23,13 @@ export interface ChallengeServer {
 const path = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,256})$/;
 const listenAgainMs = 5_000;
 
-export function startChallengeServer(options: {
+export function startChallengeServer(parts: {
   readonly listen: HostPort;
   readonly board: Pick<ChallengeBoard, 'find'>;
   readonly clock: Clock;
   readonly log: Log;
 }): ChallengeServer {
-  const { listen, board, clock, log } = options;
+  const { listen, board, clock, log } = parts;
   const closing = new AbortController();
   const answer = answerer(board);
   const server = createServer((request, response) => void answer(request, response));

@@ -9,8 +9,8 @@
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import { limits } from '../../../base/limits.ts';
-import type { HttpCall, HttpClient } from './http.ts';
-import { placeOf } from './http.ts';
+import type { HttpCall, HttpClient } from './authority-http.ts';
+import { placeOf } from './authority-http.ts';
 
 /** Answers to HTTP-01 challenges, shared by all replicas. */
 export interface ChallengeBoard {

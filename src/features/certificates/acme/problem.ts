@@ -4,7 +4,7 @@
  */
 import { OrreryError } from '../../../base/errors.ts';
 import type { LimitScope } from '../../../machines/domain/domain-events.ts';
-import type { HttpAnswer } from './http.ts';
+import type { HttpAnswer } from './authority-http.ts';
 
 export interface Problem {
   /** Without `urn:ietf:params:acme:error:`. */

@@ -8,7 +8,7 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { AcmeOrder } from '../../../machines/domain/domain-effects.ts';
-import type { AcmeAccount, AcmeOrder as Order } from '../acme/client.ts';
+import type { AcmeAccount, AcmeOrder as Order } from '../acme/acme-client.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 

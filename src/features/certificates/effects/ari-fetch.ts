@@ -5,7 +5,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { AriFetch } from '../../../machines/domain/domain-effects.ts';
 import { fetchWindow } from '../acme/ari.ts';
-import type { HttpClient } from '../acme/http.ts';
+import type { HttpClient } from '../acme/authority-http.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 
 export function askForWindow(

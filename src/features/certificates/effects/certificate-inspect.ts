@@ -9,7 +9,7 @@ import type { CertificateInspect } from '../../../machines/domain/domain-effects
 import type { CertificateInspected } from '../../../machines/domain/domain-events.ts';
 import type { CertificateFacts, Target } from '../../../machines/domain/domain-facts.ts';
 import { renewalIdOf } from '../acme/x509.ts';
-import { isFor, type PublicPart, readPair } from '../certificates.ts';
+import { isFor, type PublicPart, readPair } from '../stored-certificate.ts';
 import { readPending, readTarget, type Stored } from './certificate-secrets.ts';
 
 export function inspectCertificate(kube: KubePort): EffectRunner<CertificateInspect> {

@@ -7,15 +7,15 @@
  * object that was seen. Keys go from their maker into a Secret, and from one Secret into another; no error
  * quotes one (I9).
  * Absent: what is to be stored when (the chart), and what a certificate is
- * (certificates.ts).
+ * (stored-certificate.ts).
  */
 
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
 import type { DomainSource, Target } from '../../../machines/domain/domain-facts.ts';
-import { isFor, type PublicPart, readPair, sha256Hex } from '../certificates.ts';
 import { hostLabel } from '../hosts.ts';
 import { secrets } from '../resources.ts';
+import { isFor, type PublicPart, readPair, sha256Hex } from '../stored-certificate.ts';
 
 export interface Pair {
   /** PEM, the whole chain. */

@@ -15,7 +15,7 @@ import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateStore } from '../../../machines/domain/domain-effects.ts';
 import type { AcquisitionFailed, FailureOutcome } from '../../../machines/domain/domain-events.ts';
 import type { Target } from '../../../machines/domain/domain-facts.ts';
-import { readPair } from '../certificates.ts';
+import { readPair } from '../stored-certificate.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import type { Authorities } from './certificate-authorities.ts';
 import { factsOf, namedIn } from './certificate-inspect.ts';

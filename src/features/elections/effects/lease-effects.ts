@@ -8,7 +8,7 @@ import {
   leaseWrite,
 } from '../../../machines/election/election-effects.ts';
 import type { LeaseStore } from '../lease.ts';
-import type { LeaseFollower } from '../lease-follow.ts';
+import type { LeaseFollower } from '../lease-follower.ts';
 import { followLease } from './lease-follow.ts';
 import { lookAtLease } from './lease-look.ts';
 import { releaseLease } from './lease-release.ts';

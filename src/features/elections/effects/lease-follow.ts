@@ -3,7 +3,7 @@
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { LeaseFollow } from '../../../machines/election/election-effects.ts';
-import type { LeaseFollower } from '../lease-follow.ts';
+import type { LeaseFollower } from '../lease-follower.ts';
 
 /** Reports lease.seen; outcome lease.followed when its time is over. */
 export function followLease({ follower }: { readonly follower: LeaseFollower }): EffectRunner<LeaseFollow> {

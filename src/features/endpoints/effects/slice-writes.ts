@@ -11,9 +11,9 @@ import { limits } from '../../../base/limits.ts';
 import { endpointSlices } from '../../../kube/api/resources.ts';
 import { sliceDigest } from '../digest.ts';
 import type { EndpointSliceDigest } from '../digests.ts';
-import { newSlice, slicePatch } from '../packing/objects.ts';
 import type { PlannedWrite } from '../packing/order.ts';
 import type { EndpointsScene } from '../packing/scene.ts';
+import { newSlice, slicePatch } from '../packing/slice-bodies.ts';
 import type { SliceFrame } from '../packing/slices.ts';
 
 export interface WriteParts {

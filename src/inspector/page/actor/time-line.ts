@@ -2,11 +2,11 @@
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../../../base/words.ts';
-import { toneOf } from '../chart/charts.ts';
+import { toneOf } from '../chart/drawings.ts';
 import { go, goTo } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
+import { actorHref } from '../page-address.ts';
 import { ActorLink, Mark } from '../pieces.ts';
-import { actorHref } from '../route.ts';
 import { html, type VNode } from '../vendor.ts';
 import { senderOf } from './cause.ts';
 

@@ -2,7 +2,7 @@
  * The window onto a chart: follows what is active, or shows the whole, or stays where a person put it (drag, wheel with Ctrl, buttons, touch).
  */
 import type { Box, ChartLayout } from '../../charts/chart-layout.ts';
-import { activePaths } from './charts.ts';
+import { activePaths } from './drawings.ts';
 import type { RefKey } from './taken.ts';
 import { refKey } from './taken.ts';
 

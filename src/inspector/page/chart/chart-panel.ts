@@ -4,7 +4,7 @@ import { isDialogOpen, isTyping } from '../keys.ts';
 import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { between, type CameraMode, followView, type View, wholeView, zoomed } from './camera.ts';
 import { ChartDefinitions, ChartDrawing, type ChartMoment } from './chart-view.ts';
-import { activePaths } from './charts.ts';
+import { activePaths } from './drawings.ts';
 
 const flightMs = 420;
 /** What the small map covers; narrow panels have no room to spare. */

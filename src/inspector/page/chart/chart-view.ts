@@ -7,7 +7,7 @@ import type { ActorView } from '../../../base/views.ts';
 import type { ChartLayout, DrawnEdge, DrawnState, DrawnText, Point } from '../../charts/chart-layout.ts';
 import { countdown } from '../pieces.ts';
 import { html, useMemo, type VNode } from '../vendor.ts';
-import { activePaths } from './charts.ts';
+import { activePaths } from './drawings.ts';
 import { isDelay, possibleFrom, type RefKey, refKey } from './taken.ts';
 
 export interface ChartMoment {

@@ -7,9 +7,9 @@
  */
 import type { HistoryStep } from '../../../base/views.ts';
 import { timerName } from '../../../base/words.ts';
-import type { ChartState, ChartTransition } from '../../charts/chart.ts';
 import type { ChartLayout, TransitionRef } from '../../charts/chart-layout.ts';
-import { activePaths, statesOf } from './charts.ts';
+import type { ChartState, ChartTransition } from '../../charts/chart-tree.ts';
+import { activePaths, statesOf } from './drawings.ts';
 
 /** `<path of the state>#<index of its transition>` */
 export type RefKey = string;

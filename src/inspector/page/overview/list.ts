@@ -3,12 +3,12 @@ import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { LiveRow } from '../../../base/views.ts';
 import { eventName } from '../../../base/words.ts';
-import { toneOf } from '../chart/charts.ts';
+import { toneOf } from '../chart/drawings.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
 import { go } from '../navigation.ts';
+import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
+import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
-import { actorHref, type ListFilter, listHref, noFilter } from '../route.ts';
-import type { Store } from '../store.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { VirtualList } from './virtual-list.ts';
 

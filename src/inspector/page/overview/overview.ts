@@ -4,10 +4,10 @@ import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { LiveRow } from '../../../base/views.ts';
 import { change, eventName } from '../../../base/words.ts';
-import { layoutOf, type Tone, toneOf } from '../chart/charts.ts';
+import { layoutOf, type Tone, toneOf } from '../chart/drawings.ts';
+import { listHref } from '../page-address.ts';
+import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
-import { listHref } from '../route.ts';
-import type { Store } from '../store.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
 import { ShardMap } from './shard-map.ts';
 

@@ -1,12 +1,12 @@
 /** `/proxiers/<node>/healthz` and `/livez`: what a load balancer asks about the service proxy of a node; any replica answers. */
 
 import { createControl } from '../../actors/control/control-client.ts';
-import type { FeaturePorts, HttpAnswerer, HttpReply } from '../../actors/feature.ts';
+import type { FeatureParts, HttpAnswerer, HttpReply } from '../../actors/feature.ts';
 import { actorId } from '../../base/ids.ts';
 import { type HealthEndpoint, healthAnswer, proxierReport, replyOf } from './health-body.ts';
 
 export function answerForProxiers(
-  { bus, subjects, clock, metrics }: Pick<FeaturePorts, 'bus' | 'subjects' | 'clock' | 'metrics'>,
+  { bus, subjects, clock, metrics }: Pick<FeatureParts, 'bus' | 'subjects' | 'clock' | 'metrics'>,
   timeoutMs: number,
 ): Readonly<Record<string, HttpAnswerer>> {
   const control = createControl({ bus, subjects });

@@ -4,7 +4,7 @@
  * Owns the connections. Promises: every call is bounded in time and size and ends when its signal is aborted; failures are
  * OrreryErrors; a kept connection that the server had closed meanwhile costs a repeated request, never an error, where the
  * request may be repeated; changed credentials are used for the next connection at once.
- * Absent: who we are (`client.ts` says that through `GetAccess`), what is asked (`rest.ts`), a throttle of our own (the API
+ * Absent: who we are (`kube-connection.ts` says that through `GetAccess`), what is asked (`rest.ts`), a throttle of our own (the API
  * server's 429 is honoured by those who ask), compression (it costs more than it saves within a cluster).
  */
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { abortedError, within } from './deadline.ts';
-import { refusalError } from './status.ts';
+import { refusalError } from './refusals.ts';
 
 /** Where the API server is and how we show who we are. Secret throughout: never logged (I9). */
 export interface Access {
@@ -76,11 +76,8 @@ export interface Transport {
 /** A kept connection may have been closed by the server, and the next one too; then one is made. */
 const repeatsMax = 3;
 
-export function createTransport(options: {
-  readonly clock: Clock;
-  readonly getAccess: GetAccess;
-}): Transport {
-  const { clock, getAccess } = options;
+export function createTransport(parts: { readonly clock: Clock; readonly getAccess: GetAccess }): Transport {
+  const { clock, getAccess } = parts;
   const pools = createPools();
 
   const ask = async (call: HttpCall, pool: PoolName, signal: AbortSignal): Promise<IncomingMessage> => {
@@ -226,7 +223,7 @@ async function readAll(answer: IncomingMessage, what: string, signal: AbortSigna
 
 async function readPieces(
   answer: IncomingMessage,
-  options: {
+  parts: {
     readonly clock: Clock;
     readonly what: string;
     readonly silenceMs: number;
@@ -234,7 +231,7 @@ async function readPieces(
   },
   onPiece: (piece: Uint8Array) => void,
 ): Promise<void> {
-  const { clock, what, silenceMs, signal } = options;
+  const { clock, what, silenceMs, signal } = parts;
   let lastByteAt = clock.monotonic();
   const listen = (): { cancel(): void } =>
     clock.after(lastByteAt + silenceMs - clock.monotonic(), () => {

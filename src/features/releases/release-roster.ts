@@ -3,7 +3,7 @@
  *
  * One following carries the nodes, their epoch, the status and the fence of the leadership, so they are known in the order in which they
  * were stored: who has heard of a fence has heard of every status written before it, and who has heard of an epoch knows its nodes (a
- * batch has the node first). A picture may lag; a write under its epoch or fence is then refused.
+ * batch has the node first). A roster may lag; a write under its epoch or fence is then refused.
  */
 
 import * as v from 'valibot';
@@ -14,7 +14,7 @@ import { isRelease } from '../../base/semantic-version.ts';
 import type { Bus, Following, StoredMessage } from '../../bus/bus.ts';
 import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { ReleasePicture } from '../../machines/release/release-events.ts';
+import type { ReleaseRoster } from '../../machines/release/release-events.ts';
 import type { NodeFacts, SeenStatus } from '../../machines/release/release-table.ts';
 
 /** A node as it is stored. */
@@ -23,11 +23,11 @@ export interface StoredNode extends NodeFacts {
   readonly sequence: number;
 }
 
-export interface ReleasePictureKeeper {
+export interface ReleaseRosterKeeper {
   start(): Promise<void>;
   /** false: nothing has been read yet, and nothing can be said. */
   readonly isRead: boolean;
-  picture(): ReleasePicture;
+  roster(): ReleaseRoster;
   nodes(): readonly StoredNode[];
   /** A node is not stored any more, and its end was missed. */
   forget(replica: string): void;
@@ -52,15 +52,15 @@ const statusSchema = v.object({
 
 const nothing: SeenStatus = { sequence: 0, status: null, unreadable: null };
 
-/** @param options.bundle name of the replica's bundle; null: it has none, and the status of none concerns it */
-export function createReleasePicture(options: {
+/** @param parts.bundle name of the replica's bundle; null: it has none, and the status of none concerns it */
+export function createReleaseRoster(parts: {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly bundle: string | null;
   readonly log: Log;
   readonly onChange: () => void;
-}): ReleasePictureKeeper {
-  const { bus, subjects, bundle, log, onChange } = options;
+}): ReleaseRosterKeeper {
+  const { bus, subjects, bundle, log, onChange } = parts;
   const nodes = new Map<string, StoredNode>();
   const waiting: Array<{ readonly fence: number; readonly resolve: () => void }> = [];
   const statusSubject = bundle === null ? null : subjects.releaseStatus(bundle);
@@ -114,7 +114,7 @@ export function createReleasePicture(options: {
     get isRead() {
       return isRead;
     },
-    picture: () => ({
+    roster: () => ({
       seen,
       epoch,
       nodes: [...nodes.values()].map(({ replica, release, bundle }) => ({ replica, release, bundle })),

@@ -1,8 +1,8 @@
 /** Changes as the lines of a watch, encoded once for all who see them through the same resource. */
 import { objectText } from '../encoding.ts';
-import type { StoredObject } from '../objects.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { type Change, type Version, versionOf } from '../storage/version.ts';
+import type { StoredObject } from '../stored-object.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 

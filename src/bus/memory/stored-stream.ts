@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Appended, AppendOptions, BatchMessage, Guard, StoredMessage } from '../bus.ts';
 import { conflict, refused, unknownOutcome } from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
-import { partition } from '../shard.ts';
+import { partition } from '../partition.ts';
 import type { StreamDefinition } from '../streams.ts';
 import { matcher, matcherOfAny, type SubjectMatcher } from '../subject-match.ts';
 

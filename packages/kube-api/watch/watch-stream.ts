@@ -7,15 +7,15 @@
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { Cluster } from '../cluster.ts';
 import { typePrefix } from '../encoding.ts';
 import type { Target } from '../http/request.ts';
 import { expired } from '../status.ts';
 import type { Change } from '../storage/version.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { selected } from '../verbs/list.ts';
 import type { ListOptions } from '../verbs/list-options.ts';
-import { addedLine, changeLine, eventLine, eventType } from './events.ts';
 import type { Watcher } from './fanout.ts';
+import { addedLine, changeLine, eventLine, eventType } from './watch-lines.ts';
 
 /** Where the lines go. */
 export interface WatchSink {

@@ -11,21 +11,21 @@ import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
 import { ownAudience } from '../access/tokens.ts';
 import { anonymous, type User } from '../access/users.ts';
-import type { Cluster } from '../cluster.ts';
 import { openApiAnswer } from '../openapi/documents.ts';
-import { decodeProtobuf, protobufType } from '../protobuf/decode.ts';
+import { decodeProtobuf, protobufType } from '../protobuf/decode-protobuf.ts';
 import { ApiError, badRequest, bodyTooLarge, internalError, noSuchPath, unauthorized } from '../status.ts';
+import type { Cluster } from '../verb-parts.ts';
 import { listOptions } from '../verbs/list-options.ts';
-import { openWatch, type WatchSink } from '../watch/stream.ts';
+import { openWatch, type WatchSink } from '../watch/watch-stream.ts';
 import { mediaType } from '../writing/body.ts';
 import { aggregatedDiscovery } from './aggregated-discovery.ts';
 import { errorAnswer, jsonAnswer, pageNotFound, publicAnswer } from './answers.ts';
-import type { ServerCertificates } from './certificates.ts';
 import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { dispatch } from './dispatch.ts';
 import { shaped, shapedSink, shaperOf } from './forms.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from './request.ts';
-import { resourceTarget } from './route.ts';
+import { resourceTarget } from './request-path.ts';
+import type { ServerCertificates } from './server-certificate.ts';
 
 export function createHttpServer(cluster: Cluster, certificates: ServerCertificates): Server {
   const { cert, key } = certificates;

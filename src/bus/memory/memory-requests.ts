@@ -3,8 +3,8 @@ import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
 import type { Bus, BusMessage } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
-import type { ClientParts } from './client-parts.ts';
-import { checkSendable, inboxSubject } from './server.ts';
+import type { ClientParts } from './memory-bus-parts.ts';
+import { checkSendable, inboxSubject } from './memory-server.ts';
 
 type Outcome = { readonly answer: BusMessage } | { readonly nobody: true };
 

@@ -1,7 +1,7 @@
 /** The bounds of a stream, with a clock that is moved by hand. */
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
-import { memoryStream } from '../../../src/bus/memory/stream.ts';
+import { memoryStream } from '../../../src/bus/memory/stored-stream.ts';
 import { type StreamDefinition, streamDefinitions } from '../../../src/bus/streams.ts';
 
 function handClock(): Clock & { advance(ms: number): void } {

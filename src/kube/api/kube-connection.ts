@@ -22,10 +22,10 @@ import { silentLog } from '../../base/log.ts';
 import type { Log } from '../../base/log-port.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import { within } from './deadline.ts';
-import { type Access, createTransport, type GetAccess, type TlsAccess } from './http.ts';
+import { type Access, createTransport, type GetAccess, type TlsAccess } from './kube-http.ts';
 import { createRestPort } from './rest.ts';
 
-export interface ConnectOptions {
+export interface KubeConnectionParts {
   /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
   readonly kubeconfig?: string;
   readonly clock: Clock;
@@ -39,16 +39,16 @@ export interface KubeConnection extends KubePort {
 }
 
 /** Opens nothing yet: the first request does. @throws OrreryError USAGE if there is no usable configuration */
-export function connectKube(options: ConnectOptions): KubeConnection {
-  const { clock } = options;
-  const transport = createTransport({ clock, getAccess: createAccess(options) });
+export function connectKube(parts: KubeConnectionParts): KubeConnection {
+  const { clock } = parts;
+  const transport = createTransport({ clock, getAccess: createAccess(parts) });
   return { ...createRestPort({ transport, clock }), close: () => transport.close() };
 }
 
 /** A token that is wrong stays wrong for a while; asking a plugin at each request would not make it right. */
 const refusalPauseMs = 5_000;
 
-function createAccess({ kubeconfig, clock, random, log = silentLog }: ConnectOptions): GetAccess {
+function createAccess({ kubeconfig, clock, random, log = silentLog }: KubeConnectionParts): GetAccess {
   let config = loadConfig(kubeconfig);
   let current: { readonly access: Promise<Access>; readonly until: number } | undefined;
   let reloadedAt = Number.NEGATIVE_INFINITY;

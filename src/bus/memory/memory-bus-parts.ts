@@ -4,7 +4,7 @@ import type { Log } from '../../base/log-port.ts';
 import type { BusMessage } from '../bus.ts';
 import type { MemoryFaults } from './faults.ts';
 import type { MemoryLink, Schedule } from './link.ts';
-import type { MemoryServer } from './server.ts';
+import type { MemoryServer } from './memory-server.ts';
 
 export interface ClientEnvironment {
   readonly id: string;

@@ -15,7 +15,7 @@ import { podKind } from '../kinds/pod.ts';
 import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from '../kinds/roles.ts';
 import { serviceKind } from '../kinds/service.ts';
 import { deploymentKind, replicaSetKind, statefulSetKind } from '../kinds/workloads.ts';
-import { builtinSchema } from '../schema/builtin.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
 import type { Resource, ScalePaths, Verb } from './resource.ts';
 
 const allVerbs: readonly Verb[] = [

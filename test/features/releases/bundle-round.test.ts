@@ -211,7 +211,7 @@ test('an object that changed since it was listed is not deleted in that round', 
     return answer;
   };
   const racing = { ...scene, kube: { ...kube, list } };
-  const { releaseRound } = await import('../../../src/features/releases/release-round.ts');
+  const { releaseRound } = await import('../../../src/features/releases/bundle-round.ts');
   const parts = { kube: racing.kube, bundle: bundleOf([account]), onApplied: () => {} };
   const summary = await releaseRound(parts, [configMapKind], signal);
   expect(summary.failed).toBeGreaterThanOrEqual(1);

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createReplay, type Difference, readTransition } from '../../../src/actors/control/replay.ts';
+import {
+  createReplay,
+  type Difference,
+  readTransition,
+} from '../../../src/actors/control/transition-replay.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import type { Terminal } from '../../../src/cli/terminal.ts';

@@ -7,8 +7,8 @@
 import type { Interest, InterestChange, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
 import type { ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';
-import { digestBase } from './digest.ts';
 import { type MergedWatch, resourceName } from './merged-watch.ts';
+import { digestBase } from './object-digest.ts';
 
 export interface MirrorInterest {
   /** As it stands in `world.<resource>.<ns>.<name>`. */

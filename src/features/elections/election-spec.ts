@@ -1,7 +1,7 @@
 /** Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it cannot. */
 
 import type { KubeObject } from '../../base/kube-port.ts';
-import { isDnsLabel } from '../../kube/api/names.ts';
+import { isDnsLabel } from '../../kube/api/name-syntax.ts';
 import type { ElectionSpec } from '../../machines/election/lease-record.ts';
 import { defaultTiming, timingError } from '../../machines/election/lease-record.ts';
 

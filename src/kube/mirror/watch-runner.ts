@@ -33,7 +33,7 @@ export interface ObjectSink<T> {
   onEvent(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void;
 }
 
-export interface WatchRunnerOptions<T> {
+export interface WatchRunnerParts<T> {
   readonly kube: KubePort;
   readonly resource: KubeResource;
   /** Absent: the whole cluster. */
@@ -56,12 +56,12 @@ export type RunWatchEffect = (
 /** How often the chart is told how far the stream is, at most; the outcome tells it exactly. */
 const reportEveryMs = 1_000;
 
-export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEffect {
+export function createWatchRunner<T>(parts: WatchRunnerParts<T>): RunWatchEffect {
   let current = new AbortController();
   let pages: { items: T[]; resourceVersion: string } | undefined;
 
   const list = async ({ attempt, page }: WatchList, signal: AbortSignal): Promise<WatchEvent> => {
-    const { kube, resource, namespace, fieldSelector, labelSelector } = options;
+    const { kube, resource, namespace, fieldSelector, labelSelector } = parts;
     const answer = await kube.list(
       resource,
       {
@@ -80,10 +80,10 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     if (pages === undefined)
       throw new OrreryError('KUBE_EXPIRED', 'the pages before this one are not held any more');
     const { items, resourceVersion } = pages;
-    for (const object of answer.items) items.push(...readOne(object, options));
+    for (const object of answer.items) items.push(...readOne(object, parts));
     if (answer.continue === '') {
       pages = undefined;
-      options.sink.onReplace(items);
+      parts.sink.onReplace(items);
     }
     return {
       type: 'watch.page.listed',
@@ -100,17 +100,17 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     emit: (event: WatchEvent) => void,
   ): Promise<WatchEvent> => {
     const { attempt } = effect;
-    const stream = follow(effect, signal, options, emit);
+    const stream = follow(effect, signal, parts, emit);
     try {
       const both = AbortSignal.any([signal, stream.wentBack]);
-      await options.kube.watch(options.resource, stream.options, stream.onEvent, both);
+      await parts.kube.watch(parts.resource, stream.parts, stream.onEvent, both);
       // Nothing came, not even a bookmark: nothing has happened, or the version is one that is still to come.
       if (stream.resourceVersion === effect.resourceVersion)
-        await lookBack(options, effect.resourceVersion, signal);
+        await lookBack(parts, effect.resourceVersion, signal);
       return { type: 'watch.ended', attempt, resourceVersion: stream.resourceVersion };
     } catch (thrown) {
       const reason = stream.wentBack.aborted ? stream.wentBack.reason : thrown;
-      return failed(attempt, reason, stream.resourceVersion, options);
+      return failed(attempt, reason, stream.resourceVersion, parts);
     }
   };
 
@@ -122,14 +122,14 @@ export function createWatchRunner<T>(options: WatchRunnerOptions<T>): RunWatchEf
     try {
       return await list(effect, both);
     } catch (thrown) {
-      return failed(effect.attempt, thrown, null, options);
+      return failed(effect.attempt, thrown, null, parts);
     }
   };
 }
 
 /** Compares with the version of now, by a list of one object. @throws OrreryError KUBE_EXPIRED */
-async function lookBack<T>(options: WatchRunnerOptions<T>, from: string, signal: AbortSignal): Promise<void> {
-  const { kube, resource, namespace, log } = options;
+async function lookBack<T>(parts: WatchRunnerParts<T>, from: string, signal: AbortSignal): Promise<void> {
+  const { kube, resource, namespace, log } = parts;
   let now: string;
   try {
     const place = namespace === undefined ? {} : { namespace };
@@ -146,17 +146,17 @@ async function lookBack<T>(options: WatchRunnerOptions<T>, from: string, signal:
 function follow<T>(
   { attempt, resourceVersion: from, timeoutSeconds }: WatchOpen,
   signal: AbortSignal,
-  options: WatchRunnerOptions<T>,
+  parts: WatchRunnerParts<T>,
   emit: (event: WatchEvent) => void,
 ) {
-  const { clock, namespace, fieldSelector, labelSelector, sink } = options;
+  const { clock, namespace, fieldSelector, labelSelector, sink } = parts;
   let resourceVersion = from;
   let reportedAt = Number.NEGATIVE_INFINITY;
   const back = new AbortController();
   return {
     /** Aborted when an event is older than the one before. */
     wentBack: back.signal,
-    options: {
+    parts: {
       resourceVersion: from,
       timeoutSeconds,
       ...(namespace === undefined ? {} : { namespace }),
@@ -177,8 +177,8 @@ function follow<T>(
         return;
       }
       if (event.type !== 'BOOKMARK') {
-        for (const object of readOne(event.object, options))
-          guarded(options, () => sink.onEvent(event.type, object));
+        for (const object of readOne(event.object, parts))
+          guarded(parts, () => sink.onEvent(event.type, object));
       }
       resourceVersion = version ?? resourceVersion;
       const now = clock.monotonic();
@@ -200,7 +200,7 @@ function versionOf(event: KubeWatchEvent): string | undefined {
   return event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
 }
 
-function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerOptions<T>): T[] {
+function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerParts<T>): T[] {
   try {
     return [sink.read(object)];
   } catch (thrown) {
@@ -213,7 +213,7 @@ function readOne<T>(object: KubeObject, { sink, log, resource }: WatchRunnerOpti
   }
 }
 
-function guarded<T>({ log, resource }: WatchRunnerOptions<T>, take: () => void): void {
+function guarded<T>({ log, resource }: WatchRunnerParts<T>, take: () => void): void {
   try {
     take();
   } catch (thrown) {
@@ -228,7 +228,7 @@ function failed<T>(
   attempt: number,
   thrown: unknown,
   resourceVersion: string | null,
-  { onRestart, log, resource, namespace }: WatchRunnerOptions<T>,
+  { onRestart, log, resource, namespace }: WatchRunnerParts<T>,
 ): WatchFailed {
   const error = asError(thrown);
   const code = error instanceof OrreryError ? error.code : 'INVARIANT';

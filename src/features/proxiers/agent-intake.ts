@@ -20,8 +20,8 @@ import type { ControlPort } from '../../base/views.ts';
 import type { Bus, BusMessage, StoredMessage, Subscription } from '../../bus/bus.ts';
 import { contentType, decode } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { shardOf } from '../../bus/partition.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
-import { shardOf } from '../../bus/shard.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ProxierContext } from '../../machines/proxier/proxier-context.ts';
 import { proxierMessages } from './messages.ts';
@@ -30,7 +30,7 @@ import type { NodeAnswer } from './node-request.ts';
 import type { ProxierHealth } from './proxier-health.ts';
 import type { ProxierReport } from './proxier-reporter.ts';
 
-export interface AgentFeedOptions {
+export interface AgentIntakeParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly control: Pick<ControlPort, 'get'>;
@@ -46,26 +46,26 @@ const families: readonly IpFamily[] = ['IPv4', 'IPv6'];
 const admission = createAdmission([{ proxier: proxierMessages }]);
 
 /** Resolves once what was said before is known; from then on the chart follows what is said. */
-export async function followProxier(options: AgentFeedOptions): Promise<void> {
-  const { bus, subjects, node, health, clock, timeoutMs, signal } = options;
+export async function followProxier(parts: AgentIntakeParts): Promise<void> {
+  const { bus, subjects, node, health, clock, timeoutMs, signal } = parts;
   const id = actorId('proxier', '_', node);
   // Whoever is late was queued longer ago than the timeout; the record tells of what is older still.
   let heardUntil = clock.now() - 2 * timeoutMs;
   const hear = (isTrusted: boolean) => (message: BusMessage) => {
-    const said = saidIn(options, message, { receivedAt: clock.now(), isTrusted });
+    const said = saidIn(parts, message, { receivedAt: clock.now(), isTrusted });
     if (said?.type === 'proxier.reported') health.reported(said, { isTimed: isTrusted });
     if (said?.type === 'proxier.queued') health.queued(said.family, said.happenedAt);
     if (said?.type === 'proxier.updated') health.updated(said.family, said.happenedAt);
   };
-  const nodeFeed = createNodeFeed(options);
+  const nodeIntake = createNodeIntake(parts);
   const catchUp = async () => {
     const from = heardUntil;
     heardUntil = clock.now();
-    const [isAnswered] = await Promise.all([askOnce(options), nodeFeed.read()]);
-    if (!isAnswered) await readMissed(options, from);
+    const [isAnswered] = await Promise.all([askOnce(parts), nodeIntake.read()]);
+    if (!isAnswered) await readMissed(parts, from);
     // What was on its way to the owner at the first question is in the record by the second.
     await sleep(clock, limits.agentRetryMs, signal);
-    await askOwner(options);
+    await askOwner(parts);
     if (bus.status === 'connected') health.back();
   };
   const status = bus.onStatus((now) => {
@@ -78,7 +78,7 @@ export async function followProxier(options: AgentFeedOptions): Promise<void> {
     bus.subscribe(subjects.send(id), hear(false)),
     // A replica answers; what was asked is heard here, too.
     bus.subscribe(subjects.rpcSend(id), hear(true)),
-    ...nodeFeed.begin(),
+    ...nodeIntake.begin(),
   ];
   signal.addEventListener('abort', () => subscriptions.forEach((one) => void one.stop()), { once: true });
   await catchUp();
@@ -93,7 +93,7 @@ type Said =
   | ProxierReport;
 
 function saidIn(
-  { log }: AgentFeedOptions,
+  { log }: AgentIntakeParts,
   message: BusMessage | StoredMessage,
   origin: Origin = { receivedAt: 0, isTrusted: false },
 ): Said | undefined {
@@ -108,15 +108,15 @@ function saidIn(
 }
 
 /** Reads what the stream still has of the time since `from`. */
-async function readMissed(options: AgentFeedOptions, from: number): Promise<void> {
-  const { bus, subjects, node, clock, health, log } = options;
+async function readMissed(parts: AgentIntakeParts, from: number): Promise<void> {
+  const { bus, subjects, node, clock, health, log } = parts;
   const id = actorId('proxier', '_', node);
   const reading = bus.follow('mail', {
     subjects: [subjects.mail(shardOf(id), id)],
     // The clocks of NATS and of this machine may differ a little.
     from: { kind: 'time', at: from - 1_000 },
     onMessage(message) {
-      const said = saidIn(options, message);
+      const said = saidIn(parts, message);
       if (said?.type === 'proxier.reported') health.reported(said, { at: message.storedAt, isTimed: false });
       if (said?.type === 'proxier.queued') learnQueued(health, said.family, message.storedAt);
       if (said?.type === 'proxier.updated') learnUpdated(health, said.family, message.storedAt);
@@ -125,7 +125,7 @@ async function readMissed(options: AgentFeedOptions, from: number): Promise<void
   try {
     await Promise.race([
       reading.then(({ caughtUp }) => caughtUp),
-      sleep(clock, limits.agentCatchUpMs, options.signal),
+      sleep(clock, limits.agentCatchUpMs, parts.signal),
     ]);
   } catch (error) {
     log.warn({ node, error: asError(error).message }, 'what was missed cannot be read');
@@ -147,14 +147,14 @@ function learnUpdated(health: ProxierHealth, family: IpFamily, at: number): void
 }
 
 /** Takes over what the proxier's owner knows; tries again for as long as nobody answers. */
-async function askOwner(options: AgentFeedOptions): Promise<void> {
-  const { bus, clock, signal } = options;
-  while (!signal.aborted && bus.status === 'connected' && !(await askOnce(options)))
+async function askOwner(parts: AgentIntakeParts): Promise<void> {
+  const { bus, clock, signal } = parts;
+  while (!signal.aborted && bus.status === 'connected' && !(await askOnce(parts)))
     await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
 }
 
 /** @returns whether somebody answered */
-async function askOnce({ control, node, health, log }: AgentFeedOptions): Promise<boolean> {
+async function askOnce({ control, node, health, log }: AgentIntakeParts): Promise<boolean> {
   try {
     const view = await control.get(actorId('proxier', '_', node), { history: false });
     if (!view?.context) return true;
@@ -172,7 +172,7 @@ async function askOnce({ control, node, health, log }: AgentFeedOptions): Promis
 }
 
 /** The Node, as it stands in the world. */
-function createNodeFeed({ bus, subjects, node, health, log }: AgentFeedOptions) {
+function createNodeIntake({ bus, subjects, node, health, log }: AgentIntakeParts) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
   let digest: AnyDigest | null = null;

@@ -13,7 +13,7 @@ import type { KubeObject, KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
-import type { ObjectSink } from '../../kube/mirror/watch.ts';
+import type { ObjectSink } from '../../kube/mirror/watch-runner.ts';
 import type { LeasePlace } from '../../machines/election/lease-record.ts';
 import { type LeaseStore, leaseRecordOf, type SeenLease } from './lease.ts';
 import { leases } from './resources.ts';

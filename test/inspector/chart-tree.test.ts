@@ -1,9 +1,9 @@
 /** Drawing a chart: golden texts of a small machine that has one of everything. */
 import { describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
-import { readChart, statesOf } from '../../src/inspector/charts/chart.ts';
 import { chartMermaid } from '../../src/inspector/charts/chart-mermaid.ts';
 import { chartText } from '../../src/inspector/charts/chart-text.ts';
+import { readChart, statesOf } from '../../src/inspector/charts/chart-tree.ts';
 
 const { config } = createMachine({
   id: 'door',

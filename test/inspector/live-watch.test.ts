@@ -9,14 +9,14 @@ import { limits } from '../../src/base/limits.ts';
 import { encodeJson } from '../../src/bus/codec.ts';
 import { type LiveSession, startLive } from '../../src/inspector/live/live.ts';
 import type { LiveMessage } from '../../src/inspector/live/live-messages.ts';
-import { createFeed, type Feed } from '../../src/inspector/live/live-watch.ts';
+import { createLiveWatch, type LiveWatch } from '../../src/inspector/live/live-watch.ts';
 import { startStately, stateValue } from '../../src/inspector/live/stately.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { pod, TestCluster, type TestReplica } from '../actors/harness.ts';
 
 let cluster: TestCluster;
 let replicas: TestReplica[];
-let feed: Feed;
+let liveWatch: LiveWatch;
 /** Messages between replicas, by the second word of their subject. */
 let told: string[];
 
@@ -36,7 +36,13 @@ beforeEach(async () => {
   // Until both own their half.
   await cluster.clock.advance(20_000);
   const bus = cluster.hub.connect('watcher');
-  feed = createFeed({ bus, subjects, clock, control: createControl({ bus, subjects }), watcher: 'w' });
+  liveWatch = createLiveWatch({
+    bus,
+    subjects,
+    clock,
+    control: createControl({ bus, subjects }),
+    watcher: 'w',
+  });
   told = [];
   cluster.hub.connect('spy').subscribe(subjects.peerAll, ({ subject }) => {
     const [what = ''] = subjects.parsePeer(subject) ?? [];
@@ -44,7 +50,7 @@ beforeEach(async () => {
   });
 });
 
-afterEach(() => feed.stop());
+afterEach(() => liveWatch.stop());
 
 const steps = () => told.filter((what) => what === 'rows' || what === 'step').length;
 
@@ -53,7 +59,7 @@ function listen(): { messages: LiveMessage[]; session: LiveSession; line: { unre
   const line = { unreadBytes: 0 };
   const control = createControl({ bus: cluster.hub.connect('page'), subjects: cluster.subjects });
   const session = startLive(
-    { feed, control, clock: cluster.clock, replica: 'a', release: '1.0.0' },
+    { liveWatch, control, clock: cluster.clock, replica: 'a', release: '1.0.0' },
     { send: (text) => void messages.push(JSON.parse(text)), unread: () => line.unreadBytes },
   );
   return { messages, session, line };
@@ -115,7 +121,7 @@ describe('rows', () => {
     const rows = rowsOf(messages);
     expect(rows.get('pod/shop/web-9')).toBe('ready.proven');
     expect(rows.has('pod/shop/web-0')).toBe(false);
-    const owners = new Set([...feed.rows.values()].map(({ owner }) => owner));
+    const owners = new Set([...liveWatch.rows.values()].map(({ owner }) => owner));
     expect([...owners].sort()).toEqual(['a', 'b']);
   });
 
@@ -154,7 +160,7 @@ describe('rows', () => {
     await cluster.clock.advance(15_000);
     const last = messages.findLast((message) => message.type === 'cluster');
     expect(last?.type === 'cluster' && last.shards.every(({ owner }) => owner === 'a')).toBe(true);
-    expect([...feed.rows.values()].every(({ owner }) => owner === 'a')).toBe(true);
+    expect([...liveWatch.rows.values()].every(({ owner }) => owner === 'a')).toBe(true);
   });
 
   test('nothing runs any more when the last page is closed', async () => {
@@ -167,7 +173,7 @@ describe('rows', () => {
     await cluster.shop(3, 2);
     await cluster.clock.advance(30_000);
     expect(told).toEqual([]);
-    expect(feed.rows.size).toBe(0);
+    expect(liveWatch.rows.size).toBe(0);
   });
 });
 
@@ -241,7 +247,7 @@ describe('the Stately protocol', () => {
   function attach(only: ActorId[] = []): Told[] {
     const messages: Told[] = [];
     const control = createControl({ bus: cluster.hub.connect('stately'), subjects: cluster.subjects });
-    startStately({ feed, control, clock: cluster.clock, charts }, only, {
+    startStately({ liveWatch, control, clock: cluster.clock, charts }, only, {
       send: (text) => void messages.push(JSON.parse(text)),
       unread: () => 0,
     });

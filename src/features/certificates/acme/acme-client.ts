@@ -1,7 +1,7 @@
 /**
  * One account at one ACME authority (RFC 8555): the only file that knows the ACME library.
  *
- * The library signs, counts nonces and knows the resources; the HTTP is ours (http.ts), put under it as its adapter: so every call has a
+ * The library signs, counts nonces and knows the resources; the HTTP is ours (authority-http.ts), put under it as its adapter: so every call has a
  * signal, a bound and the Issuer's own roots of trust, refusals keep their type and Retry-After, and nothing is retried behind our back
  * but a bad nonce. Absent: policy – who orders when, and what a failure means – and renewal information (ari.ts).
  */
@@ -9,8 +9,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';
 import type { Clock } from '../../../base/clock.ts';
 import { asError, OrreryError } from '../../../base/errors.ts';
-import type { HttpAnswer, HttpClient } from './http.ts';
-import { placeOf } from './http.ts';
+import type { HttpAnswer, HttpClient } from './authority-http.ts';
+import { placeOf } from './authority-http.ts';
 import { answerError, readProblem } from './problem.ts';
 
 export interface AcmeAccess {

@@ -1,7 +1,7 @@
 /**
  * The "server" of the memory bus: the streams, who reads them, and who wants which core message.
  *
- * Knows nothing of connections: `memory-client.ts` decides what of all this reaches a client.
+ * Knows nothing of connections: `memory-bus.ts` decides what of all this reaches a client.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -10,7 +10,7 @@ import { refused } from '../bus-errors.ts';
 import { writeHeaderBlock } from '../nats/stored-message.ts';
 import type { StreamDefinitions } from '../streams.ts';
 import { matcher, type SubjectMatcher } from '../subject-match.ts';
-import { type MemoryStream, memoryStream } from './stream.ts';
+import { type MemoryStream, memoryStream } from './stored-stream.ts';
 
 /** A client's interest in core messages. */
 export interface Interest {

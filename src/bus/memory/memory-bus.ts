@@ -16,13 +16,13 @@ import type {
 } from '../bus.ts';
 import { refused, unknownOutcome, unreachable } from '../bus-errors.ts';
 import { matcher } from '../subject-match.ts';
-import type { ClientEnvironment, ClientParts } from './client-parts.ts';
 import type { AppendFate, CoreFate, MemoryFaults } from './faults.ts';
 import { memoryFollow } from './follow.ts';
 import { type MemoryLink, memoryLink, type Schedule } from './link.ts';
-import { memoryRequests } from './request.ts';
-import { checkSendable, interestIn } from './server.ts';
-import type { MemoryStream } from './stream.ts';
+import type { ClientEnvironment, ClientParts } from './memory-bus-parts.ts';
+import { memoryRequests } from './memory-requests.ts';
+import { checkSendable, interestIn } from './memory-server.ts';
+import type { MemoryStream } from './stored-stream.ts';
 
 export interface MemoryBus extends Bus {
   readonly faults: MemoryFaults;

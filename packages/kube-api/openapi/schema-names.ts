@@ -1,5 +1,5 @@
 /** Names of the schemas in OpenAPI documents: the group's domain backwards, the version, the type. */
-import { builtinResources } from '../resources/builtin.ts';
+import { builtinResources } from '../resources/builtin-resources.ts';
 import type { Resource } from '../resources/resource.ts';
 import type { Schema } from '../schema/schema.ts';
 

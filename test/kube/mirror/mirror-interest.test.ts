@@ -11,8 +11,8 @@ import type {
 } from '../../../src/actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
-import { createInterest } from '../../../src/kube/mirror/interest.ts';
 import { mergeOne, watchesOf } from '../../../src/kube/mirror/merged-watch.ts';
+import { createInterest } from '../../../src/kube/mirror/mirror-interest.ts';
 
 const widgets: KubeResource = {
   group: 'example.com',

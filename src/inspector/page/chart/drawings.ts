@@ -1,8 +1,9 @@
 /**
  * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart it is, and whether it is well.
  */
-import type { ChartState } from '../../charts/chart.ts';
+
 import type { ChartLayout } from '../../charts/chart-layout.ts';
+import type { ChartState } from '../../charts/chart-tree.ts';
 
 /** How a state is shown everywhere: by a colour, a shape and a word. */
 export type Tone = 'wrong' | 'working' | 'settled';

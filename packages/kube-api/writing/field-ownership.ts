@@ -1,8 +1,6 @@
 /** Field ownership of what is written: which values are compared, and what then stands in `metadata.managedFields`. */
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { Cluster } from '../cluster.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import type { ObjectMeta, StoredObject } from '../objects.ts';
 import {
   afterUpdate,
   entriesOf,
@@ -12,8 +10,10 @@ import {
   ownershipOf,
 } from '../patching/managers.ts';
 import { apiVersionOf, type Resource, shown } from '../resources/resource.ts';
-import { builtinSchema } from '../schema/builtin.ts';
+import { builtinSchema } from '../schema/builtin-schemas.ts';
 import type { Schema } from '../schema/schema.ts';
+import type { ObjectMeta, StoredObject } from '../stored-object.ts';
+import type { Cluster } from '../verb-parts.ts';
 
 /** Who writes, by create, update or patch, and through which part of the object. */
 export interface Writer {

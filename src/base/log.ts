@@ -2,9 +2,9 @@
  * The log of a replica: one JSON object a line on the standard error stream.
  *
  * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies
- * in the facts; an
- * error is written with its code, facts and causes; a flood of one sentence is counted (log-rate.ts). Absent:
- * rotation and shipping; the platform does both.
+ * in the facts; an error is written with its code, facts and causes. Of a fault that thousands of actors meet
+ * the first lines are written and the others counted, so that it fills no disk and hides nothing else; debug
+ * lines are all written. Absent: rotation and shipping; the platform does both.
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
@@ -12,7 +12,6 @@ import { OrreryError } from './errors.ts';
 import { limits } from './limits.ts';
 import type { Log } from './log-port.ts';
 import { type LogLevel, logLevels } from './log-port.ts';
-import { createLogRate, type LogRate } from './log-rate.ts';
 
 export { type Log, silentLog } from './log-port.ts';
 
@@ -162,4 +161,52 @@ const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
 export function withoutSecretText(text: string): string {
   const short = text.length > limits.logTextChars ? `${text.slice(0, limits.logTextChars)}…` : text;
   return secretForms.reduce((left, [form, instead]) => left.replace(form, instead), short);
+}
+
+/** How many lines one sentence may have; it is the same each time (log-port.ts), so there are few. */
+interface LogRate {
+  /** Whether a line of the sentence may be written now. */
+  admits(sentence: string): boolean;
+}
+
+interface Span {
+  /** Monotonic, ms. */
+  readonly until: number;
+  written: number;
+  /** Lines that were left out. */
+  left: number;
+}
+
+/** @param tell is called at the end of a span in which lines were left out */
+function createLogRate(clock: Clock, tell: (sentence: string, left: number) => void): LogRate {
+  const spans = new Map<string, Span>();
+  const begin = (sentence: string, now: number): Span => {
+    const span = { until: now + limits.logSpanMs, written: 0, left: 0 };
+    // Sentences that somebody made of names are not worth remembering.
+    if (spans.size >= limits.logSentences) forgetOver(spans, now);
+    if (spans.size < limits.logSentences) spans.set(sentence, span);
+    return span;
+  };
+  const leave = (sentence: string, span: Span, now: number) => {
+    span.left++;
+    if (span.left > 1) return;
+    clock.after(span.until - now, () => {
+      if (spans.get(sentence) === span) spans.delete(sentence);
+      tell(sentence, span.left);
+    });
+  };
+  return {
+    admits(sentence) {
+      const now = clock.monotonic();
+      const known = spans.get(sentence);
+      const span = known !== undefined && known.until > now ? known : begin(sentence, now);
+      if (span.written >= limits.logLinesPerSpan) leave(sentence, span, now);
+      else span.written++;
+      return span.left === 0;
+    },
+  };
+}
+
+function forgetOver(spans: Map<string, Span>, now: number): void {
+  for (const [sentence, { until }] of spans) if (until <= now) spans.delete(sentence);
 }

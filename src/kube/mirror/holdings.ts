@@ -139,7 +139,7 @@ function holding(
         keeper?.start();
       },
       drain: async (fence) => {
-        if (fence === current && named?.isWanted() === false) await mirror.retire();
+        if (fence === current && named?.isWanted() === false) await mirror.retire(fence);
         end(fence);
       },
       drop: end,
@@ -147,7 +147,7 @@ function holding(
     onForgotten() {
       named?.onForgotten();
       // It runs no more here; what was counted of it goes.
-      void mirror.retire();
+      void mirror.retire(0);
       parts.onMirrorForgotten?.(mirror);
     },
   };

@@ -2,9 +2,10 @@
  * Takes back what the world holds of a resource that nobody wants any more: its statement and every digest.
  *
  * Promises: guarded by the fence of the mirror, like all that was written; what was still on its way when the
- * mirror stopped is taken back, too. Absent: the fence, which goes with the holding (actors/shards/ownership.ts).
+ * mirror stopped is taken back, too. Absent: the fence, which goes with the holding
+ * (actors/shards/ownership.ts).
  */
-import { isOfObject, type WorldEntry } from '../../base/digests.ts';
+import { asDigest, isOfObject, type SyncedDigest, type WorldEntry } from '../../base/digests.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
 import type { StoreBus } from './publisher.ts';
@@ -39,7 +40,7 @@ export async function takeBack(
   // Whatever the mirror sent before stands before this.
   const { sequence } = await bury(subjects.world('_synced', '', mirror), {});
   await world.ready(resource, sequence);
-  const left = [...world.entries(resource)];
+  const left = isMirroredElsewhere(world, mirror, resource) ? [] : [...world.entries(resource)];
   while (left.length > 0) {
     const some = left.splice(0, limits.worldPublishesInFlight);
     await Promise.all(
@@ -49,6 +50,13 @@ export async function takeBack(
       }),
     );
   }
+}
+
+/** The same resource is named by another version of its kind, too: its mirror needs what stands there. */
+function isMirroredElsewhere(world: TakeBackParts['world'], mirror: string, resource: string): boolean {
+  return [...world.entries('_synced')].some(
+    ({ name, digest }) => name !== mirror && asDigest<SyncedDigest>(digest, 'synced')?.resource === resource,
+  );
 }
 
 const nobody = { uid: '', resourceVersion: '' };

@@ -73,6 +73,32 @@ export class VirtualClock implements Clock {
   }
 }
 
+/** The clock of one machine, which its administrator may set, and which may be suspended. */
+export interface OwnClock extends Clock {
+  leap(byMs: number): void;
+  /** The machine slept for so long: its wall clock goes on, its timers do not. */
+  suspend(forMs: number): void;
+}
+
+/** @param aheadMs by how much it is wrong from the start */
+export function ownClock(time: VirtualClock, aheadMs = 0): OwnClock {
+  let set = aheadMs;
+  let asleep = 0;
+  return {
+    now: () => time.now() + set,
+    monotonic: () => time.monotonic(),
+    sinceBoot: () => time.monotonic() + asleep,
+    after: (delayMs, fn) => time.after(delayMs, fn),
+    leap(byMs) {
+      set += byMs;
+    },
+    suspend(forMs) {
+      set += forMs;
+      asleep += forMs;
+    },
+  };
+}
+
 /** Lets every promise that can go on do so. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -12,6 +12,7 @@ const appsResource = (plural: string, kind: string): KubeResource => ({
 
 export const namespaces = coreResource('namespaces', 'Namespace', false);
 export const nodes = coreResource('nodes', 'Node', false);
+export const serviceAccounts = coreResource('serviceaccounts', 'ServiceAccount');
 export const pods = coreResource('pods', 'Pod');
 export const deployments = appsResource('deployments', 'Deployment');
 export const statefulSets = appsResource('statefulsets', 'StatefulSet');

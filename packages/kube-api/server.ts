@@ -12,18 +12,23 @@ import { type Log, silentLog } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { createDefaultRoles } from './access/default-roles.ts';
 import { Tokens } from './access/tokens.ts';
-import { createContent } from './content.ts';
 import { Definitions } from './controllers/definitions.ts';
 import { EventExpiry } from './controllers/event-expiry.ts';
 import { GarbageCollector } from './controllers/garbage-collector.ts';
 import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { createCertificates } from './http/server-certificate.ts';
+import type { JsonObject } from './json.ts';
 import { Registry } from './resources/registry.ts';
 import { ServiceAddresses } from './storage/service-addresses.ts';
 import { Store } from './storage/store.ts';
 import type { Cluster } from './verb-parts.ts';
 import { Fanout } from './watch/fanout.ts';
+import { insert } from './writing/insert.ts';
+import { readObject } from './writing/read-object.ts';
+
+/** Of a new cluster. */
+const namespaces = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
 
 export interface KubeApiParts {
   readonly clock: Clock;
@@ -133,4 +138,23 @@ users:
     user:
       token: ${JSON.stringify(token)}
 `;
+}
+
+/** What a new cluster holds: its namespaces, and the Service of the API server itself. */
+function createContent(cluster: Cluster, port: number): void {
+  for (const name of namespaces) create(cluster, 'namespaces', '', { metadata: { name } });
+  create(cluster, 'services', 'default', {
+    metadata: { name: 'kubernetes', labels: { component: 'apiserver', provider: 'kubernetes' } },
+    spec: {
+      clusterIP: cluster.addresses.first,
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
+    },
+  });
+}
+
+function create(cluster: Cluster, plural: string, namespace: string, value: JsonObject): void {
+  const resource = cluster.registry.find('', 'v1', plural);
+  invariant(resource, 'the first objects are of built-in kinds', { plural });
+  const { object } = readObject(resource, value, { fieldValidation: 'Strict' });
+  insert(cluster, resource, object, { namespace, isDryRun: false });
 }

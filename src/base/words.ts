@@ -1,6 +1,6 @@
 /** How times, timers and transitions are said to a person. Pure. */
 import { timestamp } from './clock.ts';
-import type { Transition } from './views.ts';
+import type { Fact, Transition } from './views.ts';
 
 /** An age as kubectl writes it: two units at most, and the smaller one only while it matters. */
 export function age(ms: number): string {
@@ -23,6 +23,19 @@ function pair(large: number, largeUnit: string, small: number, smallUnit: string
 /** `in 12s`, or `due` once the time has come. */
 export function until(at: number, now: number): string {
   return at > now ? `in ${age(at - now + 999)}` : 'due';
+}
+
+/** `5m ago`, `in 29d`: a time as a person compares it with now. */
+export function fromNow(at: number, now: number): string {
+  return at > now ? until(at, now) : `${age(now - at)} ago`;
+}
+
+/** The value of a fact, with its unit. */
+export function factText({ value, unit }: Fact, now: number): string {
+  if (typeof value !== 'number' || unit === undefined) return String(value);
+  if (unit === 'time') return fromNow(value, now);
+  if (unit === 's' || unit === 'ms') return age(unit === 's' ? value * 1000 : value);
+  return `${value} ${unit}`;
 }
 
 /** The name of a deadline: `xstate.after.askAgain.pod.proving` is the delay `askAgain`. */

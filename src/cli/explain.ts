@@ -2,7 +2,7 @@
 import { systemClock, timestamp } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
-import { age, change, effectList, eventName, timerName, until } from '../base/words.ts';
+import { age, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
@@ -18,7 +18,7 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     .command('explain')
     .summary('one actor in words')
     .description(
-      'One actor in words: its state and what it means, why it is there, what it waits for and until when, ' +
+      'Why one actor stands as it stands: the reason, facts, what comes next, how it came to this, what it waits for, ' +
         'pending effects, owner and fence.',
     )
     .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
@@ -36,8 +36,10 @@ export function explainCommand(program: Program, terminal: Terminal): void {
 /** The paragraphs of an explanation, each with its heading. */
 export function explained(view: ActorView, now: number, { style }: Pick<Terminal, 'style'>): string[] {
   const paragraphs = [
-    ['Now', view.notes ?? []],
-    ['Why', why(view, now)],
+    ['Facts', facts(view, now)],
+    ['Details', view.notes ?? []],
+    ['State', meaning(view)],
+    ['How it came to this', why(view, now)],
     ['Waits for', waits(view, now)],
     ['Pending effects', view.pending.map(({ type, key }) => `${type}  (${key})`)],
     ['Last error', view.lastError === null ? [] : [style('yellow', view.lastError)]],
@@ -51,14 +53,32 @@ export function explained(view: ActorView, now: number, { style }: Pick<Terminal
   ];
 }
 
-function standing(
-  { id, state, since, parked, meaning }: ActorView,
-  now: number,
-  style: Terminal['style'],
-): string[] {
-  const stuck = parked ? style('red', 'is parked') : 'is';
+const colours = { ok: 'green', waiting: 'yellow', wrong: 'red' } as const;
+
+/** The answer to "why?": how it stands, because of what, since when, and what comes next. */
+function standing({ id, reason }: ActorView, now: number, style: Terminal['style']): string[] {
+  const { text, health, since, next } = reason;
+  const comes = next === null ? [] : [`  next: ${next.text}, ${until(next.at, now)} (${timestamp(next.at)})`];
   return [
-    `${style('bold', id)} ${stuck} in ${style('bold', state)}, for ${age(now - since)}`,
+    `${style('bold', id)} ${style(colours[health], health)}: ${text}`,
+    `  ${health} for ${age(now - since)}, since ${timestamp(since)}`,
+    ...comes,
+  ];
+}
+
+function facts({ facts }: ActorView, now: number): string[] {
+  const width = Math.max(0, ...facts.map(({ label }) => label.length));
+  return facts.map((fact) => {
+    const [first = '', ...more] = factText(fact, now).split('\n');
+    const at = fact.unit === 'time' && typeof fact.value === 'number' ? ` (${timestamp(fact.value)})` : '';
+    return [`${fact.label.padEnd(width)}  ${first}${at}`, ...more.map((line) => `  ${line}`)].join('\n  ');
+  });
+}
+
+/** The state in the words of the chart. */
+function meaning({ state, parked, meaning }: ActorView): string[] {
+  return [
+    parked ? `parked in ${state}` : state,
     ...meaning
       .filter(({ description }) => description !== '')
       .map((part) => `  ${part.state}: ${part.description}`),

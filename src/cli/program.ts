@@ -13,7 +13,7 @@ import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
 import { explainCommand } from './explain.ts';
-import { getCommand } from './get.ts';
+import { getCommand } from './get/get.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';

@@ -10,6 +10,8 @@ import type { Tell } from './tell.ts';
 export interface Chart {
   /** The kind of its actors. */
   readonly name: string;
+  /** What people type for it, as for a Kubernetes resource: `po`. */
+  readonly shortName?: string;
   /** Grows with each changed name of a state or field of the context. */
   readonly version: number;
   /** One sentence: what an actor of this kind is for. */
@@ -80,4 +82,14 @@ export function migrate<S extends StoredState>(
     state = { ...state, ...step(state) };
   }
   return state;
+}
+
+/** The same for those who only look: what no step leads on from is shown as it is. */
+export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: number): S {
+  if (from >= chart.version) return stored;
+  try {
+    return migrate(chart, stored, from);
+  } catch {
+    return stored;
+  }
 }

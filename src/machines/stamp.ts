@@ -8,6 +8,13 @@ export interface Stamp {
   readonly random: number;
 }
 
+/**
+ * What is left of a time that began then, ms: none if it is over, and never more than the whole. The
+ * beginning may lie ahead: by the clock of a replica that owned the actor before.
+ */
+export const leftOf = (wholeMs: number, since: number, at: number): number =>
+  Math.min(wholeMs, Math.max(0, since + wholeMs - at));
+
 /** Outcomes of effects whose success or failure changes no chart; they end the effect in the outbox (I4). */
 export type EffectSettled = {
   readonly type: 'effect.settled';

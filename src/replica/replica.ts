@@ -8,6 +8,7 @@ import { runs } from '../actors/effect-runner.ts';
 import { Engine } from '../actors/engine.ts';
 import type { Feature, FeatureRun, HttpAnswerer } from '../actors/feature.ts';
 import { sendMessage } from '../actors/host/message-send.ts';
+import { leaseClock } from '../actors/time/lease-clock.ts';
 import { machineClock } from '../actors/time/machine-clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/errors.ts';
@@ -260,7 +261,7 @@ async function startHttpOf(
   const told = {
     readiness: () => readinessOf(bus, engine, health, needed),
     health(endpoint: 'healthz' | 'livez') {
-      const answer = healthAnswer(endpoint, health.picture(), systemClock.now());
+      const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);
       metrics.count('orrery_health_answers_total', { subject: 'replica', endpoint, code });
       return replyOf(answer);

@@ -8,6 +8,7 @@ import { Engine } from '../../src/actors/engine.ts';
 import type { Feature, FeatureParts } from '../../src/actors/feature.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log-port.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
@@ -72,11 +73,19 @@ export class TestCluster {
     this.mirror = new MirrorStandIn({ bus: this.#world, subjects: this.subjects, clock: this.clock });
   }
 
-  /** @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards */
+  /**
+   * @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards;
+   * @param options.clock of its machine
+   */
   async replica(
     name: string,
-    options: { readonly bend?: (bus: Bus) => Bus; readonly isFit?: () => boolean } = {},
+    options: {
+      readonly bend?: (bus: Bus) => Bus;
+      readonly isFit?: () => boolean;
+      readonly clock?: Clock;
+    } = {},
   ): Promise<TestReplica> {
+    const { clock = this.clock } = options;
     const bus = this.hub.connect(name);
     const send = sendMessage(bus, this.subjects, () => engine.hearsEarlier());
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
@@ -88,7 +97,7 @@ export class TestCluster {
       bus: options.bend?.(bus) ?? bus,
       ...(options.isFit ? { isFit: options.isFit } : {}),
       subjects: this.subjects,
-      clock: this.clock,
+      clock,
       random: seededRandom(this.#seed++),
       log: silent,
       metrics: {
@@ -104,7 +113,7 @@ export class TestCluster {
       release: '1.0.0',
       features: distinct([...features, ...this.#more]),
       start: (view) => {
-        joins = joinsOf(view, { clock: this.clock, subjects: this.subjects, bus });
+        joins = joinsOf(view, { clock, subjects: this.subjects, bus });
         const ports = { ...this.#portsOf(name, bus), engine: view };
         const more = starters.map((start) => start(ports));
         own = more.flatMap(({ effects = [] }) => effects);

@@ -3,8 +3,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { systemClock } from '../../src/base/clock.ts';
-import type { ActorSummary, ActorView, ControlPort, ShardView, Transition } from '../../src/base/views.ts';
+import type {
+  ActorSummary,
+  ActorView,
+  ControlPort,
+  Health,
+  Reason,
+  ShardView,
+  Transition,
+} from '../../src/base/views.ts';
 import { until } from '../until.ts';
 import { orrery, start } from './command.ts';
 import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
@@ -23,12 +32,26 @@ const summary = (name: string, more: Partial<ActorSummary> = {}): ActorSummary =
   reason: { text: 'every Service reaches it', health: 'ok', since: now - 3_600_000 * 5, next: null },
   ...more,
 });
+function because(health: Health, text: string): Reason {
+  return { text, health, since: now - 42_000, next: { text: 'asked again', at: now + 600_000 } };
+}
 const actors = [
   summary('web-0'),
-  summary('web-4', { state: 'lost.withdrawing' }),
-  summary('web-1', { state: 'proving.asking', since: now - 42_000 }),
-  summary('web-2', { lastError: 'no answer\nto the patch', state: 'marking.backingOff' }),
-  summary('web-3', { parked: true, lastError: 'x is not a function' }),
+  summary('web-4', {
+    state: 'lost.withdrawing',
+    reason: because('wrong', 'shop/web does not reach it any more'),
+  }),
+  summary('web-1', {
+    state: 'proving.asking',
+    since: now - 42_000,
+    reason: because('waiting', 'held back by shop/web'),
+  }),
+  summary('web-2', { state: 'marking.backingOff', reason: because('wrong', 'no answer\nto the patch') }),
+  summary('web-3', {
+    parked: true,
+    lastError: 'x is not a function',
+    reason: because('wrong', 'parked: its chart failed'),
+  }),
 ];
 const transition: Transition = {
   id: 'pod/shop/web-1',
@@ -51,7 +74,11 @@ const idle: Transition = {
   effects: [],
 };
 const web1: ActorView = {
-  ...summary('web-1', { state: 'proving.asking', since: now - 42_000 }),
+  ...summary('web-1', {
+    state: 'proving.asking',
+    since: now - 42_000,
+    reason: because('waiting', 'held back by shop/web'),
+  }),
   machine: 'pod',
   machineVersion: 1,
   meaning: [{ state: 'proving', description: 'Waits until each Service has been seen to reach this Pod.' }],
@@ -61,7 +88,7 @@ const web1: ActorView = {
   pending: [{ key: 'pod/shop/web-1/4/0', type: 'message.send' }],
   recent: [transition, ...[5, 6, 7].map((rev) => ({ ...idle, rev }))],
   accepts: ['route.proven', 'pod.recheck'],
-  facts: [],
+  facts: [{ label: 'Missing', value: 2, unit: 'Services' }],
 };
 const shard = (number: number, more: Partial<ShardView> = {}): ShardView => ({
   shard: number,
@@ -121,17 +148,17 @@ describe('orrery get', () => {
     const { code, out, err } = await run('get');
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^ID +STATE +SINCE +OWNER +NEXT TIMER +LAST ERROR$/);
+    expect(lines[0]).toMatch(/^ID +HEALTH +STATE +SINCE +REASON$/);
     expect(lines.slice(1).map((line) => line.split(/\s+/)[0])).toEqual([
       'pod/shop/web-3',
-      'pod/shop/web-4',
       'pod/shop/web-2',
-      'pod/shop/web-0',
+      'pod/shop/web-4',
       'pod/shop/web-1',
+      'pod/shop/web-0',
     ]);
     expect(lines[1]).toContain('parked: ready.proven');
-    expect(lines[3]).toContain('no answer to the patch');
-    expect(lines[4]).toMatch(/ 5h +r1 /);
+    expect(lines[2]).toContain('no answer to the patch');
+    expect(lines[5]).toMatch(/ ok +ready\.proven +5h +every Service reaches it$/);
     // Neither colours, for this is no terminal, nor borders.
     expect(stripVTControlCharacters(out)).toBe(out);
     expect(out).not.toContain('│');
@@ -140,7 +167,30 @@ describe('orrery get', () => {
 
   test('hands kind, namespace and state on', async () => {
     await run('get', 'pod', '-n', 'shop', '--state', 'proving');
-    expect(asked).toContainEqual({ kind: 'pod', namespace: 'shop', state: 'proving' });
+    expect(asked).toContainEqual({ kind: 'pod', namespace: 'shop', state: 'proving', facts: true });
+  });
+
+  test('-w prints what changes after that, and ends with the person', async () => {
+    const watching = start(['get', 'pod', '-w'], {
+      cwd: fake.dir,
+      env: { NATS_URL: fake.url, ORRERY_CLUSTER: fake.cluster },
+    });
+    await until(() => watching.out().includes('web-0'), { what: 'the list' });
+    const before = watching.out().length;
+    actors[0] = summary('web-0', { rev: 5, reason: because('wrong', 'it went away') });
+    await until(() => watching.out().slice(before).includes('it went away'), { what: 'the change' });
+    watching.child.kill('SIGINT');
+    expect(await watching.ended).toMatchObject({ code: 0 });
+    expect(watching.out().slice(before).trimEnd().split('\n')).toHaveLength(1);
+    actors[0] = summary('web-0');
+  });
+
+  test('-o yaml prints the same as JSON would', async () => {
+    const [json, yaml] = await Promise.all([
+      run('get', 'pod', '-o', 'json'),
+      run('get', 'pod', '-o', 'yaml'),
+    ]);
+    expect(parse(yaml.out)).toEqual(JSON.parse(json.out));
   });
 
   test('-o json prints one object with all pages', async () => {
@@ -163,7 +213,10 @@ describe('orrery explain', () => {
   test('says state and meaning, why, what it waits for, what is pending, and who owns it', async () => {
     const { code, out } = await run('explain', 'pod/shop/web-1');
     expect(code).toBe(0);
-    expect(out).toMatch(/^pod\/shop\/web-1 is in proving\.asking, for \d+s\n/);
+    expect(out).toMatch(/^pod\/shop\/web-1 waiting: held back by shop\/web\n {2}waiting for \d+s, since 20/);
+    expect(out).toMatch(/ {2}next: asked again, in \d+m(\d+s)? \(20/);
+    expect(out).toContain('Missing  2 Services');
+    expect(out).toContain('State\n  proving.asking\n');
     expect(out).toContain('proving: Waits until each Service has been seen to reach this Pod.');
     expect(out).toMatch(
       /\d+s ago {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web\/9\/0\)\n/,

@@ -61,9 +61,9 @@ test('a release that suits the old replicas is rolled over beside them: the new 
   expect((await old.ready()).ready).toBe(true);
   expect(await stage.release()).toMatchObject({ leader: 'new', minimumCompatibleRelease: '0.1.0' });
   const view = await viewOf(old, ns);
-  expect(view).toMatchObject({ owner: 'new', state: 'resting' });
-  const announced = view.recent.findIndex(({ to }) => to === 'lettingEnd');
-  const applied = view.recent.findIndex(({ to }, at) => at > announced && to === 'applying');
+  expect(view).toMatchObject({ owner: 'new', state: 'leading.keeping.resting' });
+  const announced = view.recent.findIndex(({ to }) => to === 'leading.lettingEnd');
+  const applied = view.recent.findIndex(({ to }, at) => at > announced && to === 'leading.applying.working');
   const waited = (view.recent[applied]?.at ?? 0) - (view.recent[announced]?.at ?? 0);
   expect(waited).toBeGreaterThanOrEqual(5_000);
 
@@ -102,12 +102,12 @@ test('a release that does not suit the old replicas waits for them, says so, and
   expect(blocked.ready).toBe(false);
   expect(blocked.reasons[0]).toMatch(/must not serve: .*written for release 0\.1\.0.*needs 0\.3\.0/);
   const explained = await stage.explain();
-  expect(explained).toMatch(/is in waitingForNodes/);
+  expect(explained).toMatch(/is in leading\.waitingForNodes/);
   expect(explained).toMatch(/waits: old \(0\.1\.0\) is older than 0\.3\.0/);
   expect(explained).toMatch(/must not serve: new: /);
   const listed = await (await fetch(`${old.url}/api/v1/actors?kind=release`)).json();
   expect(listed).toMatchObject({
-    actors: [{ id: `release/_/${ns}`, owner: 'new', state: 'waitingForNodes' }],
+    actors: [{ id: `release/_/${ns}`, owner: 'new', state: 'leading.waitingForNodes' }],
   });
   expect(says(await stage.find('a'))).toBe('one');
   expect((await old.ready()).ready).toBe(true);

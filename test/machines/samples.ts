@@ -211,6 +211,17 @@ const listed: Readonly<Record<string, Sample>> = {
       { type: 'effect.settled', effect: 'release-resource.write', error: null },
     ],
   },
+  'release-candidacy': {
+    input: { release: '0.2.0' },
+    events: [
+      { type: 'nodes.seen', isEntered: false, newest: null },
+      { type: 'nodes.seen', isEntered: true, newest: '0.2.0' },
+      { type: 'nodes.seen', isEntered: true, newest: '0.3.0' },
+      { type: 'reign.began' },
+      { type: 'reign.ended' },
+      { type: 'candidacy.ended' },
+    ],
+  },
   watch: {
     input: { resource: 'pods', namespace: null },
     events: [
@@ -252,6 +263,9 @@ const service = {
 
 /** More walks through charts whose regions have little to do with each other: all at once would be too many situations. */
 export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
+  'release-candidacy': [
+    { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
+  ],
   service: [
     {
       ...service,

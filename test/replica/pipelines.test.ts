@@ -200,6 +200,24 @@ describe('in a cluster', () => {
     expect([...ill.engine.shards.open()].length).toBeGreaterThan(16);
   });
 
+  test.each([3_600_000, -3_600_000])(
+    'a clock that is set by %i ms makes nothing late, and hides nothing',
+    async (byMs) => {
+      const { scene, stuck, healths, replicas } = await cluster();
+      const [ill] = replicas;
+      const id = proxierOn(ill);
+      stuck.subject = scene.subjects.state(ill.engine.shards.runOf(id)?.shard ?? -1, id);
+      const event = new TextEncoder().encode('{"type":"proxier.updated","family":"IPv4"}');
+      await scene.hub.connect('proxy').append(scene.subjects.send(id), event);
+      await scene.clock.advance(5_000);
+      scene.clock.leap(byMs);
+      await scene.clock.advance(24_000);
+      expect(healths.map((health) => health.complaints())).toEqual([[], []]);
+      await scene.clock.advance(3_000);
+      expect(healths.map((health) => health.complaints().length)).toEqual([1, 0]);
+    },
+  );
+
   test('the last replica keeps its shards, ill as it is', async () => {
     const { scene, stuck, healths, replicas } = await cluster();
     const [ill, well] = replicas;

@@ -5,6 +5,7 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../../src/base/kube-port.ts';
+import { serviceAccounts } from '../resources.ts';
 
 export interface ControlPlane {
   /** A kube-controller-manager makes Pods from workloads, and slices from selectors. */
@@ -23,14 +24,6 @@ const leases: KubeResource = {
 
 /** Both are renewed every 2 s and given up after 15 s; a minute leaves room for clocks that differ. */
 const freshMs = 60_000;
-
-const serviceAccounts: KubeResource = {
-  group: '',
-  version: 'v1',
-  plural: 'serviceaccounts',
-  kind: 'ServiceAccount',
-  namespaced: true,
-};
 
 export const noControlPlane: ControlPlane = { hasControllers: false, hasScheduler: false };
 

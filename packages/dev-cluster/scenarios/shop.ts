@@ -8,7 +8,6 @@
 
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
-import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { routeGates } from '../../../src/features/routes/resources.ts';
 import { services as serviceResource } from '../../../src/kube/api/resources.ts';
@@ -18,7 +17,7 @@ import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } f
 import type { Routing } from '../network/routing.ts';
 import type { ServiceObject, WorkloadObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
-import { namespaces, statefulSets } from '../resources.ts';
+import { namespaces, serviceAccounts, statefulSets } from '../resources.ts';
 import { inSeconds } from './durations.ts';
 import { type PodReady, startNarrator } from './narrator.ts';
 import {
@@ -56,14 +55,6 @@ const shopDefaults: ShopOptions = {
   routingDelay: '500ms-3s',
   routingRemovalDelay: '0ms-200ms',
   drain: '2s',
-};
-
-const serviceAccounts: KubeResource = {
-  group: '',
-  version: 'v1',
-  plural: 'serviceaccounts',
-  kind: 'ServiceAccount',
-  namespaced: true,
 };
 
 const statusPauseMs = 100;

@@ -19,13 +19,25 @@ import { listOptions } from '../verbs/list-options.ts';
 import { openWatch, type WatchSink } from '../watch/watch-stream.ts';
 import { mediaType } from '../writing/body.ts';
 import { aggregatedDiscovery } from './aggregated-discovery.ts';
-import { errorAnswer, jsonAnswer, pageNotFound, publicAnswer } from './answers.ts';
 import { discoveryDocument, discoveryPaths } from './discovery.ts';
 import { dispatch } from './dispatch.ts';
 import { shaped, shapedSink, shaperOf } from './forms.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from './request.ts';
 import { resourceTarget } from './request-path.ts';
 import type { ServerCertificates } from './server-certificate.ts';
+
+/** The Kubernetes release whose behaviour this server follows. */
+const version = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.0+orrery',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: 'node',
+  platform: 'node/any',
+};
 
 export function createHttpServer(cluster: Cluster, certificates: ServerCertificates): Server {
   const { cert, key } = certificates;
@@ -189,4 +201,23 @@ function writeError(
 function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Paths that anybody may ask, as in the real server. */
+function publicAnswer(path: string): Answer | undefined {
+  if (path === '/version' || path === '/version/') return jsonAnswer(200, version);
+  if (!/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return undefined;
+  return { code: 200, body: 'ok', contentType: 'text/plain; charset=utf-8' };
+}
+
+function jsonAnswer(code: number, value: object): Answer {
+  return { code, body: JSON.stringify(value) };
+}
+
+function pageNotFound(): Answer {
+  return { code: 404, body: '404 page not found\n', contentType: 'text/plain; charset=utf-8' };
+}
+
+function errorAnswer(error: ApiError): Answer {
+  return jsonAnswer(error.code, error.status());
 }

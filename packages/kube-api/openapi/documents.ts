@@ -2,7 +2,7 @@
  * OpenAPI v3: the index at `/openapi/v3`, and one document for each group and version.
  *
  * Promises: documents follow the definitions at once; their addresses carry a hash, so that clients may keep them.
- * Absent: documents as protobuf, and the old form but for its frame (`old-form.ts`).
+ * Absent: documents as protobuf, and the old form (v2) but for its frame.
  */
 import { createHash } from 'node:crypto';
 import { groupsOf } from '../http/discovery.ts';
@@ -11,10 +11,14 @@ import type { JsonObject } from '../json.ts';
 import { apiVersionOf, type Resource } from '../resources/resource.ts';
 import { builtinSchema } from '../schema/builtin-schemas.ts';
 import type { Cluster } from '../verb-parts.ts';
-import { oldOpenApiAnswer } from './old-form.ts';
 import { pathsOf } from './paths.ts';
 import { listMetaName, objectMetaName, resourceSchemaName } from './schema-names.ts';
 import { addType, type Components, reference } from './schemas.ts';
+
+/** Asked for in a spelling that is no media type, and answered in one that is. */
+const protobufAsked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const protobufType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const info = { title: 'Kubernetes', version: 'v1.36.0' };
 
 const root = '/openapi/v3';
 
@@ -126,4 +130,22 @@ function customSchema({ schema }: Resource): JsonObject {
   const own = schema as JsonObject;
   const properties = typeof own.properties === 'object' ? (own.properties as JsonObject) : {};
   return { ...own, type: 'object', properties: { ...properties, ...typeFields } };
+}
+
+/**
+ * OpenAPI v2, which describes nothing here: kubectl asks for it before it can say that a kind is unknown
+ * ("ensure CRDs are installed first"), and is content with a document without kinds. undefined: the request
+ * is about something else.
+ */
+function oldOpenApiAnswer(request: ApiRequest): Answer | undefined {
+  if (request.method !== 'GET' || request.path !== '/openapi/v2') return undefined;
+  if (request.accept.includes(protobufAsked))
+    return { code: 200, body: protobufDocument(), contentType: protobufType };
+  return { code: 200, body: JSON.stringify({ swagger: '2.0', info, paths: {} }) };
+}
+
+/** The same in protobuf: everything is short plain text, so each length is one byte. */
+function protobufDocument(): string {
+  const field = (number: number, text: string) => String.fromCharCode((number << 3) | 2, text.length) + text;
+  return field(1, '2.0') + field(2, field(1, info.title) + field(2, info.version)) + field(8, '');
 }

@@ -11,8 +11,10 @@ import {
   wide,
 } from './column.ts';
 
-const containers = wide('Containers', 'Names of the containers.');
-const images = wide('Images', 'Images of the containers.');
+const templateColumns = [
+  wide('Containers', 'Names of the containers.'),
+  wide('Images', 'Images of the containers.'),
+];
 const selector = wide('Selector', 'Labels of the Pods.');
 const number = { type: 'integer' };
 
@@ -23,8 +25,7 @@ export const deploymentTable: KindTable = {
     column('Up-to-date', 'Pods of the current template.'),
     column('Available', 'Pods that have been ready for long enough.'),
     ageColumn,
-    containers,
-    images,
+    ...templateColumns,
     selector,
   ],
   cells: (object, nowMs) => [
@@ -45,8 +46,7 @@ export const replicaSetTable: KindTable = {
     column('Current', 'Pods that there are.', number),
     column('Ready', 'Pods that are ready.', number),
     ageColumn,
-    containers,
-    images,
+    ...templateColumns,
     selector,
   ],
   cells: (object, nowMs) => [
@@ -65,8 +65,7 @@ export const statefulSetTable: KindTable = {
     nameColumn,
     column('Ready', 'Pods that are ready, of those wanted.'),
     ageColumn,
-    containers,
-    images,
+    ...templateColumns,
   ],
   cells: (object, nowMs) => [
     nameOf(object),

@@ -6,7 +6,7 @@ import type { ActorSummary, ActorView, Transition } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import type { Chart } from '../../machines/chart.ts';
+import { asOfNow, type Chart } from '../../machines/chart.ts';
 import type { Admission } from '../admission.ts';
 import { livingRecordOf } from '../host/cell.ts';
 import type { Cell, ShardRun } from '../host/owned.ts';
@@ -110,13 +110,17 @@ export function standingOf(
     machineVersion: record?.version ?? chart?.version ?? 0,
     meaning: record && stepper ? meaningOf(stepper, record) : [],
     fence: cell.shard.fence,
-    ...(record && chart?.explain ? { notes: chart.explain(record.snapshot.context) } : {}),
+    ...(record && chart?.explain ? { notes: chart.explain(contextNow(chart, record)) } : {}),
     context: record?.snapshot.context ?? null,
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
     accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
   };
 }
+
+/** What a record of an earlier version knows, in the form of the present one. */
+const contextNow = (chart: Chart, { snapshot, version }: ActorRecord): unknown =>
+  asOfNow(chart, snapshot, version).context;
 
 /** Events from outside for which one of the active states, or one around it, has a transition. */
 function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {

@@ -5,8 +5,8 @@
  */
 import type { Fact, Health, Reason } from '../../base/views.ts';
 import { timerName } from '../../base/words.ts';
-import { type Chart, migrate } from '../../machines/chart.ts';
-import { stateWords, type Told } from '../../machines/tell.ts';
+import { asOfNow, type Chart } from '../../machines/chart.ts';
+import { type Standing, stateWords, type Told } from '../../machines/tell.ts';
 import type { Cell } from '../host/owned.ts';
 import type { ActorRecord } from '../host/records.ts';
 import { stateText } from '../host/step.ts';
@@ -34,9 +34,10 @@ export function reasonOf(
 ): Explained {
   if (isParked(cell)) return { reason: parked(cell, record), facts: [] };
   if (record === null || chart === undefined) return { reason: unborn(at), facts: [] };
-  const state = stateText(record.snapshot.value);
+  const now = asOfNow(chart, record.snapshot, record.version);
+  const state = stateText(now.value);
   const { health, text } = stateWords(chart, state);
-  const told = ask(chart, record, state, at) ?? { text };
+  const told = ask(chart, now.context, { states: state.split(','), at, since: record.since }) ?? { text };
   const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
   return { reason: { text: told.text || state, health, since, next }, facts: told.facts ?? [] };
@@ -58,11 +59,9 @@ export function reasonWithout({
   return { text, health: parked ? 'wrong' : 'waiting', since, next: null };
 }
 
-function ask(chart: Chart, record: ActorRecord, state: string, at: number): Told | null {
-  if (chart.tell === undefined) return null;
+function ask(chart: Chart, context: unknown, standing: Omit<Standing, 'context'>): Told | null {
   try {
-    const { context } = migrate(chart, record.snapshot, record.version);
-    return chart.tell({ states: state.split(','), context, at, since: record.since });
+    return chart.tell?.({ ...standing, context }) ?? null;
   } catch {
     return null;
   }

@@ -18,7 +18,7 @@ import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from '
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
-import { afterIgnored, nextRecord } from './next-record.ts';
+import { afterIgnored, nextRecord, withinReach } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
@@ -39,6 +39,8 @@ export class Host {
   readonly #parking: Parking;
   readonly #hotCells = new Set<Cell>();
   readonly #leaps: Leaps;
+  /** For each shard the event that has been in work for longest. */
+  readonly oldestWork = (): OldestWork => oldestWork(this.#hotCells);
   #listener: HostListener = { fenced: () => {}, born: () => {}, room: () => {}, untold: () => {} };
 
   constructor(parts: HostParts) {
@@ -124,17 +126,13 @@ export class Host {
     if (!known && item.world === undefined) this.#listener.born(run, id);
   }
 
-  /** For each shard the event that has been in work for longest. */
-  oldestWork(): OldestWork {
-    return oldestWork(this.#hotCells);
-  }
-
   /**
    * Notices a clock that was set, writes records again that name finished effects, lets idle cells rest.
    * Called about once a second.
    */
   sweep(): void {
     this.#leaps.notice();
+    this.#timers.look();
     const before = this.#parts.clock.monotonic() - limits.restAfterMs;
     for (const cell of this.#hotCells) {
       const { hot } = cell;
@@ -162,12 +160,14 @@ export class Host {
   }
 
   #resume(cell: Cell): void {
-    const record = recordOf(cell);
+    const stored = recordOf(cell);
+    const record = stored && withinReach(stored, this.#parts.clock.now());
     if (record === null) return;
-    for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });
+    for (const timer of record.timers) this.#timers.add(timer, { cell, id: timer.id });
     const isWaiting = record.outbox.length > 0 || record.feed.length > 0 || cell.hot !== null;
-    const hot = isWaiting ? this.#wake(cell) : null;
+    const hot = isWaiting || record !== stored ? this.#wake(cell) : null;
     if (!hot) return;
+    if (record !== stored) Object.assign(hot, { record, stale: true });
     const loadedAs = cell.shard.unpublished.get(cell.id);
     if (loadedAs !== undefined) this.#consequences.publishLoaded(cell, hot, loadedAs);
     this.#consequences.perform(cell, hot, record.outbox);
@@ -248,7 +248,7 @@ export class Host {
         const item = takeNext(hot, chart?.merge);
         if (!item) break;
         inHand = item;
-        hot.takingSince = this.#parts.clock.now();
+        hot.takingSince = this.#parts.clock.monotonic();
         const taking = this.#take(cell, hot, item);
         if (taking) await taking;
         inHand = undefined;
@@ -358,7 +358,7 @@ export class Host {
     begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
-    for (const timer of newTimers) this.#timers.add(timer.at, { cell, id: timer.id });
+    for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
     if (result.done) shard.ended.push({ id, until: event.at + goneRecordSeconds * 1000 });
     endStepSpan(this.#parts, cell, span, transition);
     if (shard.phase === 'active') this.#consequences.perform(cell, hot, newEffects, span?.context);

@@ -1,7 +1,8 @@
 /**
  * Runs a chart that is part of the replica's own life (a shard, a watch): in memory, not saved, same rules otherwise.
  *
- * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock.
+ * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock. Times in its
+ * events are those of the clock that nobody sets (lease-clock.ts): the chart may compare them.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -9,6 +10,7 @@ import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { failureOf } from '../../machines/effect.ts';
+import { leaseClock } from '../time/lease-clock.ts';
 import { createStepper, type EffectData, type Snapshot, type StepResult, stateText } from './step.ts';
 
 export interface LocalParts {
@@ -86,7 +88,7 @@ class Local implements LocalActor {
   }
 
   #stamp(event: PlainEvent) {
-    return { ...event, at: this.#parts.clock.now(), random: this.#parts.random.next() };
+    return { ...event, at: leaseClock(this.#parts.clock).now(), random: this.#parts.random.next() };
   }
 
   #work(): void {

@@ -155,11 +155,22 @@ function changedTimers(
   for (const change of changes) {
     changed = changed.filter(({ id }) => id !== change.id);
     if (change.kind === 'set') {
-      const deadline = at + Math.max(0, Math.round(change.delayMs));
-      changed = [...changed, { id: change.id, event: change.event, at: deadline }];
+      const delayMs = Math.max(0, Math.round(change.delayMs));
+      changed = [...changed, { id: change.id, event: change.event, at: at + delayMs, delayMs }];
     }
   }
   return changed;
+}
+
+/**
+ * The record with no deadline further away than its delay: whoever wrote it had a clock that was ahead of
+ * ours.
+ */
+export function withinReach(record: ActorRecord, now: number): ActorRecord {
+  const isFar = ({ at, delayMs }: TimerRecord) => delayMs !== undefined && at > now + delayMs;
+  if (!record.timers.some(isFar)) return record;
+  const timers = record.timers.map((one) => (isFar(one) ? { ...one, at: now + (one.delayMs ?? 0) } : one));
+  return { ...record, timers };
 }
 
 function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {

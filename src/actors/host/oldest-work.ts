@@ -2,7 +2,7 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { Cell } from './owned.ts';
 
-/** Shard → the event that has been in work for longest. */
+/** Shard → the event that has been in work for longest; since when in monotonic ms. */
 export type OldestWork = ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }>;
 
 export function oldestWork(cells: Iterable<Cell>): OldestWork {

@@ -61,7 +61,7 @@ export interface Hot {
   onPublished: (() => void) | null;
   /** Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait. */
   parkedUntil: number;
-  /** Since when it has been taking the event in hand, ms since the epoch; null: none is in hand. */
+  /** Since when it takes the event in hand, monotonic ms; null: none is. */
   takingSince: number | null;
   /** Monotonic ms. */
   lastUsed: number;

@@ -18,6 +18,11 @@ export interface TimerRecord {
   readonly event: { readonly type: string };
   /** The deadline, milliseconds since the epoch; it does not start anew when the actor moves. */
   readonly at: number;
+  /**
+   * How far away it was when it was set, ms: it is never further from whoever reads it. Absent in records of
+   * releases before.
+   */
+  readonly delayMs?: number;
 }
 
 export interface OutboxEntry {
@@ -101,13 +106,16 @@ function isRecord(record: Partial<ActorRecord> | null): record is ActorRecord {
 
 function hasLists({ timers, outbox, feed, recentIds }: Partial<ActorRecord>): boolean {
   return (
-    isListOf(timers, ({ id, event, at }) => isText(id) && isObject(event) && Number.isFinite(at)) &&
+    isListOf(timers, isTimer) &&
     isListOf(outbox, ({ key, effect }) => isText(key) && isObject(effect) && isText(effect.type)) &&
     isListOf(feed, ({ fence, rev }) => Number.isFinite(fence) && Number.isFinite(rev)) &&
     Array.isArray(recentIds) &&
     recentIds.every(isText)
   );
 }
+
+const isTimer = ({ id, event, at, delayMs = 0 }: Readonly<Record<string, unknown>>) =>
+  isText(id) && isObject(event) && Number.isFinite(at) && Number.isFinite(delayMs);
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 

@@ -1,19 +1,31 @@
 /**
- * Deadlines of all actors of one replica: a heap by absolute time and one timer of the clock for the earliest.
+ * Deadlines of all actors of one replica: a heap by time and one timer of the clock for the earliest.
  *
+ * A deadline is a wall time, and is meant by the clock as it was when it was set. Promises: whoever sets the
+ * clock afterwards, ahead or back, makes none come earlier or later; none is further away than its delay,
+ * however far ahead the clock was of whoever wrote it.
  * Deadlines are never taken out of the heap: whoever is called looks whether the deadline still stands in the actor's record,
  * so a cancelled one costs a comparison and no search.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
+import { createLeapGauge } from '../time/lease-clock.ts';
+import type { TimerRecord } from './records.ts';
 
 interface Deadline<T> {
+  /** By the clock as it was at the start, whatever it was set by since. */
+  readonly due: number;
   readonly at: number;
   readonly what: T;
 }
 
 export interface Timers<T> {
-  /** @param at milliseconds since the epoch; one in the past is due at once */
-  add(at: number, what: T): void;
+  /**
+   * @param deadline.at milliseconds since the epoch; one in the past is due at once
+   * @param deadline.delayMs how far away it may be; absent: as far as it says
+   */
+  add(deadline: Pick<TimerRecord, 'at' | 'delayMs'>, what: T): void;
+  /** Looks whether one is over: the clock's own timers stand still while the machine is suspended. */
+  look(): void;
   /** Deadlines that wait, cancelled ones included. */
   readonly size: number;
   stop(): void;
@@ -22,19 +34,22 @@ export interface Timers<T> {
 /** @param onDue called for each deadline that is over, earliest first */
 export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => void): Timers<T> {
   const heap: Deadline<T>[] = [];
-  let armed: { timer: Timer; at: number } | null = null;
+  let armed: { timer: Timer; due: number } | null = null;
   let stopped = false;
+  const leapt = createLeapGauge(clock);
+  const unset = () => clock.now() - leapt();
 
   const arm = () => {
     const earliest = heap[0];
-    if (stopped || !earliest || (armed !== null && armed.at <= earliest.at)) return;
+    if (stopped || !earliest || (armed !== null && armed.due <= earliest.due)) return;
     armed?.timer.cancel();
-    armed = { at: earliest.at, timer: clock.after(earliest.at - clock.now(), fire) };
+    armed = { due: earliest.due, timer: clock.after(earliest.due - unset(), fire) };
   };
   const fire = () => {
+    armed?.timer.cancel();
     armed = null;
-    const now = clock.now();
-    for (let first = heap[0]; first && first.at <= now && !stopped; first = heap[0]) {
+    const now = unset();
+    for (let first = heap[0]; first && first.due <= now && !stopped; first = heap[0]) {
       removeFirst(heap);
       onDue(first.what, first.at);
     }
@@ -42,9 +57,14 @@ export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => vo
   };
 
   return {
-    add(at, what) {
-      insert(heap, { at, what });
+    add({ at, delayMs = Number.POSITIVE_INFINITY }, what) {
+      const set = leapt();
+      insert(heap, { due: Math.min(at, clock.now() + delayMs) - set, at, what });
       arm();
+    },
+    look() {
+      const first = heap[0];
+      if (first && !stopped && first.due <= unset()) fire();
     },
     get size() {
       return heap.length;
@@ -63,7 +83,7 @@ function insert<T>(heap: Deadline<T>[], entry: Deadline<T>): void {
   while (index > 0) {
     const parent = (index - 1) >> 1;
     const above = heap[parent];
-    if (!above || above.at <= entry.at) break;
+    if (!above || above.due <= entry.due) break;
     heap[index] = above;
     index = parent;
   }
@@ -79,9 +99,9 @@ function removeFirst<T>(heap: Deadline<T>[]): void {
     const left = heap[child];
     if (!left) break;
     const right = heap[child + 1];
-    if (right && right.at < left.at) child++;
+    if (right && right.due < left.due) child++;
     const below = heap[child];
-    if (!below || below.at >= last.at) break;
+    if (!below || below.due >= last.due) break;
     heap[index] = below;
     index = child;
   }

@@ -11,6 +11,7 @@ import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import { asOfNow, type Chart } from '../../machines/chart.ts';
 import { createCell } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -207,6 +208,11 @@ function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessag
   }
 }
 
+/** Of a record of an earlier version, the state in which the actor is taken up. */
+function stateNow(chart: Chart | undefined, { snapshot, version }: ActorRecord): string {
+  return stateText(chart === undefined ? snapshot.value : asOfNow(chart, snapshot, version).value);
+}
+
 /** What is wrong with one record hurts its actor alone (I8). */
 function park(parts: ShardStoreParts, run: ShardRun, id: ActorId, bytes: Uint8Array, error: unknown): void {
   const cell = createCell(id, run, bytes);
@@ -223,7 +229,8 @@ function place(
   published: Published,
 ): void {
   const { clock, steppers } = parts;
-  const until = record.at + goneRecordSeconds * 1000;
+  // Not for ever, where the clock of whoever wrote it was ahead.
+  const until = Math.min(record.at, clock.now()) + goneRecordSeconds * 1000;
   if (record.gone && until < clock.now()) return;
   if (record.gone) run.ended.push({ id, until });
   const feed = record.feed.filter(({ fence, rev }) => isLater({ fence, rev }, published));
@@ -234,8 +241,8 @@ function place(
   const mail = mailOfRecord(run, record) === run.mailOf ? record.mail : 0;
   const isAsStored = feed.length === record.feed.length && mail === record.mail;
   const cell = createCell(id, run, packRecord(isAsStored ? record : { ...record, feed, mail }));
-  cell.state = record.gone ? '' : stateText(record.snapshot.value);
   const chart = steppers.get(record.machine)?.chart;
+  cell.state = record.gone ? '' : stateNow(chart, record);
   if (!chart || chart.version < record.version) {
     cell.unreadable = `machine ${record.machine} version ${record.version} is unknown to this release`;
   }

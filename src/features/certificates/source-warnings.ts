@@ -10,17 +10,13 @@ import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
+import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
+import type { KubeEventWrite } from '../../machines/effects.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { domains } from './resources.ts';
 
 export interface SourceWarning {
-  readonly regarding: {
-    readonly apiVersion: string;
-    readonly kind: string;
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid: string;
-  };
+  readonly regarding: KubeEventWrite['regarding'];
   readonly reason: string;
   readonly note: string;
   readonly key: string;
@@ -128,4 +124,21 @@ function complaintOf(digest: AnyDigest | null): Complaint | null {
   const named = { apiVersion: 'v1', kind: 'Service', uid: service.uid, generation: 0 };
   const note = `annotation orrery.dev/serve: ${service.serve.invalid}; it changes nothing`;
   return { ...named, reason: 'InvalidServe', note };
+}
+
+/** Its Events are written by the same code as those of actors, under keys of the objects' own. */
+export function sourceWarnings({
+  kube,
+  log,
+  clock,
+  world,
+  replica,
+}: Omit<SourceWarningParts, 'warn'> & { readonly replica: string }): SourceWarnings {
+  const write = writeKubeEvent(kube, { replica });
+  const warn = ({ regarding, reason, note, key }: SourceWarning, signal: AbortSignal) => {
+    const event = { type: 'kube-event.write', regarding, eventType: 'Warning', reason, note } as const;
+    const context = { key, actor: 'domain/_/_', signal, emit: () => {} } as const;
+    return write({ ...event, at: clock.now() }, context);
+  };
+  return new SourceWarnings({ kube, log, clock, world, warn });
 }

@@ -39,7 +39,7 @@ import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
 import { ShownDomains } from './shown-domains.ts';
-import { sourceWarnings } from './source-warning-events.ts';
+import { sourceWarnings } from './source-warnings.ts';
 
 export interface CertificatesSettings {
   /** Where challenge answers are served; absent: nowhere. */

@@ -1,6 +1,8 @@
 /** The feature `endpoints` in one replica: its join, its passes over EndpointSlices, its probes. */
 import { runs } from '../../actors/effect-runner.ts';
-import type { FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { EngineView, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import { kindOf } from '../../actors/host/cell.ts';
+import type { Transition } from '../../base/views.ts';
 import { slicesReconcile } from '../../machines/service/slices-effects.ts';
 import { workloadConditionPatch, workloadProbe } from '../../machines/workload/workload-effects.ts';
 import { reconcileSlices } from './effects/endpoint-slices.ts';
@@ -8,7 +10,6 @@ import { patchWorkloadCondition } from './effects/workload-condition.ts';
 import { probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
 import type { OtherWriter } from './slice-labels.ts';
-import { becameStuck, stuckIn } from './stuck-services.ts';
 
 export interface EndpointsSettings {
   /** 1 to 1,000. */
@@ -36,4 +37,23 @@ export function startEndpoints({ endpointsPerSlice, takeOver = null }: Endpoints
       },
     };
   };
+}
+
+/** No retry could write the EndpointSlices of its Service. */
+function becameStuck({ id, from, to }: Transition): boolean {
+  return id.startsWith('service/') && isStuck(to) && !isStuck(from);
+}
+
+const isStuck = (state: string | null) => state?.includes('endpoints.stuck') === true;
+
+/** How many Services of the shards that this replica owns have EndpointSlices that no retry could write. */
+export function stuckIn({ shards }: Pick<EngineView, 'shards'>): number {
+  let count = 0;
+  for (const run of shards.open()) {
+    if (run.phase !== 'active') continue;
+    for (const cell of run.cells.values()) {
+      if (kindOf(cell) === 'service' && isStuck(cell.state)) count += 1;
+    }
+  }
+  return count;
 }

@@ -1,11 +1,19 @@
 /** The feature `proxiers`: whether the service proxy of a node keeps up, for load balancers (docs/features/proxiers.md). */
-import type { Feature } from '../../actors/feature.ts';
+import type { Feature, HttpPath } from '../../actors/feature.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';
-import { proxierPaths } from './http-paths.ts';
 import { proxierMessages } from './messages.ts';
 import { nodePart } from './node-digest.ts';
 import { nodes } from './resources.ts';
+
+/** What a load balancer may ask about the service proxy of a node. */
+const proxierPaths: readonly HttpPath[] = [
+  {
+    path: '/proxiers/:node/livez',
+    about: "whether the node's service proxy keeps up; any replica answers",
+  },
+  { path: '/proxiers/:node/healthz', about: 'the same, and whether the node may get traffic' },
+];
 
 export interface ProxiersSettings {
   /** `--proxier-health-timeout`, ms. */

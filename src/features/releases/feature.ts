@@ -3,12 +3,13 @@
 import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';
 import { releaseChart } from '../../machines/release/release.ts';
+import { candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 import type { ReleasesSettings } from './start.ts';
 
 export function releases(settings: ReleasesSettings = { bundle: null, release: '0.0.0' }): Feature {
   return {
     name: 'releases',
-    charts: [releaseChart],
+    charts: [releaseChart, candidacyChart],
     messages: {
       release: { public: { 'release.reconcile': v.object({ type: v.literal('release.reconcile') }) } },
     },
@@ -37,6 +38,11 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
         type: 'gauge',
         labels: [],
         help: '1 while this replica leads the release, else 0.',
+      },
+      orrery_release_candidacy: {
+        type: 'gauge',
+        labels: ['state'],
+        help: 'Always 1: whether this replica may lead the releases, as a state of the chart release-candidacy.',
       },
       orrery_release_blocked: {
         type: 'gauge',

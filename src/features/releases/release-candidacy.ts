@@ -1,22 +1,24 @@
 /**
- * Whether this replica may lead: it has a bundle, is entered as a node, and no node is of a newer release.
- *
- * When the answer changes to yes the campaign begins after 250 to 750 ms, drawn anew each time, so that replicas of one release do not
- * all begin at once and a release that is just arriving is not led for a moment by the one before. A no holds at once.
+ * Runs the chart `release-candidacy` in this replica: fed with the nodes as they are stored, asked whether
+ * it may lead.
  */
-import type { Clock, Timer } from '../../base/clock.ts';
+import { type LocalActor, startLocal } from '../../actors/host/local.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';
-import { isOlder, type NodeFacts, newestRelease } from '../../machines/release/release-table.ts';
+import { type NodeFacts, newestRelease } from '../../machines/release/release-table.ts';
+import { type CandidacyEvent, candidacyChart } from '../../machines/release-candidacy/release-candidacy.ts';
 
 export interface Candidacy {
   /** Looks at the nodes anew. */
   update(): void;
   readonly mayLead: boolean;
+  /** Of the chart. */
+  readonly state: string;
+  /** The leadership began or ended here. */
+  reigns(isLeading: boolean): void;
+  /** Nobody may lead any more. */
   stop(): void;
 }
-
-const pauseMinMs = 250;
-const pauseSpreadMs = 500;
 
 export function createCandidacy(parts: {
   readonly clock: Clock;
@@ -29,37 +31,35 @@ export function createCandidacy(parts: {
   readonly onChange: () => void;
 }): Candidacy {
   const { clock, random, release, nodes, isEntered, onChange } = parts;
-  let isEligible = false;
   let mayLead = false;
-  let timer: Timer | null = null;
-
-  const looksEligible = () => {
-    const newest = newestRelease(nodes());
-    return release !== null && newest !== null && isEntered() && !isOlder(release, newest);
-  };
-  return {
-    update() {
-      const was = isEligible;
-      isEligible = looksEligible();
-      if (isEligible === was) return;
-      timer?.cancel();
-      timer = null;
-      if (isEligible) {
-        timer = clock.after(pauseMinMs + pauseSpreadMs * random.next(), () => {
-          mayLead = true;
-          onChange();
-        });
-      } else if (mayLead) {
-        mayLead = false;
-        onChange();
-      }
+  let isOver = false;
+  const actor: LocalActor = startLocal({
+    chart: candidacyChart,
+    input: { release },
+    runEffect: () => Promise.reject(new Error('the chart asks for no effects')),
+    clock,
+    random,
+    onTransition({ snapshot }) {
+      const now = snapshot.hasTag('mayLead');
+      if (now === mayLead) return;
+      mayLead = now;
+      if (!isOver) onChange();
     },
+  });
+  const tell = (event: CandidacyEvent) => actor.send(event);
+  return {
+    update: () => tell({ type: 'nodes.seen', isEntered: isEntered(), newest: newestRelease(nodes()) }),
     get mayLead() {
       return mayLead;
     },
+    get state() {
+      return actor.state();
+    },
+    reigns: (isLeading) => tell({ type: isLeading ? 'reign.began' : 'reign.ended' }),
     stop() {
-      timer?.cancel();
-      mayLead = false;
+      isOver = true;
+      tell({ type: 'candidacy.ended' });
+      actor.stop();
     },
   };
 }

@@ -16,7 +16,13 @@ import type { Random } from '../../base/random.ts';
 import type { Bus } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ReleaseOwnEvent } from '../../machines/release/release-events.ts';
-import { type BundleFacts, type NodeFacts, unsuitedFor } from '../../machines/release/release-table.ts';
+import {
+  type BundleFacts,
+  isOlder,
+  type NodeFacts,
+  newestRelease,
+  unsuitedFor,
+} from '../../machines/release/release-table.ts';
 import { type Candidacy, createCandidacy } from './release-candidacy.ts';
 import { ReleaseNode } from './release-node.ts';
 import { createReleaseRoster, type ReleaseRosterKeeper } from './release-roster.ts';
@@ -97,12 +103,15 @@ export class ReleaseDesk {
     return this.#blocked;
   }
 
-  /** Replicas with a bundle beside this one, which has none: mostly a flag was forgotten (§1.4). */
+  /** What an operator should know, though this replica serves. */
   get remarks(): readonly string[] {
-    if (this.#parts.bundle !== null) return [];
-    const others = this.#roster.nodes().filter(({ bundle }) => bundle !== null);
-    const names = others.map(({ replica }) => replica).join(', ');
-    return others.length === 0 ? [] : [`runs without --bundle beside replicas that have one: ${names}`];
+    const { bundle } = this.#parts;
+    return bundle === null ? withoutBundle(this.#roster.nodes()) : leaderless(this.#roster.nodes());
+  }
+
+  /** Whether this replica may lead, as the state of its chart. */
+  get candidacy(): string {
+    return this.#candidacy.state;
   }
 
   /** The fence of this replica's leadership; 0: it does not lead. */
@@ -121,6 +130,7 @@ export class ReleaseDesk {
     const end = (fence: number) => {
       if (fence !== this.#fence) return;
       this.#fence = 0;
+      this.#candidacy.reigns(false);
       this.#parts.onReign(0);
     };
     return {
@@ -135,6 +145,7 @@ export class ReleaseDesk {
         },
         open: (fence) => {
           this.#fence = fence;
+          this.#candidacy.reigns(true);
           this.#parts.onReign(fence);
           work.open(fence);
           this.#begin(fence);
@@ -209,4 +220,23 @@ export class ReleaseDesk {
     if (run === null) return;
     host.deliver(run, id, { event, cause: null, ...(replaces === undefined ? {} : { replaces }) });
   }
+}
+
+/** Replicas with a bundle beside this one, which has none: mostly a flag was forgotten (§1.4). */
+function withoutBundle(nodes: readonly NodeFacts[]): readonly string[] {
+  const names = nodes.filter(({ bundle }) => bundle !== null).map(({ replica }) => replica);
+  return names.length === 0
+    ? []
+    : [`runs without --bundle beside replicas that have one: ${names.join(', ')}`];
+}
+
+/** Nobody may lead: what a replica without a bundle would write, being the newest, nobody knows (§1.5). */
+function leaderless(nodes: readonly NodeFacts[]): readonly string[] {
+  const newest = newestRelease(nodes);
+  const those = nodes.filter(({ release }) => newest !== null && !isOlder(release, newest));
+  if (those.length === 0 || those.some(({ bundle }) => bundle !== null)) return [];
+  const names = those.map(({ replica, release }) => `${replica} (${release})`).join(', ');
+  return [
+    `nobody may lead the releases: of the newest release there are replicas without --bundle only: ${names}`,
+  ];
 }

@@ -13,8 +13,10 @@ import type { RoundSummary } from '../../machines/release/release-events.ts';
 import type { KindName } from '../../machines/release/release-table.ts';
 import { type Bundle, type BundleObject, objectName } from './bundle.ts';
 import { releaseRound, wantedIn } from './bundle-round.ts';
-import { shapeOf } from './object-shape.ts';
 import { selectorOf } from './release-prune.ts';
+
+/** Where a manifest says nothing about the object itself. */
+const silentFields = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 export interface ReleaseWork {
   readonly release: string;
@@ -152,3 +154,35 @@ class WatchedKind {
 }
 
 const keyOf = ({ metadata }: KubeObject) => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/**
+ * What an object holds in exactly the places where its manifest says something, as a text that is equal for
+ * equal shapes. Whether an object drifted is told by its shape now and its shape after it was applied: what
+ * the API server makes of a value (`1000m` becomes `1`) is no drift, nor is what others wrote elsewhere.
+ */
+function shapeOf(manifest: BundleObject, object: KubeObject): string {
+  const { labels = {}, annotations = {} } = manifest.metadata;
+  const fields = Object.keys(manifest).filter((field) => !silentFields.has(field));
+  return JSON.stringify({
+    labels: project(labels, object.metadata.labels ?? {}),
+    annotations: project(annotations, object.metadata.annotations ?? {}),
+    fields: fields.map((field) => project(manifest[field], object[field])),
+  });
+}
+
+function project(manifest: unknown, live: unknown): unknown {
+  if (Array.isArray(manifest)) {
+    if (!Array.isArray(live)) return live ?? null;
+    // Others may add to a list that has keys; its first members stay where they are.
+    return manifest.map((item, index) => project(item, live[index]));
+  }
+  if (typeof manifest === 'object' && manifest !== null) {
+    if (typeof live !== 'object' || live === null) return live ?? null;
+    const found = live as Readonly<Record<string, unknown>>;
+    return Object.keys(manifest).map((key) => [
+      key,
+      project((manifest as Readonly<Record<string, unknown>>)[key], found[key]),
+    ]);
+  }
+  return live ?? null;
+}

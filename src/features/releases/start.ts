@@ -50,6 +50,7 @@ export function startReleases({ bundle, release }: ReleasesSettings): StartFeatu
       remarks: () => desk.remarks,
       gauges: () => [
         { name: 'orrery_release_leader', value: desk.fence === 0 ? 0 : 1 },
+        { name: 'orrery_release_candidacy', labels: { state: desk.candidacy }, value: 1 },
         { name: 'orrery_release_blocked', value: desk.blocked === null ? 0 : 1 },
       ],
       prepare: () => desk.start(),

@@ -10,7 +10,7 @@
 import { type Address, parseAddress } from '../../base/address.ts';
 import type { ConditionStatus, DigestPart } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
-import { type Fields, list, record, texts } from '../../kube/api/fields.ts';
+import { type Fields, list, record, textMap, texts } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type {
   EndpointSliceDigest,
@@ -19,9 +19,9 @@ import type {
   RouteGateDigest,
   ServiceDigest,
   ServicePortDigest,
+  ServiceRouting,
 } from './digests.ts';
 import { readRouteGateSpec } from './route-gate.ts';
-import { finishedPod, gateReasons, serviceRouting } from './routes-digest.ts';
 
 /** An environment variable and the value that it must have. */
 export interface EnvPair {
@@ -154,4 +154,33 @@ function servicePort(port: Fields): ServicePortDigest[] {
 function ownField(value: unknown, key: string): unknown {
   const fields = record(value);
   return Object.hasOwn(fields, key) ? fields[key] : undefined;
+}
+
+/** Why the gates' conditions are True: whether anything was verified is in the reason alone. */
+function gateReasons(status: Fields, gates: readonly string[]): Pick<PodDigest, 'reasons'> {
+  const reasons: Record<string, string> = {};
+  for (const condition of list(status.conditions).map(record)) {
+    const { type, reason } = condition;
+    const isOpen = typeof type === 'string' && gates.includes(type) && condition.status === 'True';
+    if (isOpen && typeof reason === 'string') reasons[type] = reason;
+  }
+  return Object.keys(reasons).length > 0 ? { reasons } : {};
+}
+
+/** Failed, evicted and completed Pods. */
+function finishedPod({ phase }: Fields): Pick<PodDigest, 'finished'> {
+  return phase === 'Failed' || phase === 'Succeeded' ? { finished: true } : {};
+}
+
+/** What of a Service makes it and a gate wait for each other (docs/features/routes.md, table of Services). */
+function serviceRouting(spec: Fields): Pick<ServiceDigest, 'routing'> {
+  const selector = textMap(spec.selector);
+  const isReadyOnly = Object.keys(selector).length > 0 && spec.publishNotReadyAddresses !== true;
+  const routing: ServiceRouting = {
+    ...(isReadyOnly && spec.type !== 'ExternalName' ? { readyOnly: selector } : {}),
+    ...(spec.sessionAffinity === 'ClientIP' ? { affine: true } : {}),
+    ...(spec.internalTrafficPolicy === 'Local' ? { local: true } : {}),
+    ...(spec.type === 'ExternalName' ? { external: true } : {}),
+  };
+  return Object.keys(routing).length > 0 ? { routing } : {};
 }

@@ -10,7 +10,7 @@ import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
-import { labelled } from '../api/labelled.ts';
+import type { KubePort } from '../../base/kube-port.ts';
 import { kindText, type MergedWatch, mergeOne, type Watching, watchesOf } from './merged-watch.ts';
 import { createMirror, type Mirror, type MirrorParts, type WorldReader } from './mirror.ts';
 import { createOptionalMirror } from './optional-mirror.ts';
@@ -150,5 +150,15 @@ function holding(
       void mirror.retire(0);
       parts.onMirrorForgotten?.(mirror);
     },
+  };
+}
+
+/** A view of the API server in which only objects with a label exist: the server itself leaves out the others. */
+function labelled(kube: KubePort, label: string): KubePort {
+  return {
+    ...kube,
+    list: (resource, options, signal) => kube.list(resource, { ...options, labelSelector: label }, signal),
+    watch: (resource, options, onEvent, signal) =>
+      kube.watch(resource, { ...options, labelSelector: label }, onEvent, signal),
   };
 }

@@ -6,6 +6,8 @@
  * anything newer. While NATS is away keys wait (as many as there are objects), and nothing is lost. A refused guard ends all.
  * Absent: what the values are (`take` tells it at the moment of sending), and whether one must be sent.
  */
+
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import { backOffMs } from '../../base/back-off.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../base/errors.ts';
@@ -79,8 +81,11 @@ interface Barrier {
 
 const retryMinMs = 100;
 
+/** What waits does so in real time, whatever the clock is set to. */
+const byLeaseClock = (parts: PublisherParts) => ({ ...parts, clock: leaseClock(parts.clock) });
+
 export function createPublisher(parts: PublisherParts): Publisher {
-  const { bus, guard, take, onLost, onLag, clock, random, log } = parts;
+  const { bus, guard, take, onLost, onLag, random, log, clock } = byLeaseClock(parts);
   /** Keys that wait and since when, in the order of their offers. */
   const waiting = new Map<string, number>();
   const sending = new Map<string, Sending>();

@@ -108,7 +108,7 @@ export function lookInMs(context: DomainContext, at: number): number {
   const polled = isPollable(context) ? pollAt : Number.POSITIVE_INFINITY;
   const copied = missing.length > 0 ? copyAt : Number.POSITIVE_INFINITY;
   const due = certificate === null ? at : renewAt(certificate, window);
-  return Math.max(0, Math.min(due, polled, lookAt, copied) - at);
+  return Math.min(Math.max(0, Math.min(due, polled, lookAt, copied) - at), dayMs);
 }
 
 export function isPollable({ facts, certificate }: DomainContext): boolean {
@@ -124,6 +124,16 @@ export function expiryInMs({ certificate }: DomainContext, at: number): number |
   const next = tellings.map((before) => certificate.notAfter - before).find((time) => time > at);
   return next === undefined ? null : next - at;
 }
+
+/**
+ * Nothing sets an attempt or a limit further away (`bounded`, `limitMs`): whoever wrote one that is had a clock
+ * that was ahead.
+ */
+export const attemptMaxMs = 26 * hourMs;
+
+/** Time until the next attempt, ms. */
+export const untilAttempt = ({ nextAttempt }: DomainContext, at: number): number =>
+  Math.min(Math.max(0, (nextAttempt ?? 0) - at), attemptMaxMs);
 
 /** All steps of one attempt together. */
 const attemptMs = 300 * secondMs;

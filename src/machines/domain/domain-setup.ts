@@ -21,6 +21,7 @@ import {
   isPollable,
   lookInMs,
   stepPatience,
+  untilAttempt,
 } from './domain-schedule.ts';
 import * as step from './domain-steps.ts';
 
@@ -122,9 +123,9 @@ export const domainSetup = setup({
     /** The Issuer remembers who asked, so this only mends a question that was lost (I4). */
     askAgain: ({ context, event }) => askPauseMs(context, timeOf(event)),
     /** The Issuer says when; this only mends what was lost. */
-    askInTime: ({ context, event }) => Math.max(0, (context.nextAttempt ?? 0) - timeOf(event)) + 60_000,
+    askInTime: ({ context, event }) => untilAttempt(context, timeOf(event)) + 60_000,
     askAfterOutage: 60_000,
-    backOff: ({ context, event }) => Math.max(0, (context.nextAttempt ?? 0) - timeOf(event)),
+    backOff: ({ context, event }) => untilAttempt(context, timeOf(event)),
     look: ({ context, event }) => lookInMs(context, timeOf(event)),
     /** What could not be told is told again: Kubernetes was away. */
     reportAgain: 30_000,

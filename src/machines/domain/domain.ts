@@ -331,6 +331,7 @@ export const domainMachine = domainSetup.createMachine({
 
 export const domainChart: Chart = {
   name: 'domain',
+  shortName: 'dom',
   version: 2,
   description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
   machine: domainMachine,

@@ -332,6 +332,7 @@ export const electionMachine = electionSetup.createMachine({
 
 export const electionChart: Chart = {
   name: 'election',
+  shortName: 'el',
   version: 2,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,

@@ -5,7 +5,7 @@
 import { assign, enqueueActions, raise, setup } from 'xstate';
 import type { ActorInput } from '../actor-input.ts';
 import type { PermitDeferred } from '../domain/domain-events.ts';
-import { limitMs } from '../domain/domain-schedule.ts';
+import { attemptMaxMs, limitMs } from '../domain/domain-schedule.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
 import type { IssuerContext, IssuerInput } from './issuer-context.ts';
@@ -126,7 +126,8 @@ export const issuerSetup = setup({
     /** The bound on the effect (limits.ts) and a little more: then its outcome is lost. */
     verifyPatience: 50_000,
     probe: ({ context, event }) => probePauseMs(context.probes, chanceOf(event)),
-    limit: ({ context, event }) => Math.max(0, (context.limitedUntil ?? 0) - timeOf(event)),
+    limit: ({ context, event }) =>
+      Math.min(Math.max(0, (context.limitedUntil ?? 0) - timeOf(event)), attemptMaxMs),
     quiet: ({ context, event }) =>
       quietMs(context, timeOf(event), isOnTrial(context) ? 1 : inWorkMax(context)),
     /** Somebody may have mended what the specification names: the authority's opinion of our account. */

@@ -234,6 +234,7 @@ export const issuerMachine = issuerSetup.createMachine({
 
 export const issuerChart: Chart = {
   name: 'issuer',
+  shortName: 'iss',
   version: 2,
   description:
     'Gives domains the permits to order certificates, within the budgets and limits of their authority.',

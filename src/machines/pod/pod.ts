@@ -20,7 +20,7 @@ import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
-import type { Stamp } from '../stamp.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
 import {
   adopted,
   doubted,
@@ -120,21 +120,20 @@ export const podMachine = setup({
      * lost (I4).
      */
     askAgain: ({ context, event }) =>
-      Math.max(0, context.askedAt + Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000) - event.at),
+      leftOf(Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000), context.askedAt, event.at),
     /**
      * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most.
      */
     tellPause: ({ context, event }) =>
-      Math.max(0, context.waitsSince + 1_000 - event.at, (context.told?.at ?? 0) + 3_000 - event.at),
+      Math.max(leftOf(1_000, context.waitsSince, event.at), leftOf(3_000, context.told?.at ?? 0, event.at)),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
     /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
-    missingPatience: ({ context, event }) => Math.max(0, context.waitsSince + 30_000 - event.at),
+    missingPatience: ({ context, event }) => leftOf(30_000, context.waitsSince, event.at),
     /**
      * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
      */
-    doubtPatience: ({ context, event }) =>
-      Math.max(0, 30_000 + (oldestDoubt(context)?.since ?? event.at) - event.at),
+    doubtPatience: ({ context, event }) => leftOf(30_000, oldestDoubt(context)?.since ?? event.at, event.at),
     /** The bound on an effect (limits.ts); then its outcome is lost. */
     patchPatience: 30_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
@@ -238,6 +237,7 @@ export const podMachine = setup({
 
 export const podChart: Chart = {
   name: 'pod',
+  shortName: 'po',
   version: 2,
   description: 'Holds a Pod back until traffic through every Service of its group is seen to reach it.',
   machine: podMachine,

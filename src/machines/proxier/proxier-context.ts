@@ -1,6 +1,6 @@
 /** What a proxier remembers, and the pure decisions over it. */
 import type { IpFamily } from '../../base/address.ts';
-import type { Stamp } from '../stamp.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
 import {
   type FamilyHealth,
   isLate,
@@ -72,7 +72,7 @@ export function isNoNews({ context, event }: Args, family: IpFamily): boolean {
 /** Time left until the family is late, milliseconds. */
 export function untilLate({ context, event }: Args, family: IpFamily): number {
   const { pendingSince } = context.families[family];
-  return Math.max(0, (pendingSince ?? event.at) + context.timeoutMs - event.at);
+  return leftOf(context.timeoutMs, pendingSince ?? event.at, event.at);
 }
 
 export function isSignOfLife({ context, event }: Args): boolean {
@@ -81,7 +81,7 @@ export function isSignOfLife({ context, event }: Args): boolean {
 
 /** The chart begins in a state with this deadline, before the first event and its time. */
 export function untilSilent({ context, event }: Args, silenceMs: number): number {
-  return context.heardAt === null ? silenceMs : Math.max(0, context.heardAt + silenceMs - event.at);
+  return context.heardAt === null ? silenceMs : leftOf(silenceMs, context.heardAt, event.at);
 }
 
 export function isSilent({ context, event }: Args, silenceMs: number): boolean {

@@ -179,6 +179,7 @@ export const proxierMachine = setup({
 
 export const proxierChart: Chart = {
   name: 'proxier',
+  shortName: 'px',
   version: 2,
   description: 'Tells whether the service proxy of a node keeps up with its changes.',
   machine: proxierMachine,

@@ -18,7 +18,7 @@ import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
 import { actionsOf } from '../effect.ts';
 import { kubeEventWrite, messageSend } from '../effects.ts';
-import type { Stamp } from '../stamp.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
 import { endpointsRegion } from './endpoints-region.ts';
 import { routeSample } from './route-effects.ts';
 import {
@@ -132,7 +132,7 @@ export const serviceMachine = setup({
      */
     pause: ({ context, event }) =>
       Math.min(200 * 1.05 ** Math.min(context.fruitless, 70), 5_000) * (0.75 + 0.5 * (event as Stamp).random),
-    wakePause: ({ context, event }) => Math.max(0, context.startedAt + restMs - event.at),
+    wakePause: ({ context, event }) => leftOf(restMs, context.startedAt, event.at),
     /** The group's other Services answer within milliseconds, or when their rounds are over; who is silent is asked again after a round. */
     answerPatience: 1_500,
     /**
@@ -247,6 +247,7 @@ export const serviceMachine = setup({
 
 export const serviceChart: Chart = {
   name: 'service',
+  shortName: 'svc',
   version: 3,
   description: 'Samples a Service for the Pods behind it and says which of them it reaches.',
   machine: serviceMachine,

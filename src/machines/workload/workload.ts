@@ -188,6 +188,7 @@ export const workloadMachine = setup({
 
 export const workloadChart: Chart = {
   name: 'workload',
+  shortName: 'ew',
   version: 1,
   description: 'Probes a workload outside the cluster and keeps its condition Ready.',
   machine: workloadMachine,

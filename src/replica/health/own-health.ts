@@ -2,6 +2,7 @@
  * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors. Composition: it decides nothing.
  */
 import type { Engine } from '../../actors/engine.ts';
+import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { nodeEligibility } from '../../features/proxiers/node-digest.ts';
@@ -18,12 +19,15 @@ export interface OwnHealthParts {
   readonly node: string | null;
 }
 
-export function startOwnHealth({ engine, mirrors, bus, clock, node }: OwnHealthParts): Pipelines {
+export function startOwnHealth({ engine, mirrors, bus, node, ...parts }: OwnHealthParts): Pipelines {
+  // A clock that is set makes nothing late, and hides nothing that is.
+  const clock = leaseClock(parts.clock);
+  const start = clock.now() - clock.monotonic();
   let wasNodeSeen = false;
   return startPipelines({
     clock,
     *look() {
-      yield* shardPipelines(engine(), clock);
+      yield* shardPipelines(engine(), clock, start);
       for (const mirror of mirrors) yield* watchPipelines(mirror, clock);
     },
     // Who does not hear its own beats hears nobody: the broker is away, whatever the connection says.
@@ -37,15 +41,17 @@ export function startOwnHealth({ engine, mirrors, bus, clock, node }: OwnHealthP
   });
 }
 
-function* shardPipelines({ shards, host }: Engine, clock: Clock): Iterable<Pipeline> {
+/** @param start when monotonic time began, ms since the epoch */
+function* shardPipelines({ shards, host }: Engine, clock: Clock, start: number): Iterable<Pipeline> {
   const oldest = host.oldestWork();
   for (const { shard, phase } of shards.open()) {
     if (phase === 'closed') continue;
     const work = oldest.get(shard);
+    const since = work ? start + work.since : null;
     yield {
       name: `shard/${shard}`,
-      pendingSince: work?.since ?? null,
-      waitsFor: work ? `has been working on one event of ${work.actor} ${ago(work.since, clock)}` : '',
+      pendingSince: since,
+      waitsFor: since ? `has been working on one event of ${work?.actor} ${ago(since, clock)}` : '',
     };
   }
 }

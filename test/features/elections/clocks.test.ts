@@ -1,25 +1,10 @@
 /** What a clock that is set does to elections: nothing (docs/features/elections.md §1.2, §6.7). */
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/base/clock.ts';
-import type { VirtualClock } from '../../virtual-clock.ts';
+import { ownClock } from '../../virtual-clock.ts';
 import { Scene } from './campaign-scene.ts';
 import { ElectionScene } from './nats-scene.ts';
 
 const hour = 3_600_000;
-
-/** The clock of one machine, which its administrator may set. */
-function ownClock(time: VirtualClock): Clock & { leap(byMs: number): void } {
-  let set = 0;
-  return {
-    now: () => time.now() + set,
-    monotonic: () => time.monotonic(),
-    sinceBoot: () => time.monotonic(),
-    after: (delayMs, fn) => time.after(delayMs, fn),
-    leap: (byMs) => {
-      set += byMs;
-    },
-  };
-}
 
 describe('a process that campaigns for itself', () => {
   test.each([hour, -hour])('leads on when its clock is set by %i ms', async (byMs) => {

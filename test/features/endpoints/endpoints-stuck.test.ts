@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
-import { stuckIn } from '../../../src/features/endpoints/stuck-services.ts';
+import { stuckIn } from '../../../src/features/endpoints/start.ts';
 import { Stage } from './stage.ts';
 
 const stuckOf = (stage: Stage) =>

@@ -47,9 +47,9 @@ describe('leadership is lost', () => {
     await scene.replica('one', old);
     await ready(scene);
     await scene.replica('two', compatible);
-    for (let waited = 0; waited < 60 && scene.state() !== 'lettingEnd'; waited++)
+    for (let waited = 0; waited < 60 && scene.state() !== 'leading.lettingEnd'; waited++)
       await scene.clock.advance(50);
-    expect(scene.state()).toBe('lettingEnd');
+    expect(scene.state()).toBe('leading.lettingEnd');
     await scene.clock.advance(4_000);
     const lostAt = scene.clock.now();
     await scene.usurp();

@@ -6,6 +6,7 @@
 import { expect } from 'vitest';
 import type { EffectContext } from '../../../src/actors/effect-runner.ts';
 import { Engine } from '../../../src/actors/engine.ts';
+import type { FeatureRun } from '../../../src/actors/feature.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { ledShard } from '../../../src/base/limits.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
@@ -93,14 +94,7 @@ export class ReleaseScene {
           },
         });
         desk = made;
-        return [
-          {
-            holdings: () => [made.holding()],
-            blocked: () => made.blocked,
-            prepare: () => made.start(),
-            started: () => made.started(),
-          },
-        ];
+        return [runOf(made)];
       },
       runEffect: async (effect, run) => {
         await this.onEffect(effect, name);
@@ -212,6 +206,14 @@ export class ReleaseScene {
   }
 }
 
+const runOf = (desk: ReleaseDesk): FeatureRun => ({
+  holdings: () => [desk.holding()],
+  blocked: () => desk.blocked,
+  remarks: () => desk.remarks,
+  prepare: () => desk.start(),
+  started: () => desk.started(),
+});
+
 export const old = bundle('0.1.0');
 export const compatible = bundle('0.2.0', '0.1.0', '0.1.0');
 /** What it writes does not suit 0.1.0. */
@@ -223,6 +225,7 @@ export const written = ({ statuses }: ReleaseScene) =>
   statuses.map(({ state, release, minimumCompatible }) => `${state} ${release} ${minimumCompatible}`);
 
 export async function ready(scene: ReleaseScene): Promise<void> {
-  for (let waited = 0; waited < 20 && scene.state() !== 'resting'; waited++) await scene.clock.advance(500);
-  expect(scene.state()).toBe('resting');
+  for (let waited = 0; waited < 20 && scene.state() !== 'leading.keeping.resting'; waited++)
+    await scene.clock.advance(500);
+  expect(scene.state()).toBe('leading.keeping.resting');
 }

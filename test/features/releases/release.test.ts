@@ -64,7 +64,7 @@ describe('who may lead', () => {
     await scene.clock.advance(15_000);
     expect(scene.leader()).not.toBe(first);
     expect(scene.leader()).not.toBeNull();
-    expect(scene.state()).toBe('resting');
+    expect(scene.state()).toBe('leading.keeping.resting');
     // The state was Done already: nothing was written.
     expect(written(scene)).toEqual(['Done 0.1.0 0.1.0']);
   });
@@ -110,7 +110,7 @@ describe('what may be written', () => {
     const two = await scene.replica('two', breaking);
     await scene.clock.advance(20_000);
     expect(scene.leader()).toBe('two');
-    expect(scene.state()).toBe('waitingForNodes');
+    expect(scene.state()).toBe('leading.waitingForNodes');
     expect(written(scene)).toEqual(['Done 0.1.0 0.1.0']);
     expect(scene.rounds.filter(({ replica }) => replica === 'two')).toEqual([]);
     expect(one.desk.blocked).toBeNull();
@@ -129,7 +129,7 @@ describe('what may be written', () => {
     await scene.clock.advance(5_000);
     one.kill();
     await scene.clock.advance(2_000);
-    expect(scene.state()).toBe('waitingForNodes');
+    expect(scene.state()).toBe('leading.waitingForNodes');
     await scene.clock.advance(4_000);
     expect(scene.nodes()).toEqual(['two']);
     await ready(scene);
@@ -157,7 +157,7 @@ describe('what may be written', () => {
     expect(late).not.toBeNull();
     await scene.clock.advance(500);
     expect(written(scene)).toEqual(['Done 0.1.0 0.1.0']);
-    expect(scene.state()).toBe('waitingForNodes');
+    expect(scene.state()).toBe('leading.waitingForNodes');
     // Nobody hears the late one: its node is taken away, and only then is the state written.
     await scene.clock.advance(6_000);
     expect(written(scene)[1]).toBe('Working 0.1.0 0.2.0');
@@ -271,7 +271,7 @@ describe('what is known of the others', () => {
     one.bus.faults.setLink('up');
     await scene.clock.advance(20_000);
     expect(scene.leader()).toBe('one');
-    expect(scene.state()).toBe('resting');
+    expect(scene.state()).toBe('leading.keeping.resting');
   });
 
   test('a state stream made anew is filled anew: nodes enter, the status is written, all serve', async () => {
@@ -298,7 +298,7 @@ describe('the shard of releases', () => {
     await scene.replica('two', { ...compatible, name: 'edge' });
     await scene.clock.advance(20_000);
     expect(scene.state()).toBe('retired');
-    expect(scene.transitions('release/_/edge').at(-1)?.to).toBe('resting');
+    expect(scene.transitions('release/_/edge').at(-1)?.to).toBe('leading.keeping.resting');
   });
 
   test('mail to a release is put aside with the reason: it is asked over requests', async () => {
@@ -329,11 +329,11 @@ describe('the shard of releases', () => {
     scene.summary = ({ replica }) => (replica === 'one' ? new Promise(() => {}) : clean);
     const one = await scene.replica('one', old);
     await scene.clock.advance(3_000);
-    expect(scene.state()).toBe('applying');
+    expect(scene.state()).toBe('leading.applying.working');
     one.kill();
     await scene.replica('two', compatible);
     await scene.clock.advance(15_000);
-    expect(scene.state()).toBe('resting');
+    expect(scene.state()).toBe('leading.keeping.resting');
     // The round in the outbox was for the bundle of the dead one.
     expect(
       scene.rounds.filter(({ replica }) => replica === 'two').map(({ release }) => release),

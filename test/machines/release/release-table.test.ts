@@ -54,17 +54,17 @@ describe('which row of the table holds, the first that does', () => {
 describe('no status', () => {
   test('is reconciled at once, without the wait, and Done is written after the first success', () => {
     const release = ledBy({ bundle: bundle('0.3.0', '0.2.0') });
-    expect(release.state).toBe('applying');
+    expect(release.state).toBe('leading.applying.working');
     expect(release.asked().map(({ type }) => type)).toEqual(['release.round']);
     release.round(clean);
     expect(release.writes()).toEqual({ status: done('0.3.0', '0.2.0'), epoch: null, fence: 7 });
-    expect(release.state).toBe('resting');
+    expect(release.state).toBe('leading.keeping.resting');
   });
 
   test('one that cannot be read counts as missing, and is warned of', () => {
     const unreadable = { sequence: 9, status: null, unreadable: 'no JSON' };
     const release = ledBy({ bundle: bundle('0.3.0', '0.2.0'), seen: unreadable });
-    expect(release.state).toBe('applying');
+    expect(release.state).toBe('leading.applying.working');
     expect(release.askedOf('release.report')).toMatchObject([{ level: 'warn', error: 'no JSON' }]);
     release.round(clean);
     expect(release.writes()?.status).toEqual(done('0.3.0', '0.2.0'));
@@ -74,13 +74,13 @@ describe('no status', () => {
 describe('S equals Done', () => {
   test('nothing is written before or after; 5 s are let pass before the first request', () => {
     const release = ledBy({ bundle: bundle('0.3.0', '0.2.0'), seen: seen(status('Done', '0.3.0', '0.2.0')) });
-    expect(release.state).toBe('lettingEnd');
+    expect(release.state).toBe('leading.lettingEnd');
     release.wait(4_999);
     expect(release.asked().map(({ type }) => type)).toEqual(['release-resource.write']);
     release.wait(1);
     expect(release.askedOf('release.round')).toHaveLength(1);
     release.round(clean);
-    expect(release.state).toBe('resting');
+    expect(release.state).toBe('leading.keeping.resting');
     expect(release.writes()).toBeNull();
   });
 
@@ -96,9 +96,9 @@ describe('S equals Done', () => {
 describe('L ≥ V and C ≥ M', () => {
   test('Working is written with V and C as they are, then 5 s, then the round, then Done', () => {
     const release = ledBy({ bundle: bundle('0.3.0', '0.2.0'), seen: seen(status('Done', '0.2.0', '0.2.0')) });
-    expect(release.state).toBe('announcing');
+    expect(release.state).toBe('leading.announcing.suited');
     expect(release.writes()).toEqual({ status: status('Working', '0.2.0', '0.2.0'), epoch: null, fence: 7 });
-    expect(release.state).toBe('lettingEnd');
+    expect(release.state).toBe('leading.lettingEnd');
     expect(release.wait(4_999).askedOf('release.round')).toEqual([]);
     expect(release.wait(1).askedOf('release.round')).toHaveLength(1);
     expect(release.round(clean).writes()?.status).toEqual(done('0.3.0', '0.2.0'));
@@ -107,9 +107,9 @@ describe('L ≥ V and C ≥ M', () => {
   test('a state that is Working already is not written again', () => {
     const written = seen(status('Working', '0.2.0', '0.2.0'));
     const release = ledBy({ bundle: bundle('0.3.0', '0.2.0'), seen: written });
-    expect(release.state).toBe('lettingEnd');
+    expect(release.state).toBe('leading.lettingEnd');
     expect(release.askedOf('release-status.write')).toEqual([]);
-    expect(release.wait(5_000).state).toBe('applying');
+    expect(release.wait(5_000).state).toBe('leading.applying.working');
   });
 
   test('kinds of the older bundle stay known until their objects are pruned', () => {
@@ -129,9 +129,9 @@ describe('else: L < V or C < M', () => {
 
   test('with no node in the way {Working, min(V, L), max(C, M)} is written under the epoch that was looked at', () => {
     const release = ledBy({ ...newer, nodes: [node('orrery-1', '0.3.0')], epoch: 12 });
-    expect(release.state).toBe('claiming');
+    expect(release.state).toBe('leading.announcing.unsuited');
     expect(release.writes()).toEqual({ status: status('Working', '0.2.0', '0.3.0'), epoch: 12, fence: 7 });
-    expect(release.state).toBe('lettingEnd');
+    expect(release.state).toBe('leading.lettingEnd');
     expect(release.wait(5_000).round(clean).writes()?.status).toEqual(done('0.3.0', '0.3.0'));
   });
 
@@ -144,7 +144,7 @@ describe('else: L < V or C < M', () => {
   test('it waits while a node is older than M, says for whom, and goes on when the node has gone', () => {
     const nodes = [node('orrery-0', '0.2.0'), node('orrery-1', '0.3.0')];
     const release = ledBy({ ...newer, nodes, epoch: 12 });
-    expect(release.state).toBe('waitingForNodes');
+    expect(release.state).toBe('leading.waitingForNodes');
     expect(release.context.waitingFor).toEqual(['orrery-0 (0.2.0) is older than 0.3.0 (minServingRelease)']);
     expect(release.askedOf('release-resource.write')).toMatchObject([
       {
@@ -153,11 +153,11 @@ describe('else: L < V or C < M', () => {
       },
     ]);
     release.wait(120_000);
-    expect(release.state).toBe('waitingForNodes');
+    expect(release.state).toBe('leading.waitingForNodes');
     const told = release.askedOf('release-resource.write');
     expect(told.map(({ note }) => note)).toEqual(told.map(() => null));
     release.observes([node('orrery-1', '0.3.0')], 12);
-    expect(release.state).toBe('claiming');
+    expect(release.state).toBe('leading.announcing.unsuited');
     expect(release.writes()).toMatchObject({ epoch: 12 });
     expect(release.context.waitingFor).toEqual([]);
   });
@@ -179,9 +179,9 @@ describe('else: L < V or C < M', () => {
     const release = ledBy({ ...newer, nodes: [node('orrery-1', '0.3.0')], epoch: 12 });
     expect(release.askedOf('release-status.write')).toMatchObject([{ epoch: 12 }]);
     release.take({ type: 'status.refused', fence: 7, by: 'nodes' });
-    expect(release.state).toBe('lookingAgain');
+    expect(release.state).toBe('leading.lookingAgain');
     release.observes([node('orrery-0', '0.1.0'), node('orrery-1', '0.3.0')], 13);
-    expect(release.state).toBe('waitingForNodes');
+    expect(release.state).toBe('leading.waitingForNodes');
     release.observes([node('orrery-1', '0.3.0')], 13);
     expect(release.writes()).toMatchObject({ epoch: 13 });
   });
@@ -189,9 +189,9 @@ describe('else: L < V or C < M', () => {
   test('the node may be heard of before the refusal', () => {
     const release = ledBy({ ...newer, nodes: [node('orrery-1', '0.3.0')], epoch: 12 });
     release.observes([node('orrery-0', '0.1.0')], 13);
-    expect(release.state).toBe('claiming');
+    expect(release.state).toBe('leading.announcing.unsuited');
     release.take({ type: 'status.refused', fence: 7, by: 'nodes' });
-    expect(release.state).toBe('waitingForNodes');
+    expect(release.state).toBe('leading.waitingForNodes');
   });
 
   test('a refusal that no news explains is tried again after a second, not at once', () => {

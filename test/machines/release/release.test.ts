@@ -23,10 +23,10 @@ describe('the first round', () => {
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 25; attempt++) {
       release.round(broken);
-      expect(release.state).toBe('retrying');
+      expect(release.state).toBe('leading.applying.retrying');
       pauses.push(release.patience ?? -1);
       release.wait(release.patience ?? 0);
-      expect(release.state).toBe('applying');
+      expect(release.state).toBe('leading.applying.working');
     }
     expect(pauses.slice(0, 4)).toEqual([100, 150, 225, 338]);
     expect(pauses.at(-1)).toBe(60_000);
@@ -50,7 +50,7 @@ describe('the first round', () => {
         told.push(release.now - begun);
       }
       release.wait(Math.min(release.patience ?? 0, 1_000));
-      if (release.state === 'retrying') release.take({ type: 'release.reconcile' });
+      if (release.state === 'leading.applying.retrying') release.take({ type: 'release.reconcile' });
       release.askedOf('release.round');
     }
     expect(told[0]).toBeGreaterThanOrEqual(2_000);
@@ -71,7 +71,7 @@ describe('the first round', () => {
   test('a round without an outcome in time is repeated', () => {
     const release = applying().wait(330_000);
     expect(release.context.failures).toBe(1);
-    expect(['retrying', 'applying']).toContain(release.state);
+    expect(['leading.applying.retrying', 'leading.applying.working']).toContain(release.state);
   });
 });
 
@@ -81,7 +81,7 @@ describe('later rounds', () => {
     expect(release.wait(29_999).askedOf('release.round')).toEqual([]);
     expect(release.wait(1).askedOf('release.round')).toHaveLength(1);
     release.round(broken);
-    expect(release.state).toBe('resting');
+    expect(release.state).toBe('leading.keeping.resting');
     const [report] = release.askedOf('release.report');
     expect(report).toMatchObject({ level: 'warn' });
     expect(release.patience).toBe(30_000);
@@ -93,7 +93,7 @@ describe('later rounds', () => {
     const release = resting().wait(10_000);
     release.asked();
     release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' });
-    expect(release.state).toBe('repeating');
+    expect(release.state).toBe('leading.keeping.repeating');
     expect(release.askedOf('release.round')).toHaveLength(1);
   });
 
@@ -102,7 +102,7 @@ describe('later rounds', () => {
     release.asked();
     for (let fight = 0; fight < 5; fight++) {
       release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' });
-      if (release.state === 'repeating') release.round(clean);
+      if (release.state === 'leading.keeping.repeating') release.round(clean);
     }
     expect(release.askedOf('release.round')).toHaveLength(1);
     expect(release.wait(1_000).askedOf('release.round')).toHaveLength(1);
@@ -112,8 +112,8 @@ describe('later rounds', () => {
     const release = resting().wait(30_000);
     release.take({ type: 'drift.seen', fence: 7, object: 'ConfigMap shop/a' });
     release.round(clean);
-    expect(release.state).toBe('pausing');
-    expect(release.wait(1_000).state).toBe('repeating');
+    expect(release.state).toBe('leading.keeping.pausing');
+    expect(release.wait(1_000).state).toBe('leading.keeping.repeating');
   });
 
   test('a status that somebody took away or changed is looked at again', () => {
@@ -125,7 +125,7 @@ describe('later rounds', () => {
       nodes: [],
       epoch: 11,
     });
-    expect(release.state).toBe('applying');
+    expect(release.state).toBe('leading.applying.working');
   });
 });
 
@@ -155,7 +155,7 @@ describe('leadership is lost', () => {
     const next = bundle('0.4.0', '0.2.0');
     release.led({ bundle: next, seen: seen(status('Done', '0.3.0', '0.2.0'), 900), fence: 8 });
     expect(release.writes()).toEqual({ status: status('Working', '0.3.0', '0.2.0'), epoch: null, fence: 8 });
-    expect(release.state).toBe('lettingEnd');
+    expect(release.state).toBe('leading.lettingEnd');
     release.wait(4_999);
     expect(release.askedOf('release.round')).toEqual([]);
   });

@@ -1,0 +1,193 @@
+/** `orrery get`: the actors of the whole cluster, what is wrong first, each with its reason. */
+import { systemClock } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
+import { withClient } from '../cluster-connection.ts';
+import { addClientFlags, flagTexts, formatOption, type Program } from '../parser.ts';
+import type { Terminal } from '../terminal.ts';
+import { sorted, type TableOptions, tableOf } from './rows.ts';
+import { type Filters, readSelection, type Selection } from './selection.ts';
+
+interface GetOptions extends Filters {
+  readonly watch?: boolean;
+  readonly sortBy?: string;
+  readonly output: 'table' | 'wide' | 'json' | 'yaml';
+}
+
+const examples = `
+Examples:
+  orrery get                                every actor, what is wrong first
+  orrery get pods -n shop                   the Pods of one namespace, and why each stands as it does
+  orrery get domain --sort-by expires       certificates, the next to expire first
+  orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
+  orrery get --health wrong -w              what is in trouble, and what comes to be
+  orrery get pod/shop/web-0 domain/app.example.com
+  orrery get -o json | jq '.actors[] | select(.parked)'`;
+
+export function getCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('get')
+    .summary('list actors')
+    .description(
+      'List actors of the whole cluster: how each stands, since when, and why. What is wrong comes first.',
+    )
+    .argument(
+      '[what...]',
+      'kinds (pod, pods, po, or several with commas), names after a kind, or ids KIND/NAMESPACE/NAME',
+    )
+    .option('-n, --namespace <NS>', 'only this namespace')
+    .option('--state <STATE>', 'only actors in this state; a part of its name, such as proving, is enough')
+    .option('--health <HEALTH>', 'only actors that are ok, waiting or wrong')
+    .option('--owner <REPLICA>', 'only actors that this replica owns')
+    .option('-l, --selector <FILTERS>', 'the same as one text: state=proving,health=wrong,owner=r1')
+    .option('--sort-by <COLUMN>', 'a column, such as since or expires')
+    .option('-w, --watch', 'stay and print each actor that changes, until Ctrl-C')
+    .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
+  addClientFlags(command).addHelpText('after', examples);
+  command.action(async (words: readonly string[], options: GetOptions) => {
+    const { charts } = await import('../../replica/charts.ts');
+    const selection = readSelection(
+      words,
+      options,
+      charts.filter(({ durable }) => durable),
+    );
+    await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
+      const answer = await ask(control, selection);
+      await print(answer, selection, options, terminal);
+      if (options.watch) await watch(control, selection, { answer, options, terminal });
+    });
+  });
+}
+
+/** What is listed, and what was named. */
+async function ask(control: ControlPort, { requests, ids, includes, kind }: Selection): Promise<ListAnswer> {
+  const lists = requests.map((request) =>
+    listAll(control, kind === null ? request : { ...request, facts: true }),
+  );
+  const named = ids.map(async (id) => {
+    const view = await control.get(id, { history: false });
+    if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    return view;
+  });
+  const [answers, views] = await Promise.all([Promise.all(lists), Promise.all(named)]);
+  const actors = new Map<string, ActorSummary>();
+  for (const actor of answers.flatMap((answer) => answer.actors))
+    if (includes(actor)) actors.set(actor.id, actor);
+  for (const view of views) actors.set(view.id, view);
+  return {
+    actors: [...actors.values()],
+    next: answers.find(({ next }) => next !== null)?.next ?? null,
+    missingShards: [...new Set(answers.flatMap(({ missingShards }) => missingShards))].sort((a, b) => a - b),
+  };
+}
+
+/** Page by page, as many as `limits.listPages`. */
+export async function listAll(control: ControlPort, request: ListRequest): Promise<ListAnswer> {
+  const actors: ActorSummary[] = [];
+  const missing = new Set<number>();
+  let next: string | null = null;
+  for (let page = 0; page < limits.listPages; page++) {
+    const answer: ListAnswer = await control.list(next === null ? request : { ...request, after: next });
+    actors.push(...answer.actors);
+    for (const shard of answer.missingShards) missing.add(shard);
+    next = answer.next;
+    if (next === null) break;
+  }
+  return { actors, next, missingShards: [...missing].sort((a, b) => a - b) };
+}
+
+async function print(
+  { actors, missingShards, next }: ListAnswer,
+  selection: Selection,
+  options: GetOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const rows = sorted(actors, options.sortBy, tableOptions(selection, options, terminal));
+  if (options.output === 'json')
+    terminal.out(`${JSON.stringify({ actors: rows, next, missingShards }, null, 2)}\n`);
+  else if (options.output === 'yaml') {
+    const { stringify } = await import('yaml');
+    terminal.out(stringify({ actors: rows, next, missingShards }, { aliasDuplicateObjects: false }));
+  } else if (rows.length > 0) terminal.out(tableOf(rows, tableOptions(selection, options, terminal)));
+  else terminal.err(`no actors found${wanted(selection, options)}\n`);
+  if (next !== null) {
+    terminal.err(`only the first ${actors.length} are shown; narrow it down with a kind or -n\n`);
+  }
+  if (missingShards.length > 0) {
+    terminal.err(`shards ${missingShards.join(', ')} did not answer: their actors are missing above\n`);
+  }
+}
+
+function tableOptions({ kind }: Selection, { output }: GetOptions, { style }: Terminal): TableOptions {
+  return { isWide: output === 'wide', hasFacts: kind !== null, now: systemClock.now(), style };
+}
+
+/** How often is looked for changes. */
+const watchMs = 1_000;
+
+/** Prints an actor whenever it stands otherwise than when it was printed last. */
+async function watch(
+  control: ControlPort,
+  selection: Selection,
+  { answer, options, terminal }: { answer: ListAnswer; options: GetOptions; terminal: Terminal },
+): Promise<void> {
+  const { interrupted } = terminal;
+  let known = new Map(answer.actors.map((actor) => [actor.id, standing(actor)]));
+  while (await pause(interrupted)) {
+    const { actors, missingShards } = await ask(control, selection);
+    const changed = actors.filter((actor) => known.get(actor.id) !== standing(actor));
+    printChanges(changed, selection, options, terminal);
+    // What nobody answers for is not gone.
+    const isKept = missingShards.length > 0 ? [...known] : [];
+    known = new Map([...isKept, ...actors.map((actor) => [actor.id, standing(actor)] as const)]);
+  }
+}
+
+const standing = ({ rev, state, parked, reason }: ActorSummary) =>
+  `${rev} ${state} ${parked} ${reason.health}`;
+
+function printChanges(
+  actors: readonly ActorSummary[],
+  selection: Selection,
+  options: GetOptions,
+  terminal: Terminal,
+): void {
+  if (actors.length === 0) return;
+  const isTable = options.output === 'table' || options.output === 'wide';
+  if (!isTable) {
+    for (const actor of actors) terminal.out(`${JSON.stringify(actor)}\n`);
+    return;
+  }
+  const [, ...lines] = tableOf(actors, tableOptions(selection, options, terminal)).split('\n');
+  terminal.out(lines.join('\n'));
+}
+
+/** @returns whether to go on */
+function pause(interrupted: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (interrupted.aborted) return resolve(false);
+    const timer = systemClock.after(watchMs, () => resolve(true));
+    interrupted.addEventListener(
+      'abort',
+      () => {
+        timer.cancel();
+        resolve(false);
+      },
+      { once: true },
+    );
+  });
+}
+
+function wanted({ requests }: Selection, { namespace, state, health, owner, selector }: GetOptions): string {
+  const kinds = requests.flatMap(({ kind }) => kind ?? []);
+  const words = [
+    ...(kinds.length === 0 ? [] : [`of kind ${kinds.join(', ')}`]),
+    ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),
+    ...(state === undefined ? [] : [`in state ${state}`]),
+    ...(health === undefined ? [] : [`that are ${health}`]),
+    ...(owner === undefined ? [] : [`owned by ${owner}`]),
+    ...(selector === undefined ? [] : [`with ${selector}`]),
+  ];
+  return words.length === 0 ? '' : ` ${words.join(' ')}`;
+}

@@ -1,0 +1,134 @@
+/**
+ * Actors as lines of a table: what is wrong first, the reason last; of one kind the facts that its chart
+ * tells are columns. Pure but for colours.
+ */
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorSummary, Fact } from '../../base/views.ts';
+import { age, factText, until } from '../../base/words.ts';
+import type { Terminal } from '../terminal.ts';
+import { table } from '../text-table.ts';
+
+export interface TableOptions {
+  readonly isWide: boolean;
+  /** Whether facts are columns: all actors are of one kind. */
+  readonly hasFacts: boolean;
+  readonly now: number;
+  readonly style: Terminal['style'];
+}
+
+interface Column {
+  readonly heading: string;
+  readonly text: (actor: ActorSummary) => string;
+  /** By which it is sorted; absent: by its text. */
+  readonly value?: (actor: ActorSummary) => number | string;
+}
+
+/** A longer reason is cut short, but not in wide tables. */
+const reasonChars = 110;
+const severity = { wrong: 0, waiting: 1, ok: 2 } as const;
+const colours = { wrong: 'red', waiting: 'yellow', ok: 'green' } as const;
+
+/** @returns a text for the table, heading included; empty if there is nothing to show */
+export function tableOf(actors: readonly ActorSummary[], options: TableOptions): string {
+  if (actors.length === 0) return '';
+  const columns = columnsOf(actors, options);
+  return table(
+    columns.map(({ heading }) => heading),
+    actors.map((actor) => columns.map(({ text }) => text(actor))),
+  );
+}
+
+/**
+ * @param by a column's heading in any case; absent: what is wrong first, then what has been so for longest
+ * @throws OrreryError USAGE that names the columns
+ */
+export function sorted(
+  actors: readonly ActorSummary[],
+  by: string | undefined,
+  options: TableOptions,
+): readonly ActorSummary[] {
+  const byName = (a: ActorSummary, b: ActorSummary) => (a.id < b.id ? -1 : 1);
+  if (by === undefined) {
+    return [...actors].sort((a, b) => rank(a) - rank(b) || trouble(a) - trouble(b) || byName(a, b));
+  }
+  const columns = columnsOf(actors, { ...options, isWide: true });
+  const wanted = by.toUpperCase().replaceAll('-', ' ');
+  const column = columns.find(({ heading }) => heading === wanted);
+  if (column === undefined) {
+    const allowed = columns.map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-')).join(', ');
+    throw new OrreryError('USAGE', `--sort-by: ${JSON.stringify(by)} is not allowed; allowed: ${allowed}`);
+  }
+  const { value = column.text } = column;
+  return [...actors].sort((a, b) => compare(value(a), value(b)) || byName(a, b));
+}
+
+const rank = ({ parked, reason }: ActorSummary) => (parked ? -1 : severity[reason.health]);
+/** Only trouble is sorted by its age: what is well stays in the order of names. */
+const trouble = ({ reason }: ActorSummary) => (reason.health === 'ok' ? 0 : reason.since);
+
+function compare(a: number | string, b: number | string): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  // What has no value comes last.
+  if (a === '-' || b === '-') return Number(a === '-') - Number(b === '-');
+  return String(a).localeCompare(String(b), 'en', { numeric: true });
+}
+
+function columnsOf(actors: readonly ActorSummary[], options: TableOptions): readonly Column[] {
+  const { now, style, isWide, hasFacts } = options;
+  const health: Column = {
+    heading: 'HEALTH',
+    text: ({ reason }) => style(colours[reason.health], reason.health),
+    value: ({ reason }) => severity[reason.health],
+  };
+  const since: Column = {
+    heading: 'SINCE',
+    text: ({ reason }) => age(now - reason.since),
+    value: ({ reason }) => reason.since,
+  };
+  const reason: Column = { heading: 'REASON', text: (actor) => reasonText(actor, isWide) };
+  return [
+    { heading: 'ID', text: ({ id }) => id },
+    health,
+    { heading: 'STATE', text: ({ state, parked }) => (parked ? `parked: ${state}` : state) },
+    since,
+    ...(hasFacts ? factColumns(actors, now) : []),
+    ...(isWide ? wideColumns(now) : []),
+    reason,
+  ];
+}
+
+function wideColumns(now: number): readonly Column[] {
+  return [
+    { heading: 'OWNER', text: ({ owner }) => owner },
+    { heading: 'SHARD', text: ({ shard }) => String(shard), value: ({ shard }) => shard },
+    { heading: 'REVISION', text: ({ rev }) => String(rev), value: ({ rev }) => rev },
+    {
+      heading: 'NEXT',
+      text: ({ reason: { next } }) => (next === null ? '-' : `${next.text} ${until(next.at, now)}`),
+      value: ({ reason: { next } }) => next?.at ?? '-',
+    },
+    { heading: 'LAST ERROR', text: ({ lastError }) => (lastError === null ? '-' : oneLine(lastError)) },
+  ];
+}
+
+/** In the order in which the chart tells them; an actor without one has a dash there. */
+function factColumns(actors: readonly ActorSummary[], now: number): readonly Column[] {
+  const labels = new Set(actors.flatMap(({ facts = [] }) => facts.map(({ label }) => label)));
+  const find = ({ facts = [] }: ActorSummary, label: string): Fact | undefined =>
+    facts.find((fact) => fact.label === label);
+  return [...labels].map((label) => ({
+    heading: label.toUpperCase(),
+    text: (actor) => {
+      const fact = find(actor, label);
+      return fact === undefined ? '-' : oneLine(factText(fact, now));
+    },
+    value: (actor) => find(actor, label)?.value ?? '-',
+  }));
+}
+
+function reasonText({ reason }: ActorSummary, isWide: boolean): string {
+  const text = oneLine(reason.text);
+  return isWide || text.length <= reasonChars ? text : `${text.slice(0, reasonChars - 1).trimEnd()}…`;
+}
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ');

@@ -1,0 +1,107 @@
+/**
+ * What `orrery get` is asked for: kinds by name, plural or short name, names after a kind, whole ids,
+ * filters. Pure.
+ *
+ * `pod`, `pods`, `po`, `pod,domain`, `domain app.example.com`, `pod/shop/web-0 election/shop/leader`.
+ */
+import { OrreryError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import type { ActorSummary, Health, ListRequest } from '../../base/views.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { readActorId } from '../actor-argument.ts';
+
+export interface Filters {
+  readonly namespace?: string;
+  readonly state?: string;
+  readonly health?: string;
+  readonly owner?: string;
+  /** `state=proving,health=wrong,owner=r1,namespace=shop` */
+  readonly selector?: string;
+}
+
+export interface Selection {
+  /** Each is listed; empty: only ids were named. */
+  readonly requests: readonly ListRequest[];
+  readonly ids: readonly ActorId[];
+  /** Of a listed actor: whether it is meant. */
+  readonly includes: (actor: ActorSummary) => boolean;
+  /** The one kind that is meant, whose facts are the columns; null: several. */
+  readonly kind: string | null;
+}
+
+export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
+
+const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
+const selectable = ['namespace', 'state', 'health', 'owner'] as const;
+
+/** @throws OrreryError USAGE that names what is not allowed, and what is */
+export function readSelection(
+  words: readonly string[],
+  given: Filters,
+  kinds: readonly NamedKind[],
+): Selection {
+  const filters = { ...given, ...readSelector(given.selector) };
+  const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds));
+  const [first, ...names] = words.filter((word) => !word.includes('/'));
+  const wanted = first === undefined ? [] : first.split(',').map((word) => readKind(word, kinds));
+  const health = readHealth(filters.health);
+  const base: ListRequest = {
+    ...(filters.namespace === undefined ? {} : { namespace: filters.namespace }),
+    ...(filters.state === undefined ? {} : { state: filters.state }),
+    ...(health === undefined ? {} : { health }),
+  };
+  const isListed = first !== undefined || ids.length === 0;
+  const listed = wanted.length === 0 ? [base] : wanted.map((kind) => ({ ...base, kind }));
+  const everyKind = new Set([...wanted, ...ids.map((id) => parseActorId(id).kind)]);
+  const [kind = null] = everyKind;
+  return {
+    requests: isListed ? listed : [],
+    ids,
+    includes: ({ id, owner }) =>
+      (filters.owner === undefined || owner === filters.owner) &&
+      (names.length === 0 || names.includes(parseActorId(id).name)),
+    kind: everyKind.size === 1 ? kind : null,
+  };
+}
+
+/** @throws OrreryError USAGE */
+export function readKind(word: string, kinds: readonly NamedKind[]): string {
+  const lower = word.toLowerCase();
+  const found = kinds.find(({ name, shortName }) => [name, plural(name), shortName].includes(lower));
+  if (found !== undefined) return found.name;
+  const allowed = kinds
+    .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
+    .join(', ');
+  throw new OrreryError('USAGE', `KIND: ${JSON.stringify(word)} is not allowed; allowed: ${allowed}`);
+}
+
+const plural = (name: string) => (name.endsWith('s') ? `${name}es` : `${name}s`);
+
+function readId(word: string, kinds: readonly NamedKind[]): ActorId {
+  const slash = word.indexOf('/');
+  return readActorId(`${readKind(word.slice(0, slash), kinds)}${word.slice(slash)}`);
+}
+
+function readSelector(text = ''): Filters {
+  const pairs = text.split(',').filter((part) => part !== '');
+  return Object.fromEntries(
+    pairs.map((part) => {
+      const [, key, value] = /^([a-z]+)==?(.+)$/.exec(part.trim()) ?? [];
+      if (key === undefined || !selectable.some((one) => one === key)) {
+        const allowed = selectable.map((one) => `${one}=…`).join(', ');
+        throw new OrreryError(
+          'USAGE',
+          `--selector: ${JSON.stringify(part)} is not allowed; allowed, with commas between: ${allowed}`,
+        );
+      }
+      return [key, value];
+    }),
+  );
+}
+
+function readHealth(text: string | undefined): Health | undefined {
+  const health = healths.find((one) => one === text);
+  if (text === undefined || health !== undefined) return health;
+  const allowed = healths.join(', ');
+  throw new OrreryError('USAGE', `--health: ${JSON.stringify(text)} is not allowed; allowed: ${allowed}`);
+}

@@ -1,0 +1,31 @@
+/** Records of earlier versions of the release chart: docs/features/releases.md, States. Pure. */
+import type { Migration } from '../chart.ts';
+
+/** What rounds changed was not kept. */
+const withChanges: Migration = ({ value, context }) => ({
+  value,
+  context: { ...(context as object), changes: [] },
+});
+
+/** Where the states of version 2, which stood side by side, stand now; their deadlines kept their names. */
+const places: Readonly<Record<string, unknown>> = {
+  waitingForNodes: 'waitingForNodes',
+  announcing: { announcing: 'suited' },
+  claiming: { announcing: 'unsuited' },
+  lookingAgain: 'lookingAgain',
+  lettingEnd: 'lettingEnd',
+  applying: { applying: 'working' },
+  retrying: { applying: 'retrying' },
+  marking: { marking: 'writing' },
+  markingAgain: { marking: 'again' },
+  resting: { keeping: 'resting' },
+  pausing: { keeping: 'pausing' },
+  repeating: { keeping: 'repeating' },
+};
+
+const underLeading: Migration = ({ value, context }) => {
+  const place = typeof value === 'string' && Object.hasOwn(places, value) ? places[value] : undefined;
+  return { value: place === undefined ? value : { leading: place }, context };
+};
+
+export const releaseMigrations: Readonly<Record<number, Migration>> = { 1: withChanges, 2: underLeading };

@@ -1,0 +1,130 @@
+/** The words of the release chart: its guards, deadlines and actions, for release.ts to put together. */
+
+import { assign, setup } from 'xstate';
+import type { ActorInput } from '../actor-input.ts';
+import { actionsOf } from '../effect.ts';
+import {
+  type Args,
+  emptyContext,
+  errorOf,
+  hindrances,
+  isOfThisReign,
+  isOfThisRound,
+  isReportDue,
+  mustMarkDone,
+  type ReleaseContext,
+  type ReleaseInput,
+  retryDelay,
+  withDrift,
+  withRoster,
+  withRound,
+} from './release-context.ts';
+import { releaseEffects } from './release-effects.ts';
+import { rowOf } from './release-table.ts';
+
+/** Between two rounds for drift: an object over which two controllers fight must not become a loop. */
+const driftPauseMs = 1_000;
+
+const isClean = (args: Args) =>
+  isOfThisRound(args) && args.event.type === 'round.finished' && args.event.summary.failed === 0;
+
+export const releaseSetup = setup({
+  types: {
+    context: {} as ReleaseContext,
+    events: {} as ReleaseInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isNewReign: ({ context, event }) => event.type === 'release.led' && event.fence > context.fence,
+    isOfThisReign,
+    isOfThisRound,
+    isRefusedByNodes: (args) =>
+      isOfThisReign(args) && args.event.type === 'status.refused' && args.event.by === 'nodes',
+    isUnreadable: ({ context }) => context.seen.unreadable !== null,
+    hasNoStatus: ({ context }) => context.seen.status === null,
+    isDone: ({ context }) => rowOf(context.seen.status, context.bundle) === 'done',
+    isSuitedAndWorking: ({ context }) =>
+      rowOf(context.seen.status, context.bundle) === 'suited' && context.seen.status?.state === 'Working',
+    isSuited: ({ context }) => rowOf(context.seen.status, context.bundle) === 'suited',
+    isRosterNew: ({ context }) => context.epoch > context.triedEpoch,
+    isHindered: ({ context }) => hindrances(context).length > 0,
+    isNotDone: ({ context }) => rowOf(context.seen.status, context.bundle) !== 'done',
+    isClean,
+    isCleanAndMarked: (args) => isClean(args) && !mustMarkDone(args.context),
+    isReportDue,
+    hasDrifted: ({ context }) => context.drift.length > 0,
+    isRested: (args) =>
+      isOfThisReign(args) && args.event.at - (args.context.roundEndedAt ?? 0) >= driftPauseMs,
+  },
+  delays: {
+    /** The rules: what a former leader has sent to the API server has ended by then. */
+    formerPatience: 5_000,
+    /** Nodes are told as they change; this only catches what was never said. */
+    nodesPatience: 30_000,
+    /** A write was refused because of nodes that are still to be heard of, or its outcome is not known. */
+    pictureWait: 1_000,
+    /** The bound on an effect (limits.ts) and a little; then its outcome is lost. */
+    writePatience: 35_000,
+    /** Longer than a round may take (limits.releaseRoundMs). */
+    roundPatience: 330_000,
+    retry: ({ context }) => context.retryInMs,
+    /** The rules: objects are compared this often, whatever the watch says. */
+    roundInterval: 30_000,
+    driftPause: driftPauseMs,
+    /**
+     * A leader that was refused is told by its shard that it lost it; this only catches what was never
+     * said.
+     */
+    deposedPatience: 10_000,
+  },
+  actions: {
+    begin: assign(({ context, event }) =>
+      event.type === 'release.led'
+        ? {
+            ...emptyContext(context.name),
+            ...{ fence: event.fence, leader: event.replica, bundle: event.bundle },
+            ...{ seen: event.seen, nodes: event.nodes, epoch: event.epoch },
+            round: context.round,
+            changes: context.changes,
+          }
+        : {},
+    ),
+    noteRoster: assign(({ context, event }) =>
+      event.type === 'release.observed' ? withRoster(context, event) : {},
+    ),
+    noteHindrances: assign(({ context }) => ({ waitingFor: hindrances(context) })),
+    forgetHindrances: assign({ waitingFor: [] }),
+    noteWritten: assign(({ event }) =>
+      event.type === 'status.written'
+        ? { seen: { sequence: event.sequence, status: event.status, unreadable: null } }
+        : {},
+    ),
+    noteTried: assign(({ context }) => ({ triedEpoch: context.epoch })),
+    noteUnknown: assign(({ event }) => ({ lastError: errorOf(event) })),
+    countRound: assign(({ context, event }) => ({
+      round: context.round + 1,
+      begunAt: context.begunAt ?? event.at,
+      drift: [],
+    })),
+    noteSuccess: assign(({ context, event }) => ({
+      failures: 0,
+      lastError: null,
+      lastApplied: event.at,
+      roundEndedAt: event.at,
+      ...withRound(context, event),
+    })),
+    noteFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      lastError: errorOf(event),
+      roundEndedAt: event.at,
+      retryInMs: retryDelay(context.failures, event.random),
+      ...withRound(context, event),
+    })),
+    noteReport: assign(({ event }) => ({ reportedAt: event.at })),
+    noteDrift: assign(({ context, event }) =>
+      event.type === 'drift.seen' ? { drift: withDrift(context.drift, event.object) } : {},
+    ),
+    ...actionsOf(...releaseEffects),
+  },
+});

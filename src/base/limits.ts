@@ -155,8 +155,8 @@ export const limits = {
   /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
   probeKeptAnswers: 256,
   /**
-   * RouteGates of one namespace that are in use, the oldest first: each may add an actor for every Pod that it
-   * selects. Gates by hand are a few; a tool may make one for each of a namespace's services.
+   * RouteGates of one namespace that are in use, the oldest first: each may add an actor for every Pod that
+   * it selects. Gates by hand are a few; a tool may make one for each Service of a namespace.
    */
   routeGatesPerNamespace: 64,
   /** Kinds that RouteGates name as owners of groups, and that are mirrored: 0.7 MB each in a replica. */
@@ -259,7 +259,7 @@ export const limits = {
   devControllerBatch: 256,
   /** Connections to one certificate authority: ten orders are in work at one time. */
   acmeConnections: 16,
-  /** Hosts that one Service or Ingress may ask for: each is an actor and a certificate. */
+  /** Hosts that one Service or Ingress may ask for: each is an actor, and a certificate. */
   hostsPerObject: 256,
   /** One answer of a certificate authority, ms; issuing itself is asked for again and again. */
   acmeRequestMs: 20_000,

@@ -1,11 +1,10 @@
 /**
- * Which RouteGates are beyond the bounds on their number and on the kinds that they name as owners of groups.
- * Pure.
+ * Which RouteGates are beyond the bounds on their number and on the kinds that they name as owners. Pure.
  *
- * Each kind costs a mirror in some replica, and each gate an actor for each Pod that it selects; whoever may
- * write RouteGates could otherwise take everybody's memory. Promises: the oldest are in use, so a new one
- * takes no place away; a namespace has places of its own, so it does not fill those of the others; a kind that
- * is named already costs nothing.
+ * Each kind costs a mirror in some replica, and each gate an actor for each Pod that it selects; whoever
+ * may write RouteGates could otherwise take everybody's memory. Promises: the oldest are in use, so a new
+ * one takes no place away; a namespace has places of its own, so it does not fill those of the others; a
+ * kind that is named already costs nothing.
  */
 
 import type { NamedKind } from '../../actors/world/watch-declaration.ts';

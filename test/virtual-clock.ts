@@ -4,19 +4,14 @@
  * `advance` fires due timers in order and lets everything that they set off run to its end before the next one fires.
  */
 import type { Clock, Timer } from '../src/base/clock.ts';
-
-interface Waiting {
-  readonly at: number;
-  readonly order: number;
-  readonly fn: () => void;
-}
+import { TimerHeap } from './timer-heap.ts';
 
 export class VirtualClock implements Clock {
   #now: number;
-  #order = 0;
   #set = 0;
   readonly #start: number;
-  readonly #waiting = new Set<Waiting>();
+  readonly #timers = new TimerHeap();
+  #pending = 0;
 
   constructor(startMs = 1_700_000_000_000) {
     this.#now = startMs;
@@ -41,35 +36,33 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, fn: () => void): Timer {
-    const waiting = { at: this.#now + Math.max(0, delayMs), order: this.#order++, fn };
-    this.#waiting.add(waiting);
-    return { cancel: () => void this.#waiting.delete(waiting) };
+    const timer = this.#timers.add(this.#now + Math.max(0, delayMs), fn);
+    this.#pending++;
+    return {
+      cancel: () => {
+        if (timer.fn !== null) this.#pending--;
+        timer.fn = null;
+      },
+    };
   }
 
   /** Timers that wait. */
   get pending(): number {
-    return this.#waiting.size;
+    return this.#pending;
   }
 
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
-    for (let next = this.#next(until); next; next = this.#next(until)) {
-      this.#waiting.delete(next);
+    for (let next = this.#timers.takeDue(until); next; next = this.#timers.takeDue(until)) {
+      const { fn } = next;
+      next.fn = null;
+      this.#pending--;
       this.#now = Math.max(this.#now, next.at);
-      next.fn();
+      fn?.();
       await settle();
     }
     this.#now = until;
-  }
-
-  #next(until: number): Waiting | undefined {
-    let first: Waiting | undefined;
-    for (const one of this.#waiting) {
-      if (one.at > until) continue;
-      if (!first || one.at < first.at || (one.at === first.at && one.order < first.order)) first = one;
-    }
-    return first;
   }
 }
 

@@ -91,6 +91,8 @@ const provenAfterMs = 5_000;
 export class Ownership {
   readonly #parts: OwnershipParts;
   readonly #held = new Map<string, Held>();
+  /** The same by the subject of the fence. */
+  readonly #bySubject = new Map<string, Held>();
   readonly #fences = new Map<string, { value: FenceValue; sequence: number }>();
   readonly #followings: Following[] = [];
   /** When a holding was dropped last, monotonic ms. */
@@ -139,7 +141,9 @@ export class Ownership {
         if (event.type === 'claim.lost') this.#onLost(spec, seenBy(snapshot));
       },
     });
-    this.#held.set(spec.name, { spec, chart, lostTo: null, isWanted: true });
+    const held: Held = { spec, chart, lostTo: null, isWanted: true };
+    this.#held.set(spec.name, held);
+    this.#bySubject.set(spec.fenceSubject, held);
     this.plan();
   }
 
@@ -241,10 +245,12 @@ export class Ownership {
 
   #forget(name: string): void {
     const held = this.#held.get(name);
-    held?.chart.stop();
+    if (!held) return;
+    held.chart.stop();
     this.#held.delete(name);
+    this.#bySubject.delete(held.spec.fenceSubject);
     this.#fencedAt.delete(name);
-    held?.spec.onForgotten?.();
+    held.spec.onForgotten?.();
   }
 
   /** Sequence of the last fence message that was seen. */
@@ -292,11 +298,11 @@ export class Ownership {
     // Whoever comes to want it again learns by a lost claim where the fence stands.
     if (value.isRetired) this.#fences.delete(message.subject);
     else this.#fences.set(message.subject, { value, sequence: message.sequence });
-    for (const { spec, chart } of this.#held.values()) {
-      if (spec.fenceSubject !== message.subject) continue;
-      const { fence } = chart.snapshot().context as { fence: number };
+    const held = this.#bySubject.get(message.subject);
+    if (held) {
+      const { fence } = held.chart.snapshot().context as { fence: number };
       const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
-      if (fence !== 0 && message.sequence > fence && isForeign) chart.send({ type: 'holding.fenced' });
+      if (fence !== 0 && message.sequence > fence && isForeign) held.chart.send({ type: 'holding.fenced' });
     }
     if (value.replica === null) this.plan();
   }

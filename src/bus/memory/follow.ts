@@ -21,6 +21,7 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
       const caughtUp = Promise.withResolvers<void>();
       // Not everybody waits for it.
       caughtUp.promise.catch(() => undefined);
+      let isCaughtUp = false;
       const place = streamPlace(parts, server.stream(streamName), options);
       const following: Following = {
         caughtUp: caughtUp.promise,
@@ -33,6 +34,7 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
         place.stop();
         readers.delete(place.reader);
         link.onChange.delete(onChange);
+        if (isCaughtUp) return;
         reject(unreachable('closed'));
         caughtUp.reject(unreachable('following was stopped'));
       };
@@ -42,6 +44,7 @@ export function memoryFollow(parts: ClientParts): Bus['follow'] {
         readers.add(place.reader);
         link.toClient(() => {
           fix();
+          isCaughtUp = true;
           resolve(following);
           caughtUp.resolve();
         });

@@ -4,7 +4,6 @@
  * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any more, no deadline stays
  * overdue and no effect stays in an outbox longer than it may take.
  */
-import type { AnyStateMachine } from 'xstate';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import { charts } from '../../../src/replica/charts.ts';
@@ -66,15 +65,21 @@ function stepperOf(steppers: Map<string, Stepper>, name: string): Stepper {
 
 /** Delayed transitions of active states that have no deadline in the record. */
 function lackingDeadlines(stepper: Stepper, record: ActorRecord): string[] {
-  const { machine } = stepper.chart;
   const armed = new Set(record.timers.map(({ id }) => id));
-  return activeDelays(machine, stepper.restore(record.snapshot, record.version)).filter(
-    (id) => !armed.has(id),
-  );
+  return activeDelays(stepper, record).filter((id) => !armed.has(id));
 }
 
-function activeDelays(_machine: AnyStateMachine, snapshot: ReturnType<Stepper['restore']>): string[] {
-  return snapshot._nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
+/** What leaves a state by time is the same whatever the actor knows: it is looked up once for each state. */
+const delaysOf = new Map<string, readonly string[]>();
+
+function activeDelays(stepper: Stepper, { machine, version, snapshot }: ActorRecord): readonly string[] {
+  const state = `${machine} ${version} ${JSON.stringify(snapshot.value)}`;
+  const known = delaysOf.get(state);
+  if (known) return known;
+  const nodes = stepper.restore(snapshot, version)._nodes;
+  const delays = nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
+  delaysOf.set(state, delays);
+  return delays;
 }
 
 const declared = new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const)));

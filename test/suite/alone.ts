@@ -1,0 +1,82 @@
+/**
+ * Test files that have a worker process to themselves, and in which order they begin.
+ *
+ * Two sorts: those that start processes, whose signals, children and crashes are kept apart; and those that
+ * compute for long. All others share their workers: the program is loaded once for each worker, not once for
+ * each file.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** The longest, longest first, as they took on two idle cores: a long file that begins late runs on alone. */
+export const longest: readonly string[] = [
+  'test/e2e/whole-path.test.ts',
+  'test/inspector/page.test.ts',
+  'test/sim/seeds.test.ts',
+  'test/features/elections/elect.test.ts',
+  'test/e2e/release.test.ts',
+  'test/e2e/broker.test.ts',
+  'test/features/routes/crowd.test.ts',
+  'test/features/routes/readiness.test.ts',
+  'test/features/routes/never-early.test.ts',
+  'test/machines/graph.test.ts',
+  'test/e2e/endpoints-kill.test.ts',
+  'test/new-feature.test.ts',
+  'test/features/certificates/many.test.ts',
+  'test/dev-cluster/scenario.test.ts',
+  'test/features/certificates/outage.test.ts',
+  'test/dev-cluster/kubectl.test.ts',
+  'test/actors/host/invariants.test.ts',
+  'test/e2e/tailscale.test.ts',
+  'test/features/certificates/kill.test.ts',
+  'test/features/elections/nats-kills.test.ts',
+  'test/features/endpoints/endpoints-burst.test.ts',
+  'test/bus/nats/nats-server.test.ts',
+  'test/features/certificates/certificates.test.ts',
+  'test/dev-cluster/processes.test.ts',
+  'test/replica/tracing/traces.test.ts',
+];
+
+/** Paths from the root of all test files that have a worker of their own. */
+export function aloneFiles(): string[] {
+  const startsProcesses = createReach((text) => text.includes("from 'node:child_process'"));
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join('test', name))
+    .filter((file) => longest.includes(file) || startsProcesses(join(root, file)));
+}
+
+/** The place of a test file in the run: the long ones first, then what starts processes, then all others. */
+export function placeOf(file: string, isAlone: boolean): number {
+  const place = longest.indexOf(relative(root, file));
+  if (place >= 0) return place;
+  return isAlone ? longest.length : longest.length + 1;
+}
+
+/** Whether a file, or any that it imports from beside it, is such a one. */
+function createReach(isSuch: (text: string) => boolean): (file: string) => boolean {
+  const known = new Map<string, { readonly isSuch: boolean; readonly imports: readonly string[] }>();
+  const read = (file: string) => {
+    const text = readFileSync(file, 'utf8');
+    const paths = [
+      ...text.matchAll(/^(?:import|export) .*?from '(\.[^']+\.ts)';$|^\} from '(\.[^']+\.ts)';$/gm),
+    ];
+    const imports = paths
+      .map(([, path, last]) => resolve(dirname(file), path ?? last ?? ''))
+      .filter(existsSync);
+    const entry = { isSuch: isSuch(text), imports };
+    known.set(file, entry);
+    return entry;
+  };
+  return (file) => {
+    const reached = new Set([file]);
+    for (const one of reached) {
+      const entry = known.get(one) ?? read(one);
+      if (entry.isSuch) return true;
+      for (const imported of entry.imports) reached.add(imported);
+    }
+    return false;
+  };
+}

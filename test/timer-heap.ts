@@ -1,0 +1,59 @@
+/** Timers of a virtual clock, the earliest first; those of one moment in the order in which they were set. */
+
+export interface VirtualTimer {
+  readonly at: number;
+  readonly order: number;
+  /** null: it was cancelled, and stays in its place until its time has come. */
+  fn: (() => void) | null;
+}
+
+export class TimerHeap {
+  readonly #heap: VirtualTimer[] = [];
+  #order = 0;
+
+  add(at: number, fn: () => void): VirtualTimer {
+    const timer: VirtualTimer = { at, order: this.#order++, fn };
+    const heap = this.#heap;
+    let index = heap.length;
+    heap.push(timer);
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (!above || !isBefore(timer, above)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = timer;
+    return timer;
+  }
+
+  /** Takes out the first that is due by then and was not cancelled. */
+  takeDue(until: number): VirtualTimer | undefined {
+    for (let first = this.#heap[0]; first && first.at <= until; first = this.#heap[0]) {
+      this.#removeFirst();
+      if (first.fn !== null) return first;
+    }
+    return undefined;
+  }
+
+  #removeFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const left = heap[child];
+      if (!left) break;
+      const right = heap[child + 1];
+      if (right && isBefore(right, left)) child++;
+      const below = heap[child];
+      if (!below || !isBefore(below, last)) break;
+      heap[index] = below;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+const isBefore = (a: VirtualTimer, b: VirtualTimer) => a.at < b.at || (a.at === b.at && a.order < b.order);

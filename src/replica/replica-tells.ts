@@ -1,5 +1,6 @@
 /**
- * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
+ * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts
+ * that know it.
  */
 import { healthOf, isParked } from '../actors/control/reason.ts';
 import type { Engine } from '../actors/engine.ts';

@@ -1,8 +1,9 @@
 /**
  * The control port over the request subjects: what the command line asks, any replica answers.
  *
- * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's code. Absent: the
- * answering side (the replica registers it as the micro service `orrery`), and the connection.
+ * Promises: each call ends within `timeoutMs`; an error answer becomes an OrreryError with the replica's
+ * code. Absent: the answering side (the replica registers it as the micro service `orrery`), and the
+ * connection.
  */
 
 import { hasCode, OrreryError } from '../../base/errors.ts';

@@ -1,8 +1,9 @@
 /**
  * Answers the request subjects on behalf of one replica.
  *
- * `rpc.get` and `rpc.send` reach every replica and only the owner answers; `rpc.list` and `rpc.shards` reach one, which asks the
- * others (`peer.…`) and answers for the whole cluster. Inspecting costs nothing while nobody asks.
+ * `rpc.get` and `rpc.send` reach every replica and only the owner answers; `rpc.list` and `rpc.shards` reach
+ * one, which asks the others (`peer.…`) and answers for the whole cluster. Inspecting costs nothing while
+ * nobody asks.
  */
 
 import type { Clock } from '../../base/clock.ts';

@@ -1,12 +1,13 @@
 /**
  * The host: steps the actors of the shards that this replica owns.
  *
- * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors are in flight
- * together, one event of one actor at a time.
+ * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors
+ * are in flight together, one event of one actor at a time.
  *
- * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save, nothing outside),
- * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
- * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
+ * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save,
+ * nothing outside), I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws
+ * parks its own actor only). Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts),
+ * what effects do.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -285,7 +286,8 @@ export class Host {
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
-      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick off.
+      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick
+      // off.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }

@@ -1,4 +1,7 @@
-/** What a running replica tells of its actors: lists in pages, one actor, actors whose records nobody can read. */
+/**
+ * What a running replica tells of its actors: lists in pages, one actor, actors whose records nobody can
+ * read.
+ */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';

@@ -37,6 +37,7 @@ import {
   withFamily,
 } from './proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from './proxier-events.ts';
+import { tellProxier } from './proxier-reason.ts';
 
 type OfFamily = { readonly family: IpFamily };
 
@@ -57,7 +58,7 @@ export const proxierMachine = setup({
     context: {} as ProxierContext,
     events: {} as ProxierEvent & Stamp,
     input: {} as ActorInput & { readonly timeoutMs?: number },
-    tags: {} as 'settled',
+    tags: {} as 'settled' | 'wrong',
   },
   guards: {
     isOfFamily: ({ event }, { family }: OfFamily) => 'family' in event && event.family === family,
@@ -114,6 +115,7 @@ export const proxierMachine = setup({
       states: {
         unknown: {
           description: 'Nothing is known of the Node; it counts as eligible.',
+          tags: 'settled',
           on: {
             ...heard,
             'proxier.observed': [
@@ -158,6 +160,7 @@ export const proxierMachine = setup({
             },
             deleted: {
               description: 'There is no such Node any more.',
+              tags: 'settled',
               on: {
                 ...heard,
                 'proxier.observed': { guard: 'isIneligible', target: 'leaving', actions: 'noteTimeout' },
@@ -186,6 +189,7 @@ export const proxierChart: Chart = {
   durable: true,
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
   effects: [],
+  tell: tellProxier,
   // A family may remember its last report; where there was none, nothing is missing.
   migrations: { 1: (stored) => stored },
 };

@@ -1,9 +1,11 @@
 /**
- * Pod readiness with real processes: how long from "the balancer reaches the Pod through its last Service" to the Pod's condition
- * True, how many HTTP calls that takes, and what it costs the replicas.
+ * Pod readiness with real processes: how long from "the balancer reaches the Pod through its last Service" to
+ * the Pod's condition True, how many HTTP calls that takes, and what it costs the replicas.
  *
- * Run: node bench/readiness.ts [--only roll|wide|groups|crowd] [--rolls 40] [--delay 200ms-2s] [--pods 1000] [--replicas 3]
- * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by `--replicas` replicas
+ * Run: node bench/readiness.ts [--only roll|wide|groups|crowd] [--rolls 40] [--delay 200ms-2s] [--pods 1000]
+ * [--replicas 3]
+ * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by
+ *   `--replicas` replicas
  * - wide: 3 Pods × 200 Services, all new at once, one replica
  * - groups: `--pods` Pods in groups of 20, each with 20 Services of its own, all new at once, one replica
  * - crowd: `--pods` Pods × 20 Services as one group, all new at once, one replica

@@ -1,4 +1,6 @@
-/** Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so. */
+/**
+ * Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so.
+ */
 
 export interface Mutation {
   /** What is broken, in words. */

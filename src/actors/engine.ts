@@ -1,6 +1,6 @@
 /**
- * The engine: the parts of `actors/` put together into what one replica runs. Several engines may live in one process (tests,
- * simulation); all that they share is the bus they are handed.
+ * The engine: the parts of `actors/` put together into what one replica runs. Several engines may live in one
+ * process (tests, simulation); all that they share is the bus they are handed.
  */
 
 import type { Clock, Timer } from '../base/clock.ts';

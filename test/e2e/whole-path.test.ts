@@ -1,6 +1,6 @@
 /**
- * The whole path with real processes: a nats-server, an API server, three replicas, Pods as real HTTP servers behind a routing that
- * learns of them late, and a client that must lose no request.
+ * The whole path with real processes: a nats-server, an API server, three replicas, Pods as real HTTP servers
+ * behind a routing that learns of them late, and a client that must lose no request.
  *
  * With KUBECONFIG set the same runs against that API server, whose cluster IPs must be loopback addresses
  * (--service-cluster-ip-range=127.96.0.0/16).

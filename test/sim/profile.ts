@@ -1,6 +1,6 @@
 /**
- * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off for a whole run, so
- * that rare combinations come up often (swarm testing, Groce et al. 2012).
+ * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off
+ * for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
  */
 import type { Chance } from './chance.ts';
 

@@ -1,5 +1,6 @@
 /**
- * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and the eye that sees it all.
+ * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and
+ * the eye that sees it all.
  */
 import type { StreamName } from '../../src/bus/bus.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
@@ -54,7 +55,8 @@ export function createSimWorld(options: {
   const hub = memoryHub({
     clock,
     cluster: 'sim',
-    // Which client is served next follows from the delays drawn here; no connection overtakes itself (memory-link.ts).
+    // Which client is served next follows from the delays drawn here; no connection overtakes itself
+    // (memory-link.ts).
     schedule: (fn) => void clock.after(network.seldomLong(0.01, times.latencyMaxMs), fn),
   });
   hub.observe(createLedger(subjects, see));

@@ -1,5 +1,6 @@
 /**
- * One seed: a cluster of replicas in a world in which everything that can fail does, then peace, until everything is at rest.
+ * One seed: a cluster of replicas in a world in which everything that can fail does, then peace, until
+ * everything is at rest.
  *
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */

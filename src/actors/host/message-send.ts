@@ -1,10 +1,10 @@
 /**
  * `message.send`: one event to other actors, by the mail stream.
  *
- * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it the receiver's record
- * tells the repetition; what some receivers were sent already is not sent to them again by later tries. It goes
- * over `tell`, where only replicas may publish; while a replica of an earlier release lives, which reads nothing
- * there, over `send` as that release does.
+ * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it
+ * the receiver's record tells the repetition; what some receivers were sent already is not sent to them again
+ * by later tries. It goes over `tell`, where only replicas may publish; while a replica of an earlier release
+ * lives, which reads nothing there, over `send` as that release does.
  */
 
 import type { ActorId } from '../../base/ids.ts';

@@ -1,5 +1,6 @@
 /**
- * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under that fence.
+ * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under
+ * that fence.
  */
 
 import type { ActorId } from '../../base/ids.ts';

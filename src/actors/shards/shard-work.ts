@@ -1,9 +1,9 @@
 /**
  * What the owner of a shard does with it: the work of the `shard/<n>` holdings.
  *
- * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order at opening: saved
- * actors first, then what the world says of them, then the mail; so a message never meets an actor that the world already called for
- * but that was not told yet.
+ * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order
+ * at opening: saved actors first, then what the world says of them, then the mail; so a message never meets
+ * an actor that the world already called for but that was not told yet.
  */
 
 import { sleep } from '../../base/clock.ts';
@@ -159,8 +159,9 @@ interface WorkParts {
 }
 
 /**
- * The owner before may have known more of the world than this replica does yet: what it told is waited for (I10). Not for ever: a world
- * stream that was made anew counts from the beginning, and to tell something old is better than to tell nothing.
+ * The owner before may have known more of the world than this replica does yet: what it told is waited for
+ * (I10). Not for ever: a world stream that was made anew counts from the beginning, and to tell something old
+ * is better than to tell nothing.
  */
 const worldPatienceMs = 5_000;
 
@@ -176,7 +177,8 @@ function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkPart
       const ended = AbortSignal.any([signal, run.abort.signal]);
       await loadShard(parts, run, ended);
       await Promise.race([world.reached(run.world), sleep(parts.clock, worldPatienceMs, signal)]);
-      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns it now (I3).
+      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns
+      // it now (I3).
       if (run.owesEffects) await proveOwner(parts, saver, run);
     },
     open(fence) {

@@ -1,8 +1,8 @@
 /**
  * Effect `kube-event.write`: writes a Kubernetes Event for people to find with `kubectl describe`.
  *
- * The Event's name is made from the effect's key, so writing it again after a crash finds it there (I5). It is tried once: an
- * Event is for people, no chart depends on it.
+ * The Event's name is made from the effect's key, so writing it again after a crash finds it there (I5). It
+ * is tried once: an Event is for people, no chart depends on it.
  */
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
@@ -20,7 +20,8 @@ const wordBytesMax = 128;
 const nameCharsMax = 236;
 
 /**
- * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the host tells the actor
+ * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the
+ * host tells the actor
  *
  * @param parts.replica name of this replica: the Event's reportingInstance
  */

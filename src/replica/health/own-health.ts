@@ -1,5 +1,6 @@
 /**
- * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors. Composition: it decides nothing.
+ * What the pipelines of a replica are (health/pipelines.ts), read from its engine and its mirrors.
+ * Composition: it decides nothing.
  */
 import type { Engine } from '../../actors/engine.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';

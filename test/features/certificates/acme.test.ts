@@ -1,4 +1,7 @@
-/** The whole way with a real ACME server: three replicas, HTTP-01 answered by each of them in turn, DNS-01 by a webhook. */
+/**
+ * The whole way with a real ACME server: three replicas, HTTP-01 answered by each of them in turn, DNS-01 by
+ * a webhook.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';

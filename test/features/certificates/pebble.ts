@@ -1,6 +1,6 @@
 /**
- * A real ACME server (pebble) with a real DNS server beside it, as child processes on free ports; and in front of pebble a proxy that can
- * be told to be away, to answer something else, and that counts orders.
+ * A real ACME server (pebble) with a real DNS server beside it, as child processes on free ports; and in
+ * front of pebble a proxy that can be told to be away, to answer something else, and that counts orders.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The pod chart once the condition is True. What must hold is docs/features/routes.md §6; tests in quotes say it in short. */
+/**
+ * The pod chart once the condition is True. What must hold is docs/features/routes.md §6; tests in quotes say
+ * it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {

@@ -1,4 +1,7 @@
-/** The release chart over time: retries, what is told how often, later rounds, drift, and each point at which leadership is lost. */
+/**
+ * The release chart over time: retries, what is told how often, later rounds, drift, and each point at which
+ * leadership is lost.
+ */
 import { describe, expect, test } from 'vitest';
 import { retryDelay } from '../../../src/machines/release/release-context.ts';
 import type { ReleaseResourceWrite } from '../../../src/machines/release/release-effects.ts';

@@ -1,8 +1,10 @@
 /**
- * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every shard has an owner that
- * works, every actor that the world calls for has the facts as they are, and every Pod whose routes work has its condition True.
+ * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every
+ * shard has an owner that works, every actor that the world calls for has the facts as they are, and every
+ * Pod whose routes work has its condition True.
  *
- * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the bound is over.
+ * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the
+ * bound is over.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -19,15 +21,19 @@ import type { CheckerKind, Eye } from './checker.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**
- * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s) that are given up, and then the
- * longest of the pauses: a question is asked again after a minute, an effect is given up after half a minute, twice.
+ * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s)
+ * that are given up, and then the longest of the pauses: a question is asked again after a minute, an effect
+ * is given up after half a minute, twice.
  */
 export const restMs = 180_000;
 
 /** What is known of the actors from outside. */
 export interface Settlement {
   readonly records: ReadonlyMap<string, ActorRecord>;
-  /** Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and believes that it is. */
+  /**
+   * Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and
+   * believes that it is.
+   */
   readonly takenUnseen: ReadonlySet<string>;
   /** Takes a sighting. */
   see(sighting: Sighting): void;

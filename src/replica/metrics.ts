@@ -15,6 +15,11 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: ['kind', 'state', 'health'],
     help: 'Actors in the shards that this replica owns; `health` is `ok`, `waiting` or `wrong`.',
   },
+  orrery_trouble_seconds: {
+    type: 'gauge',
+    labels: ['kind', 'health'],
+    help: 'How long the actor that has been waiting or wrong for longest has not been ok, over all retries.',
+  },
   orrery_transitions_total: { type: 'counter', labels: ['kind'], help: 'Saved steps.' },
   orrery_step_duration_seconds: {
     type: 'histogram',

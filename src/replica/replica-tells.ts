@@ -12,11 +12,12 @@ import type { Bus } from '../bus/bus.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, read when somebody asks for them. */
-export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines): Iterable<Gauge> {
+export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: number): Iterable<Gauge> {
   yield { name: 'orrery_pipelines_late', value: health.complaints().length };
   yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
   yield { name: 'orrery_nats_disconnects_total', value: bus.counters.disconnects };
   yield* actorsIn(engine);
+  yield* troublesIn(engine, now);
   yield* shardsOf(engine);
   for (const { gauges } of engine.runs) yield* gauges?.() ?? [];
 }
@@ -38,6 +39,25 @@ function* actorsIn(engine: Engine): Iterable<Gauge> {
     }
   }
   for (const count of counts.values()) yield { name: 'orrery_actors', ...count };
+}
+
+/** Of each kind and health, the trouble that lasts longest: alerts speak of what is, not of what was. */
+function* troublesIn(engine: Engine, now: number): Iterable<Gauge> {
+  const oldest = new Map<string, { readonly labels: Labels; readonly since: number }>();
+  for (const run of engine.shards.open()) {
+    for (const cell of run.cells.values()) {
+      if (cell.trouble === null) continue;
+      const kind = kindOf(cell);
+      const health = healthOf(cell, engine.parts.steppers.get(kind)?.chart);
+      const key = `${kind} ${health}`;
+      if (cell.trouble < (oldest.get(key)?.since ?? Number.POSITIVE_INFINITY)) {
+        oldest.set(key, { labels: { kind, health }, since: cell.trouble });
+      }
+    }
+  }
+  for (const { labels, since } of oldest.values()) {
+    yield { name: 'orrery_trouble_seconds', labels, value: Math.max(0, now - since) / 1000 };
+  }
 }
 
 function* shardsOf(engine: Engine): Iterable<Gauge> {

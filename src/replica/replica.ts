@@ -101,7 +101,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const connections = { bus, subjects, kube, log, metrics, health, tracing };
   const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
-  metrics.observed(() => gaugesOf(engine, bus, health));
+  metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
   const inspector = createInspector(config, { bus, subjects });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });

@@ -15,7 +15,7 @@ import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
-import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
+import { createCell, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
@@ -356,7 +356,7 @@ export class Host {
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
-    cell.state = result.done ? '' : transition.to;
+    note(cell, record, transition.to, stepper.chart);
     begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);

@@ -103,7 +103,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const inspector = createInspector(config, { bus, subjects });
+  const inspector = await createInspector(config, { bus, subjects });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));

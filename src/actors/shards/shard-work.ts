@@ -123,12 +123,9 @@ export function createShards(given: {
 
   return {
     holdings: () =>
-      Array.from({ length: given.shards ?? shardCount }, (_, shard) => ({
-        name: holdingName(shard),
-        stream: 'state' as const,
-        fenceSubject: parts.subjects.fence(shard),
-        work: workOf(shard),
-      })),
+      Array.from({ length: given.shards ?? shardCount }, (_, shard) =>
+        holdingOf(parts, shard, workOf(shard)),
+      ),
     ledWork: () => workOf(ledShard),
     runOf: (id) => runs.get(parts.homeOf(id)) ?? null,
     open: () => runs.values(),
@@ -139,6 +136,10 @@ export function createShards(given: {
       }
     },
   };
+}
+
+function holdingOf({ subjects }: HostParts, shard: number, work: Work): HoldingSpec {
+  return { name: holdingName(shard), stream: 'state', fenceSubject: subjects.fence(shard), work };
 }
 
 function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {

@@ -1,9 +1,10 @@
 /**
  * Effect `kube-event.write`: writes a Kubernetes Event for people to find with `kubectl describe`.
  *
- * The Event's name is made from what it says of whom, so the same news again is the same Event, with a series that counts it, as the
- * recorders of Kubernetes do: a flood is one line with a number. The effect that was counted last is noted on it, so a step taken again
- * after a crash counts once (I5). It is tried once: an Event is for people, no chart depends on it.
+ * The Event's name is made from what it says of whom, so the same news again is the same Event, with a series
+ * that counts it, as the recorders of Kubernetes do: a flood is one line with a number. The effect that was
+ * counted last is noted on it, so a step taken again after a crash counts once (I5). It is tried once: an
+ * Event is for people, no chart depends on it.
  */
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
@@ -26,7 +27,8 @@ const effectAnnotation = 'orrery.dev/effect';
 const triesMax = 3;
 
 /**
- * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the host tells the actor
+ * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the
+ * host tells the actor
  *
  * @param parts.replica name of this replica: the Event's reportingInstance
  */

@@ -93,7 +93,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const { bus } = storing;
   const subjects = subjectsOf(config.cluster);
-  const mirrors: Mirror[] = [];
+  const mirrors = new Set<Mirror>();
   const { node } = config;
   const health: Pipelines = startOwnHealth({
     engine: () => engine,
@@ -110,7 +110,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const inspector = createInspector(config, { bus, subjects });
+  const inspector = await createInspector(config, { bus, subjects });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
@@ -143,7 +143,7 @@ function mirrorParts(
   parts: Connections & {
     readonly engine: Engine;
     readonly features: readonly Feature[];
-    readonly mirrors: Mirror[];
+    readonly mirrors: Set<Mirror>;
   },
 ): HoldingParts {
   const { bus, subjects, kube, log, engine, features, metrics, tracing, mirrors } = parts;
@@ -163,8 +163,13 @@ function mirrorParts(
     },
     namespaces,
     keepers: Object.assign({}, ...engine.runs.map(({ keepers }) => keepers ?? {})),
-    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-    onMirror: (mirror) => void mirrors.push(mirror),
+    metrics: {
+      watchRestarts: metrics.watchRestart,
+      worldLag: metrics.worldLag,
+      forget: metrics.forgetResource,
+    },
+    onMirror: (mirror) => void mirrors.add(mirror),
+    onMirrorForgotten: (mirror) => void mirrors.delete(mirror),
   };
 }
 

@@ -1,4 +1,4 @@
-/** A replica's own health: what makes it unhealthy, what does not, and what follows (docs/features/proxiers.md §6). */
+/** A replica's own health: what makes it unhealthy, what does not (docs/features/proxiers.md §6). */
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/base/log-port.ts';
 import type { Bus } from '../../src/bus/bus.ts';

@@ -1,4 +1,4 @@
-/** A server whose store is full: what a client is told, until there is room (docs/features/proxiers.md §6.3). */
+/** A server whose store is full: what a client is told (docs/features/proxiers.md §6.3). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

@@ -27,7 +27,9 @@ export function readTime(flag: string, text: string, now: number, isUtc: boolean
   );
 }
 
-/** A time of day ends what begins before it, though it be still to come: `--from 08:50 --to 08:51` at 08:50. */
+/**
+ * A time of day ends what begins before it, though it be still to come: `--from 08:50 --to 08:51` at 08:50.
+ */
 export function readEnd(
   text: string,
   { now, from, isUtc }: { readonly now: number; readonly from: number | null; readonly isUtc: boolean },

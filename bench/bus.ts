@@ -1,5 +1,6 @@
 /**
- * How fast the bus stores: guarded saves of records, as a replica makes them, on a real nats-server and in memory.
+ * How fast the bus stores: guarded saves of records, as a replica makes them, on a real nats-server and in
+ * memory.
  *
  * `node bench/bus.ts [--seconds 2]` prints a table. Pipelined is with `limits.savesInFlight` saves under way.
  */

@@ -1,6 +1,6 @@
 /**
- * Figures of certificates: 300 domains with a CA, 100 with a real ACME server, how soon a certificate is in its Secret, and what a hundred
- * thousand valid domains cost one replica while nothing happens.
+ * Figures of certificates: 300 domains with a CA, 100 with a real ACME server, how soon a certificate is in
+ * its Secret, and what a hundred thousand valid domains cost one replica while nothing happens.
  *
  * node --expose-gc bench/certificates.ts [ca|acme|idle …]
  */
@@ -52,7 +52,10 @@ async function many(name: string, count: number, prepare: (stage: Stage) => Prom
   }
 }
 
-/** Resolves when so many Secrets of ours were seen; by a watch, since looking again and again would slow down what is measured. */
+/**
+ * Resolves when so many Secrets of ours were seen; by a watch, since looking again and again would slow down
+ * what is measured.
+ */
 async function untilStored(stage: Stage, count: number): Promise<void> {
   const { kube } = stage.cluster;
   const ended = new AbortController();

@@ -1,12 +1,16 @@
 /**
- * Elections with real processes and a real API server or the development one: how long a hand-over takes, and how many renewals one replica bears.
+ * Elections with real processes and a real API server or the development one: how long a hand-over takes, and
+ * how many renewals one replica bears.
  *
- * Run: node bench/elections.ts [--only lease|nats|load] [--runs 50] [--at-once 5] [--elections 1000] [--seconds 10] [--lease 3] [--deadline 2] [--retry 1]
- * - lease: two processes that campaign on a Lease (`orrery elect`'s own campaign): graceful hand-over and crash, some at a time
- * - nats: two candidates of one Election over NATS, `ttlMs` 3000: graceful hand-over and crash, some at a time
- * - load: `--elections` elections, each with a leader, on one replica: renewals a second;
- *   their Leases are renewed every `--load-retry` seconds (10), for what is measured is the candidates' requests, not the API server
- * With KUBECONFIG set the Leases are on that API server.
+ * Run: node bench/elections.ts [--only lease|nats|load] [--runs 50] [--at-once 5] [--elections 1000]
+ * [--seconds 10] [--lease 3] [--deadline 2] [--retry 1]
+ * - lease: two processes that campaign on a Lease (`orrery elect`'s own campaign): graceful hand-over and
+ *   crash, some at a time
+ * - nats: two candidates of one Election over NATS, `ttlMs` 3000: graceful hand-over and crash, some at a
+ *   time
+ * - load: `--elections` elections, each with a leader, on one replica: renewals a second; their Leases are
+ *   renewed every `--load-retry` seconds (10), for what is measured is the candidates' requests, not the API
+ *   server With KUBECONFIG set the Leases are on that API server.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,7 +97,10 @@ function mortal(kube: KubePort): { readonly kube: KubePort; die(): void } {
   };
 }
 
-/** One hand-over on a Lease of its own. @returns ms from the leader's end (graceful) or from its last renewal (crash) to the next leader */
+/**
+ * One hand-over on a Lease of its own. @returns ms from the leader's end (graceful) or from its last renewal
+ * (crash) to the next leader
+ */
 async function onLease(kube: KubePort, name: string, isCrash: boolean): Promise<number> {
   const place = { namespace, name };
   let leadsAt = 0;
@@ -134,7 +141,10 @@ async function leaseBench({ kube }: DevCluster): Promise<void> {
 type Bus = Awaited<ReturnType<typeof connectNats>>;
 const subjects = subjectsOf('dev');
 
-/** @returns ms from the leader's resignation, or from its last word, to the next leader's knowledge that it leads */
+/**
+ * @returns ms from the leader's resignation, or from its last word, to the next leader's knowledge that it
+ * leads
+ */
 async function overNats(bus: Bus, name: string, isCrash: boolean): Promise<number> {
   let leadsAt = 0;
   const parts = { bus, subjects, clock, log, election: { namespace, name }, ttlMs };

@@ -1,6 +1,6 @@
 /**
- * Steps per second of one host: in memory, and with fenced saves on one real nats-server (pipelined and one by one); memory of
- * resident actors and the time to load them after a claim.
+ * Steps per second of one host: in memory, and with fenced saves on one real nats-server (pipelined and one
+ * by one); memory of resident actors and the time to load them after a claim.
  *
  * Run: node bench/host.ts [--actors 10000] [--resident 100000] [--only memory|nats|resident]
  */
@@ -73,7 +73,10 @@ async function claimAll(bus: Bus): Promise<ShardRun[]> {
   return runs;
 }
 
-/** What a step of real life carries: a Service's facts, with a token that differs each time, so that each event is a saved step. */
+/**
+ * What a step of real life carries: a Service's facts, with a token that differs each time, so that each
+ * event is a saved step.
+ */
 function facts(token: number): ServiceFacts {
   const probe = {
     url: 'http://10.96.0.17:8080/healthz',

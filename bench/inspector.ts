@@ -1,6 +1,6 @@
 /**
- * The inspector: what watching costs the replicas, how large the page is, how fast its first picture, and how smooth it stays with ten thousand
- * actors and fifty steps a second.
+ * The inspector: what watching costs the replicas, how large the page is, how fast its first picture, and how
+ * smooth it stays with ten thousand actors and fifty steps a second.
  *
  * Run: node --expose-gc bench/inspector.ts [--only cost|page] [--actors 10000]
  */
@@ -46,8 +46,9 @@ if (values.only !== 'cost') await page();
 process.exit(0);
 
 /**
- * What a step costs one host on a real nats-server, in CPU time of this process: on a shared machine that says more than steps per second.
- * It is watched in turn in each way. What the watching replica does with what it is told is not in it.
+ * What a step costs one host on a real nats-server, in CPU time of this process: on a shared machine that
+ * says more than steps per second. It is watched in turn in each way. What the watching replica does with
+ * what it is told is not in it.
  */
 async function cost(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
@@ -71,7 +72,8 @@ async function cost(): Promise<void> {
   };
   const costs = new Map<string, number[]>(Object.keys(ways).map((way) => [way, []]));
   for (let round = 0; round < 5; round++) {
-    // Each way comes first in turn: what one leaves to be cleared away must not always fall on the same other.
+    // Each way comes first in turn: what one leaves to be cleared away must not always fall on the same
+    // other.
     const order = Object.entries(ways);
     for (const [way, watch] of [
       ...order.slice(round % order.length),
@@ -84,7 +86,8 @@ async function cost(): Promise<void> {
         );
       say(watch === null ? 0 : 10_000);
       await sleep(clock, 100);
-      // Once unmeasured: the engine compiles code anew when somebody begins to watch, and that is no cost of each step.
+      // Once unmeasured: the engine compiles code anew when somebody begins to watch, and that is no cost of
+      // each step.
       await stepCost(bench, ids, 6_000);
       costs.get(way)?.push(await stepCost(bench, ids, 8_000));
       say(0);

@@ -1,8 +1,9 @@
 /**
  * Proxiers on one replica: what it costs that many nodes report steadily, and how soon an answer changes.
  *
- * One nats-server, one replica, N nodes with two families each, every family one message each P seconds (queued and updated by turns, so
- * that each changes the actor). Meanwhile some nodes are asked over HTTP until an update shows in the answer.
+ * One nats-server, one replica, N nodes with two families each, every family one message each P seconds
+ * (queued and updated by turns, so that each changes the actor). Meanwhile some nodes are asked over HTTP
+ * until an update shows in the answer.
  *
  * Run: node bench/proxiers.ts [--nodes 5000] [--period 5] [--seconds 30]
  */
@@ -92,7 +93,9 @@ async function stepsOf(url: string): Promise<number> {
   return Number(/^orrery_transitions_total\{kind="proxier"\} (\d+)/m.exec(text)?.[1] ?? 0);
 }
 
-/** From the sending of an update until an answer shows it; a node of its own, that nobody else reports for. */
+/**
+ * From the sending of an update until an answer shows it; a node of its own, that nobody else reports for.
+ */
 async function sample(bus: Bus, url: string, n: number): Promise<number> {
   const path = `${url}/proxiers/probe-${n % 20}/livez`;
   const before = await lastUpdated(path);

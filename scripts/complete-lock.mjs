@@ -1,21 +1,20 @@
 /**
  * Adds to package-lock.json the packages for other platforms that a partial mirror did not know.
  *
- * A mirror may not carry, say, the macOS build of a tool; `npm install` then leaves it out of the lock and `npm ci`, on any
- * machine, refuses the lock as incomplete. The added entries say version and platform, and the integrity
- * that the registry tells
- * of them; where it does not know them (a partial mirror again) the script says which are left without, and
- * ends with 1. Those are
- * installed unchecked on their platforms until somebody runs it with a registry that knows them; what the
- * image is built of never is
- * (test/tidy.test.ts). Run it after `npm install` when that test asks for it.
+ * A mirror may not carry, say, the macOS build of a tool; `npm install` then leaves it out of the lock and
+ * `npm ci`, on any machine, refuses the lock as incomplete. The added entries say version and platform, and
+ * the integrity that the registry tells of them; where it does not know them (a partial mirror again) the
+ * script says which are left without, and ends with 1. Those are installed unchecked on their platforms until
+ * somebody runs it with a registry that knows them; what the image is built of never is (test/tidy.test.ts).
+ * Run it after `npm install` when that test asks for it.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 /**
- * @typedef {{ version?: string, dev?: boolean, optional?: boolean, os?: string[], cpu?: string[], libc?: string[],
+ * @typedef {{ version?: string, dev?: boolean, optional?: boolean, os?: string[], cpu?: string[], libc?:
+ * string[],
  *   integrity?: string, link?: boolean,
  *   optionalDependencies?: Record<string, string> }} Locked
  * @typedef {{ packages: Record<string, Locked> }} Lock

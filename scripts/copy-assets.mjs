@@ -1,5 +1,6 @@
 /**
- * Copies what is no TypeScript from src/ to the built program: pages, data files. Argument: the folder of the built program.
+ * Copies what is no TypeScript from src/ to the built program: pages, data files. Argument: the folder of the
+ * built program.
  */
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,10 +1,11 @@
 /**
- * Writes `packages/kube-api/schema/builtin-types.txt`: the fields of the built-in Kubernetes kinds that the development API server
- * serves, one type per line. The source are the type maps of the installed @kubernetes/client-node, read as text, so the
- * table follows that dependency's Kubernetes release and needs no cluster.
+ * Writes `packages/kube-api/schema/builtin-types.txt`: the fields of the built-in Kubernetes kinds that the
+ * development API server serves, one type per line. The source are the type maps of the installed
+ * @kubernetes/client-node, read as text, so the table follows that dependency's Kubernetes release and needs
+ * no cluster.
  *
- * Run: `node scripts/kube-types.ts`. Only names and types are taken; defaults, merge keys and rules are our own
- * tables in `src/dev/api/schema`.
+ * Run: `node scripts/kube-types.ts`. Only names and types are taken; defaults, merge keys and rules are our
+ * own tables in `src/dev/api/schema`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,8 +1,10 @@
 /**
- * Writes `packages/kube-api/protobuf/wire-types.txt`: how the built-in Kubernetes types that kubectl sends are numbered in protobuf.
+ * Writes `packages/kube-api/protobuf/wire-types.txt`: how the built-in Kubernetes types that kubectl sends
+ * are numbered in protobuf.
  *
- * Run: `node scripts/kube-wire.ts <folder>`, where <folder> holds the Go modules `api` and `apimachinery` of k8s.io (of the release that
- * docs/development-cluster.md names). Only names, numbers and types are taken, from the tags of the Go structs.
+ * Run: `node scripts/kube-wire.ts <folder>`, where <folder> holds the Go modules `api` and `apimachinery` of
+ * k8s.io (of the release that docs/development-cluster.md names). Only names, numbers and types are taken,
+ * from the tags of the Go structs.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

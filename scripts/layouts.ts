@@ -1,6 +1,7 @@
 /**
- * Writes the drawings of all charts into src/inspector/page/charts/: run it (`npm run layouts`, or with `npm run docs`) after a change
- * to a machine. test/inspector/layouts.test.ts fails while a drawing is not of the machine as it is.
+ * Writes the drawings of all charts into src/inspector/page/charts/: run it (`npm run layouts`, or with `npm
+ * run docs`) after a change to a machine. test/inspector/layouts.test.ts fails while a drawing is not of the
+ * machine as it is.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

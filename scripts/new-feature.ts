@@ -1,9 +1,10 @@
 /**
- * `npm run new-feature NAME [-- --kind KIND --watch API_VERSION/KIND]`: the files of a new feature, which runs and is tested as it is
- * (CONTRIBUTING.md, "Add a kind").
+ * `npm run new-feature NAME [-- --kind KIND --watch API_VERSION/KIND]`: the files of a new feature, which
+ * runs and is tested as it is (CONTRIBUTING.md, "Add a kind").
  *
- * Writes one folder in src/features, one in src/machines, their tests and page, and one line in src/replica/features.ts; overwrites
- * nothing. What is generated besides (drawing, tables) is made by `npm run docs`.
+ * Writes one folder in src/features, one in src/machines, their tests and page, and one line in
+ * src/replica/features.ts; overwrites nothing. What is generated besides (drawing, tables) is made by `npm
+ * run docs`.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

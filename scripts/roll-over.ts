@@ -1,5 +1,6 @@
 /**
- * Rolls replicas of an older checkout over to this one and back, under load, and says what was lost: nothing may be.
+ * Rolls replicas of an older checkout over to this one and back, under load, and says what was lost: nothing
+ * may be.
  *
  * Run: npm run roll-over -- --from <folder of an older checkout> [--to <folder>] [--seconds 10]
  * The older code comes from a worktree: git worktree add ../older <commit>, with node_modules linked into it.
@@ -74,7 +75,10 @@ async function listAll({ bus }: Stage): Promise<ActorSummary[]> {
   return actors;
 }
 
-/** No actor is parked, and each that has a record is there. Ones that begin or end just now are looked at again. */
+/**
+ * No actor is parked, and each that has a record is there. Ones that begin or end just now are looked at
+ * again.
+ */
 async function look({ stage, ledger, differences }: Run, when: string): Promise<void> {
   let found: string[] = [];
   for (let attempt = 0; attempt < 10; attempt++) {

@@ -1,4 +1,7 @@
-/** Writes what is seen into the transcripts of test/sim/scenarios anew: `npm run scenarios`; review the difference as text. */
+/**
+ * Writes what is seen into the transcripts of test/sim/scenarios anew: `npm run scenarios`; review the
+ * difference as text.
+ */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { playScenario } from '../test/sim/scenario.ts';

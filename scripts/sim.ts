@@ -1,8 +1,8 @@
 /**
  * Runs the deterministic simulation: `npm run sim -- --seeds 10000 --from 1`.
  *
- * A broken promise prints the seed and the command that repeats it with a trace; exit code 1. At the end: what was simulated, and how
- * much faster than time.
+ * A broken promise prints the seed and the command that repeats it with a trace; exit code 1. At the end:
+ * what was simulated, and how much faster than time.
  */
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/base/clock.ts';

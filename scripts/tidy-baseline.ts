@@ -1,4 +1,6 @@
-/** Writes test/tidy.baseline.json anew: what is too large today. Review the difference: it should only fall. */
+/**
+ * Writes test/tidy.baseline.json anew: what is too large today. Review the difference: it should only fall.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sizesOf, wideComments } from '../test/tidy/code.ts';

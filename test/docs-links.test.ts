@@ -1,6 +1,6 @@
 /**
- * The pages hold together: links lead somewhere, the index has every page, promises are numbered, and what is cited exists. Each rule
- * first on a text that breaks it, then on the repository.
+ * The pages hold together: links lead somewhere, the index has every page, promises are numbered, and what is
+ * cited exists. Each rule first on a text that breaks it, then on the repository.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -72,7 +72,9 @@ function promisesOf(text: string) {
   return { sections, disorder };
 }
 
-/** Citations such as docs/features/routes.md, then §3, §3.4 or §3 with the title in quotes, that name nothing. */
+/**
+ * Citations such as docs/features/routes.md, then §3, §3.4 or §3 with the title in quotes, that name nothing.
+ */
 function brokenCitations(text: string, readPage: Read): string[] {
   const found = text.matchAll(/(docs\/features\/[a-z-]+\.md) §(\d+)(?:\.(\d+))?(?: "([^"\n]+)")?/g);
   return [...found].flatMap(([whole, page = '', number, sentence, title]) => {

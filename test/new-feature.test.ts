@@ -1,4 +1,7 @@
-/** `npm run new-feature`: what it writes is formatted, typed, tested and known to the program, without another edit. */
+/**
+ * `npm run new-feature`: what it writes is formatted, typed, tested and known to the program, without another
+ * edit.
+ */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -5,7 +5,8 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
-    // A file that does not load has no tests, and an error outside of any test belongs to none: both are failures.
+    // A file that does not load has no tests, and an error outside of any test belongs to none: both are
+    // failures.
     const broken = modules.filter((module) => module.errors().length > 0).length + unhandled.length;
     const skipped = count('skipped');
     const more = skipped > 0 ? `, ${skipped} skipped` : '';

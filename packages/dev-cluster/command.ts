@@ -39,8 +39,8 @@ Ctrl-C stops everything. While it runs: KUBECONFIG=.orrery/kubeconfig kubectl ge
 const clusterName = 'dev';
 
 /**
- * A controller manager writes slices too, and now and then a second late (its client is throttled); a Pod must serve until the last
- * slice has let go of it.
+ * A controller manager writes slices too, and now and then a second late (its client is throttled); a Pod
+ * must serve until the last slice has let go of it.
  */
 const slowDrain = '3s';
 /** More replicas than this on one machine show nothing new. */

@@ -1,5 +1,6 @@
 /**
- * YAML files of Kubernetes objects, and the one way in which the development cluster writes objects: create, else merge.
+ * YAML files of Kubernetes objects, and the one way in which the development cluster writes objects: create,
+ * else merge.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
  * A small Kubernetes API server for development and tests: in one process, in memory, on a loopback address.
  *
- * What it has, what is different and what is absent: docs/development-cluster.md. It is held to the real server by
- * test/conformance, which runs on both.
+ * What it has, what is different and what is absent: docs/development-cluster.md. It is held to the real
+ * server by test/conformance, which runs on both.
  */
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../src/base/clock.ts';
@@ -38,7 +38,9 @@ export interface KubeApiParts {
   readonly log?: Log;
   /** The bearer token; a random one if absent. */
   readonly token?: string;
-  /** Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up. */
+  /**
+   * Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up.
+   */
   readonly serviceCidr?: string;
   /** Changes of each resource that a watch can be resumed from; default limits.devHistoryChanges. */
   readonly historyChanges?: number;

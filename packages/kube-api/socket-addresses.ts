@@ -1,10 +1,11 @@
 /**
  * Addresses of the development cluster: what a Pod is called by, and where its socket really is.
  *
- * Linux answers on all of 127.0.0.0/8, so every Pod and every Service gets an address of its own without any set-up. But a
- * real API server refuses loopback addresses in EndpointSlices. Therefore Pods may be advertised in another range (10.80.0.0/16),
- * and one rule leads to the socket: the last three bytes are the same, the first is 127. Advertised addresses that are
- * loopback already are their own sockets. Cluster IPs are what clients dial; they must be loopback themselves.
+ * Linux answers on all of 127.0.0.0/8, so every Pod and every Service gets an address of its own without any
+ * set-up. But a real API server refuses loopback addresses in EndpointSlices. Therefore Pods may be
+ * advertised in another range (10.80.0.0/16), and one rule leads to the socket: the last three bytes are the
+ * same, the first is 127. Advertised addresses that are loopback already are their own sockets. Cluster IPs
+ * are what clients dial; they must be loopback themselves.
  */
 import { createServer, type Server } from 'node:net';
 import { OrreryError } from '../../src/base/errors.ts';
@@ -47,7 +48,10 @@ export function isLoopback(ip: string): boolean {
 }
 
 export interface AddressPool {
-  /** An address that nobody has; one that was given back comes last, so that nobody is taken for its predecessor. */
+  /**
+   * An address that nobody has; one that was given back comes last, so that nobody is taken for its
+   * predecessor.
+   */
   take(): string;
   /** Marks an address as taken; false if it is another network's or taken already. */
   adopt(ip: string): boolean;
@@ -91,8 +95,8 @@ const rangeCount = 16;
 const rangePort = 7071;
 
 /**
- * Reserves a pair of networks for one development cluster on this machine, by a socket on the first address of the
- * Pods' network; the kernel gives it back when the process dies.
+ * Reserves a pair of networks for one development cluster on this machine, by a socket on the first address
+ * of the Pods' network; the kernel gives it back when the process dies.
  *
  * @throws OrreryError USAGE when all are in use
  */

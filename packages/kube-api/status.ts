@@ -1,5 +1,6 @@
 /**
- * Errors as the API server tells them: the `Status` object with code, reason and details, in the real server's words.
+ * Errors as the API server tells them: the `Status` object with code, reason and details, in the real
+ * server's words.
  *
  * Owns: `ApiError`, which every room may throw and only `http/http-server.ts` turns into an answer.
  */

@@ -1,5 +1,6 @@
 /**
- * A Kubernetes object as it is stored: without apiVersion and kind, which belong to the resource that it is seen through.
+ * A Kubernetes object as it is stored: without apiVersion and kind, which belong to the resource that it is
+ * seen through.
  *
  * Promises: a stored object is never changed; a new version is a new object.
  */

@@ -39,7 +39,10 @@ export function readOptions(
   return { name, kind, watch: { apiVersion: watch.slice(0, slash), kind: watch.slice(slash + 1) } };
 }
 
-/** @returns the paths that were written. @throws Error if one of them is there already; then nothing is written */
+/**
+ * @returns the paths that were written. @throws Error if one of them is there already; then nothing is
+ * written
+ */
 export function scaffold(root: string, feature: NewFeature): string[] {
   const files = new Map(
     readdirSync(template, { recursive: true, encoding: 'utf8' })

@@ -11,7 +11,10 @@ export interface Candidate {
 const lineBytes = ({ data }: StoredMessage) => 200 + 2.6 * data.byteLength;
 const worthOf = (word: string) => (word.startsWith('state ') ? 3 : 1);
 
-/** Small ones that show much come first; each shows something that none before it did. @param bytes bound on their lines together */
+/**
+ * Small ones that show much come first; each shows something that none before it did. @param bytes bound on
+ * their lines together
+ */
 export function choose(
   candidates: readonly Candidate[],
   most: number,

@@ -1,5 +1,6 @@
 /**
- * A stored message as a line of the fixture: what it says in plain JSON, to be read and compared, and its exact bytes.
+ * A stored message as a line of the fixture: what it says in plain JSON, to be read and compared, and its
+ * exact bytes.
  *
  * Text that is JSON already stands as it is: its bytes are told by `text`.
  */

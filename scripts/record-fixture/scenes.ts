@@ -1,6 +1,7 @@
 /**
- * Brings actors of every kind into as many states as can be reached for real: beside the ordinary load there are Pods that cannot be proven,
- * authorities that refuse, Leases of others, an API server that is away for a while, and replicas that are killed and replaced.
+ * Brings actors of every kind into as many states as can be reached for real: beside the ordinary load there
+ * are Pods that cannot be proven, authorities that refuse, Leases of others, an API server that is away for a
+ * while, and replicas that are killed and replaced.
  *
  * Nothing is made up: every record comes from a replica that took real steps.
  */
@@ -136,7 +137,10 @@ async function gatedPods(make: Make): Promise<void> {
   await make(configMaps, { metadata: { name: 'owned', namespace }, data: { mode: 'other' } });
 }
 
-/** Workloads that come to a Service just before the API server goes away: some pass over its slices is caught in the middle. */
+/**
+ * Workloads that come to a Service just before the API server goes away: some pass over its slices is caught
+ * in the middle.
+ */
 const lateJoiners = 12;
 const joinEveryMs = 20;
 
@@ -250,7 +254,10 @@ async function proxiedNodes(make: Make): Promise<void> {
   for (const name of ['roll-a', 'roll-b', 'roll-c']) await make(nodes, { metadata: { name } });
 }
 
-/** What happens one after the other while records are written down; each step leaves time for what it sets off. */
+/**
+ * What happens one after the other while records are written down; each step leaves time for what it sets
+ * off.
+ */
 async function changes(
   stage: Stage,
   replicas: RunningReplica[],
@@ -323,7 +330,10 @@ async function changes(
   await then('things are removed', 12);
 }
 
-/** The next release of the bundle does not suit the replicas before it: it waits until the last of them has gone. */
+/**
+ * The next release of the bundle does not suit the replicas before it: it waits until the last of them has
+ * gone.
+ */
 async function nextBundle(
   stage: Stage,
   replicas: RunningReplica[],

@@ -1,4 +1,7 @@
-/** Whether a Secret's contents stand in any message: they must not (records, the world, mail and the feed are read by many). */
+/**
+ * Whether a Secret's contents stand in any message: they must not (records, the world, mail and the feed are
+ * read by many).
+ */
 import { type KubePort, type StoredMessage, secrets } from '../roll-over/product.ts';
 
 /** In PEM, and in base64 of PEM. */
@@ -20,7 +23,10 @@ export async function secretWords(kube: KubePort | undefined): Promise<string[]>
   return [...marks, ...values.flatMap(piecesOf)];
 }
 
-/** A value may be stored without its line breaks, or be JSON: each long piece counts. The words of PEM's first line are no secret. */
+/**
+ * A value may be stored without its line breaks, or be JSON: each long piece counts. The words of PEM's first
+ * line are no secret.
+ */
 function piecesOf(value: string): string[] {
   return value
     .replace(/-----[A-Z ]+-----/g, '')

@@ -1,9 +1,9 @@
 /**
  * What the streams say of every actor while replicas of two releases take turns, and what of it must not be.
  *
- * Follows the records and the feed from the first message on. Promises: a difference is named once, with the actor. Records never go back;
- * on the feed each step is the next revision, told once, and begins in the state in which the one before ended. So no effect is asked for
- * twice: an effect is known by its step.
+ * Follows the records and the feed from the first message on. Promises: a difference is named once, with the
+ * actor. Records never go back; on the feed each step is the next revision, told once, and begins in the
+ * state in which the one before ended. So no effect is asked for twice: an effect is known by its step.
  */
 import { type ActorRecord, type Bus, subjectsOf, type Transition, unpackRecord } from './product.ts';
 import { clusterName } from './stage.ts';
@@ -80,7 +80,10 @@ export async function keepLedger(bus: Bus): Promise<Ledger> {
   };
 }
 
-/** The stream keeps the last record alone, so one may be overwritten before it is read here: that none is missing is seen on the feed. */
+/**
+ * The stream keeps the last record alone, so one may be overwritten before it is read here: that none is
+ * missing is seen on the feed.
+ */
 function recordDifferences(id: string, before: Seen | undefined, now: ActorRecord): string[] {
   if (before === undefined) return [];
   const isBack = now.rev < before.rev || now.fence < before.fence;

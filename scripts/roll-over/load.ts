@@ -1,6 +1,7 @@
 /**
- * Work for actors of every kind while replicas are rolled over: the scenario's shop under requests, tills that are elected, a virtual
- * machine that comes and goes, certificates that are renewed, nodes whose proxies report. The bundle of the stage is the release.
+ * Work for actors of every kind while replicas are rolled over: the scenario's shop under requests, tills
+ * that are elected, a virtual machine that comes and goes, certificates that are renewed, nodes whose proxies
+ * report. The bundle of the stage is the release.
  */
 import {
   type ActorId,
@@ -93,7 +94,10 @@ export function startProxies({ bus }: Pick<Stage, 'bus'>) {
   };
 }
 
-/** Workloads outside the cluster, a Service for every four; one after the other becomes ready or not, so that slices change all the time. */
+/**
+ * Workloads outside the cluster, a Service for every four; one after the other becomes ready or not, so that
+ * slices change all the time.
+ */
 async function startCrowd({ cluster: { kube } }: Stage, count: number) {
   const ending = new AbortController();
   const namespace = crowdNamespace;

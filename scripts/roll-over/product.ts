@@ -1,4 +1,7 @@
-/** Everything of the program and of its development cluster that `roll-over.ts` and `record-fixture.ts` use: the one place that names where it is. */
+/**
+ * Everything of the program and of its development cluster that `roll-over.ts` and `record-fixture.ts` use:
+ * the one place that names where it is.
+ */
 
 export { type DevCluster, startDevCluster } from '../../packages/dev-cluster/cluster.ts';
 export { freePort } from '../../packages/dev-cluster/network/ports.ts';

@@ -1,8 +1,9 @@
 /**
- * A cluster whose parts are of this checkout and whose replicas are processes of any: a nats-server, the development API with its
- * kubelet and routing, and a way to start replicas of a checkout's folder.
+ * A cluster whose parts are of this checkout and whose replicas are processes of any: a nats-server, the
+ * development API with its kubelet and routing, and a way to start replicas of a checkout's folder.
  *
- * Promises: what is started here ends with `stop`, replicas first. Replicas reach the API through a relay, which can be shut.
+ * Promises: what is started here ends with `stop`, replicas first. Replicas reach the API through a relay,
+ * which can be shut.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

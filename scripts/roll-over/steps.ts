@@ -1,4 +1,7 @@
-/** Has every actor take a step on the replicas of one release: those that took none by themselves are asked to. */
+/**
+ * Has every actor take a step on the replicas of one release: those that took none by themselves are asked
+ * to.
+ */
 import type { Ledger } from './ledger.ts';
 import { type ActorId, clock, createControl, sleep, subjectsOf } from './product.ts';
 import { clusterName, type Stage } from './stage.ts';
@@ -6,7 +9,10 @@ import { clusterName, type Stage } from './stage.ts';
 const withinMs = 45_000;
 const pauseMs = 500;
 
-/** Messages that actors of the kind take in most states. Elections renew by themselves; an actor without an entry has to. */
+/**
+ * Messages that actors of the kind take in most states. Elections renew by themselves; an actor without an
+ * entry has to.
+ */
 const questions: Readonly<Record<string, readonly object[]>> = {
   pod: [{ type: 'pod.recheck' }],
   service: [{ type: 'service.recheck' }],
@@ -22,7 +28,10 @@ const questions: Readonly<Record<string, readonly object[]>> = {
 
 export interface Stepping {
   readonly asked: number;
-  /** Actors that took the question, and whose chart ignores it where it stands: they were restored, and nothing was due. */
+  /**
+   * Actors that took the question, and whose chart ignores it where it stands: they were restored, and
+   * nothing was due.
+   */
   readonly quiet: number;
   /** Actors that live and neither took a step on these replicas nor answered. */
   readonly silent: readonly string[];

@@ -1,12 +1,13 @@
 /**
- * Reads apt's lists of sources, in both of their forms: the machine knows a mirror and the keyring to check it by.
- * Pure: texts in, one archive out.
+ * Reads apt's lists of sources, in both of their forms: the machine knows a mirror and the keyring to check
+ * it by. Pure: texts in, one archive out.
  */
 
 /**
  * @typedef {object} Archive
  * @property {string} uri
- * @property {string} signedBy path of a keyring, or a key block as it stands in the file; empty: apt's own keyrings
+ * @property {string} signedBy path of a keyring, or a key block as it stands in the file; empty: apt's own
+ * keyrings
  *
  * @typedef {{ uris: string[], suites: string[], components: string[], signedBy: string }} Entry
  */

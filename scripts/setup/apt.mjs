@@ -1,6 +1,7 @@
 /**
- * Fetches Debian packages with the machine's own apt in a configuration of its own: mirror, keyring, proxies and certificates are
- * those that the machine already trusts, and nothing outside the working copy changes (no root, no dpkg database).
+ * Fetches Debian packages with the machine's own apt in a configuration of its own: mirror, keyring, proxies
+ * and certificates are those that the machine already trusts, and nothing outside the working copy changes
+ * (no root, no dpkg database).
  */
 import {
   existsSync,

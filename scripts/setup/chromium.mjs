@@ -1,6 +1,6 @@
 /**
- * Chromium, for the tests that look at the inspector: the one of the environment, of the machine, or Debian's, fetched into
- * `.tools/chromium` together with the libraries that the machine lacks.
+ * Chromium, for the tests that look at the inspector: the one of the environment, of the machine, or
+ * Debian's, fetched into `.tools/chromium` together with the libraries that the machine lacks.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -13,7 +13,8 @@ const byHand =
 /**
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env
- * @returns {{ file: string, libraries: string } | undefined} the program, and folders of libraries for it, as in PATH
+ * @returns {{ file: string, libraries: string } | undefined} the program, and folders of libraries for it, as
+ * in PATH
  */
 export function findChromium(root, env) {
   if (env.CHROMIUM) return { file: env.CHROMIUM, libraries: '' };
@@ -37,7 +38,8 @@ export function findChromium(root, env) {
 }
 
 /**
- * Tests that need a browser are left out, and say so, where none can be had: this is no reason not to run the others.
+ * Tests that need a browser are left out, and say so, where none can be had: this is no reason not to run the
+ * others.
  *
  * @param {string} root
  * @param {NodeJS.ProcessEnv} env

@@ -21,8 +21,8 @@ export function ensurePackages(root) {
 }
 
 /**
- * Why the installed packages are not the wanted ones; undefined when they are. The contents are compared and not the
- * times of the files: a checkout touches files without changing them.
+ * Why the installed packages are not the wanted ones; undefined when they are. The contents are compared and
+ * not the times of the files: a checkout touches files without changing them.
  *
  * @param {Lock | undefined} wanted
  * @param {Lock | undefined} installed

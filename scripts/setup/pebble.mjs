@@ -1,6 +1,6 @@
 /**
- * pebble, the ACME server that tests talk to: the one of the environment, of the machine, or one fetched into `.tools/pebble`, with
- * the DNS server for tests that comes with it. Only tests need it.
+ * pebble, the ACME server that tests talk to: the one of the environment, of the machine, or one fetched into
+ * `.tools/pebble`, with the DNS server for tests that comes with it. Only tests need it.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * promtool, by which the alert rules are tested: the one of the environment, of the machine, or one fetched into `.tools/promtool`.
- * Only tests need it.
+ * promtool, by which the alert rules are tested: the one of the environment, of the machine, or one fetched
+ * into `.tools/promtool`. Only tests need it.
  */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

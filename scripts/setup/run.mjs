@@ -36,7 +36,8 @@ export function run(command, args, { cwd, env = process.env, what }) {
  * The version that `<command> --version` reports.
  *
  * @param {string} command
- * @returns {readonly [number, number, number] | undefined} undefined if there is no such program or it reports none
+ * @returns {readonly [number, number, number] | undefined} undefined if there is no such program or it
+ * reports none
  */
 export function versionOf(command) {
   const result = spawnSync(command, ['--version'], { encoding: 'utf8', timeout: 10_000 });

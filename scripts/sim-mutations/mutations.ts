@@ -1,4 +1,6 @@
-/** Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so. */
+/**
+ * Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so.
+ */
 
 export interface Mutation {
   /** What is broken, in words. */
@@ -42,7 +44,7 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });',
+        find: 'for (const timer of record.timers) this.#timers.add(timer, { cell, id: timer.id });',
         replace: '',
       },
     ],

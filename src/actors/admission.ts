@@ -1,12 +1,11 @@
 /**
- * What may come to an actor by mail or by `orrery send`: which events of which kind, and the form of their fields, as the features
- * declare them.
+ * What may come to an actor by mail or by `orrery send`: which events of which kind, and the form of their
+ * fields, as the features declare them.
  *
- * Promises: people and programs say public messages alone. Internal messages come from actors, whose
- * replicas vouch for the sender's name,
- * and only from one that holds what it speaks of. Events that only the host makes (what the world says,
- * outcomes of effects) are not
- * admitted at all: nobody outside may tell an actor what the world looks like.
+ * Promises: people and programs say public messages alone. Internal messages come from actors, whose replicas
+ * vouch for the sender's name, and only from one that holds what it speaks of. Events that only the host
+ * makes (what the world says, outcomes of effects) are not admitted at all: nobody outside may tell an actor
+ * what the world looks like.
  */
 import { type GenericSchema, safeParse } from 'valibot';
 import { OrreryError } from '../base/errors.ts';
@@ -74,7 +73,7 @@ export function createAdmission(messages: Iterable<Readonly<Record<string, KindM
       if (!found)
         throw new OrreryError(
           'MESSAGE_UNKNOWN_KIND',
-          `there are no actors of kind "${kind}" in this release`,
+          `there are no actors of kind "${kind}" in this release; there are ${[...kinds.keys()].join(', ')}`,
         );
       const admitted = admittedBy(kind, found, event, origin);
       return found.refine?.(admitted, origin) ?? admitted;

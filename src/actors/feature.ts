@@ -1,8 +1,10 @@
 /**
- * A feature: everything that the engine, the mirror, the inspector, the command line and `deploy/` need to know of it, as data and pure
- * functions. The parts below `features/` know no feature by name; what a feature is not told here, nobody knows of it.
+ * A feature: everything that the engine, the mirror, the inspector, the command line and `deploy/` need to
+ * know of it, as data and pure functions. The parts below `features/` know no feature by name; what a feature
+ * is not told here, nobody knows of it.
  *
- * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there are (replica/features.ts).
+ * Owns the form of the descriptor and of what it brings to life in a replica. Absent: which features there
+ * are (replica/features.ts).
  */
 import type { Clock } from '../base/clock.ts';
 import type { KubePort } from '../base/kube-port.ts';
@@ -52,6 +54,8 @@ export interface KubernetesRight {
   readonly apiGroup: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** In Orrery's own namespace alone. Absent: in the whole cluster. */
+  readonly isOwnNamespace?: true;
   /** For whoever reads the role: what it is for. */
   readonly why: string;
 }

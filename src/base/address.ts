@@ -1,9 +1,9 @@
 /**
  * IP addresses in the one form in which they are compared: dotted decimal, RFC 5952.
  *
- * Refused: IPv4 with leading zeros (octal to some readers, decimal to others), zone ids (they mean something on one host
- * only), brackets, ports, surrounding blanks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address that it
- * maps, as in Go's net package, by which Pods and proxies name themselves.
+ * Refused: IPv4 with leading zeros (octal to some readers, decimal to others), zone ids (they mean something
+ * on one host only), brackets, ports, surrounding blanks. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is
+ * the IPv4 address that it maps, as in Go's net package, by which Pods and proxies name themselves.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -29,8 +29,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * Whether clients elsewhere can be sent to the address: not loopback, link-local, unspecified or multicast. The API server refuses most
- * of these in EndpointSlices.
+ * Whether clients elsewhere can be sent to the address: not loopback, link-local, unspecified or multicast.
+ * The API server refuses most of these in EndpointSlices.
  */
 export function isPublishable({ ip }: Address): boolean {
   const range: string = ipaddr.parse(ip).range();

@@ -1,9 +1,9 @@
 /**
  * Time, as the only thing in the program that knows it.
  *
- * Owns: wall time, monotonic time and timers of one process. Everything that waits is handed a `Clock`, so tests and
- * the simulation can put a virtual one in its place. No other file may call `Date.now`, `performance.now`,
- * `setTimeout` or `setInterval` (test/tidy.test.ts).
+ * Owns: wall time, monotonic time and timers of one process. Everything that waits is handed a `Clock`, so
+ * tests and the simulation can put a virtual one in its place. No other file may call `Date.now`,
+ * `performance.now`, `setTimeout` or `setInterval` (test/tidy.test.ts).
  */
 
 /** A timer that was asked for and can be taken back; cancelling twice, or after it fired, does nothing. */

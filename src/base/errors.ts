@@ -1,6 +1,7 @@
 /**
  * One file for the vocabulary of errors. An error is sorted by what happens next:
- * *transient* – try again; *terminal* – tell the actor; *fenced* – we are no longer the owner; *invariant* – a bug.
+ * *transient* – try again; *terminal* – tell the actor; *fenced* – we are no longer the owner; *invariant* –
+ * a bug.
  */
 
 export type ErrorKind = 'transient' | 'terminal' | 'fenced' | 'invariant';

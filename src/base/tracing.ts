@@ -1,8 +1,9 @@
 /**
- * Traces, as the parts of the program see them: one change is followed from the watch over messages to the patch.
+ * Traces, as the parts of the program see them: one change is followed from the watch over messages to the
+ * patch.
  *
- * Owns the port and when tracing is wanted at all. The SDK is known by tracing-otlp.ts alone and loaded only then; everybody else is
- * handed a `Tracing` or nothing, and does nothing extra in the second case.
+ * Owns the port and when tracing is wanted at all. The SDK is known by tracing-otlp.ts alone and loaded only
+ * then; everybody else is handed a `Tracing` or nothing, and does nothing extra in the second case.
  */
 
 /** The context of a span as it travels with a message (W3C Trace Context): `00-<trace id>-<span id>-<flags>`. */

@@ -7,14 +7,15 @@
  * Promises of every implementation:
  * - B1 Messages of one publisher on one subject arrive in the order in which they were sent.
  * - B2 `append` resolves only after the message is stored by the stream's leader (its acknowledgement).
- * - B3 A guarded `append` is stored only if the last sequence of the guarded subject is the one given; otherwise it is
- *   refused with BUS_CONFLICT. The guarded subject is always a literal one (a wildcard is not safe on replicated streams).
- * - B4 An `append` that gets no answer rejects with BUS_UNKNOWN_OUTCOME: it may or may not be stored. One that surely
- *   was not sent rejects with BUS_UNREACHABLE.
+ * - B3 A guarded `append` is stored only if the last sequence of the guarded subject is the one given;
+ *   otherwise it is refused with BUS_CONFLICT. The guarded subject is always a literal one (a wildcard is not
+ *   safe on replicated streams).
+ * - B4 An `append` that gets no answer rejects with BUS_UNKNOWN_OUTCOME: it may or may not be stored. One
+ *   that surely was not sent rejects with BUS_UNREACHABLE.
  * - B5 `follow` delivers in the order of the stream, without a gap, also over reconnects; it never gives up.
  * - B6 Two appends with one `msgId` within the stream's duplicate window are stored once.
- * - B7 `appendAll` stores all its messages, one right after the other, or none; each may have a guard of its own, on a subject that
- *   no other message of the batch is stored under before it.
+ * - B7 `appendAll` stores all its messages, one right after the other, or none; each may have a guard of its
+ *   own, on a subject that no other message of the batch is stored under before it.
  */
 
 export type Headers = Readonly<Record<string, string>>;
@@ -36,8 +37,9 @@ export interface StoredMessage {
   /** Milliseconds since the epoch at which the stream stored it. */
   readonly storedAt: number;
   /**
-   * To a follower: how many messages of the stream were still to come for it when this one was sent. A stream that keeps the last message
-   * of each subject passes, on the way to its end, through sets of messages that never stood together; 0: they stood so then.
+   * To a follower: how many messages of the stream were still to come for it when this one was sent. A stream
+   * that keeps the last message of each subject passes, on the way to its end, through sets of messages that
+   * never stood together; 0: they stood so then.
    */
   readonly pending?: number;
 }
@@ -90,15 +92,14 @@ export interface FollowOptions {
   readonly subjects: readonly string[];
   readonly from: FollowFrom;
   /**
-   * Called for each message, in order, synchronously. What it throws is logged and counted, and the message counts as
-   * delivered: a handler that wants to keep a bad message must keep it itself.
+   * Called for each message, in order, synchronously. What it throws is logged and counted, and the message
+   * counts as delivered: a handler that wants to keep a bad message must keep it itself.
    */
   readonly onMessage: (message: StoredMessage) => void;
   /**
    * The stream was made anew, or was put back to what it was before (a backup, a disk that lost its end):
-   * what was delivered need not stand
-   * in it, and its messages follow from the first. Absent: a stream that lost its end is followed from where
-   * it ends now.
+   * what was delivered need not stand in it, and its messages follow from the first. Absent: a stream that
+   * lost its end is followed from where it ends now.
    */
   readonly onAnother?: () => void;
 }
@@ -153,7 +154,8 @@ export interface Bus {
   /**
    * Also hears what is appended to a stream under the subject, whether or not it is stored.
    *
-   * `queue` shares the messages among the subscribers of that name. The handler must not throw; what it throws is logged.
+   * `queue` shares the messages among the subscribers of that name. The handler must not throw; what it
+   * throws is logged.
    */
   subscribe(
     subject: string,
@@ -177,15 +179,18 @@ export interface Bus {
    */
   appendAll(messages: readonly BatchMessage[], options?: { readonly timeoutMs?: number }): Promise<Appended>;
   /**
-   * Resolves once the stream's place to begin at is fixed; while the bus is away it waits and keeps trying. The first
-   * messages may be delivered before that.
-   * From `lastPerSubject`, an interruption before `caughtUp` may add older messages of a subject, in order, before its last.
+   * Resolves once the stream's place to begin at is fixed; while the bus is away it waits and keeps trying.
+   * The first messages may be delivered before that.
+   * From `lastPerSubject`, an interruption before `caughtUp` may add older messages of a subject, in order,
+   * before its last.
    * @throws OrreryError BUS_UNREACHABLE if the bus is closed
    */
   follow(stream: StreamName, options: FollowOptions): Promise<Following>;
   /**
-   * The last stored message of a literal subject, read from the stream's leader (not from a replica that may lag).
-   * @throws OrreryError BUS_UNREACHABLE, as do `lastOfMany` and `purge`; BUS_REFUSED if there is no such stream
+   * The last stored message of a literal subject, read from the stream's leader (not from a replica that may
+   * lag).
+   * @throws OrreryError BUS_UNREACHABLE, as do `lastOfMany` and `purge`; BUS_REFUSED if there is no such
+   * stream
    */
   last(stream: StreamName, subject: string): Promise<StoredMessage | undefined>;
   /** The last stored messages of many literal subjects, in no promised order; missing ones are absent. */

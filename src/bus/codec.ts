@@ -2,10 +2,10 @@
  * Values to bytes and back: MessagePack without extensions, or JSON.
  *
  * Promises: what is decoded is plain (null, booleans, numbers, text, arrays, plain objects), at most
- * `limits.messageDepth` levels deep and without a key `__proto__`; anything else is MESSAGE_UNREADABLE, never a crash.
- * What is encoded can be decoded: in objects an undefined field is left out, in arrays it becomes null, as in JSON; a value
- * that is not plain (a Date, a bigint, bytes) is an INVARIANT error at the one who encodes it.
- * Absent: what a message means (`envelope.ts`) and how large it may be.
+ * `limits.messageDepth` levels deep and without a key `__proto__`; anything else is MESSAGE_UNREADABLE, never
+ * a crash. What is encoded can be decoded: in objects an undefined field is left out, in arrays it becomes
+ * null, as in JSON; a value that is not plain (a Date, a bigint, bytes) is an INVARIANT error at the one who
+ * encodes it. Absent: what a message means (`envelope.ts`) and how large it may be.
  */
 import { Packr } from 'msgpackr';
 import { asError, invariant, OrreryError } from '../base/errors.ts';
@@ -48,7 +48,8 @@ export function encodeJson(value: unknown): Uint8Array {
 /**
  * The value of a payload.
  *
- * @param type the `Content-Type` header; without one a first byte `{` or `[` means JSON, anything else MessagePack
+ * @param type the `Content-Type` header; without one a first byte `{` or `[` means JSON, anything else
+ * MessagePack
  * @throws OrreryError MESSAGE_UNREADABLE
  */
 export function decode(bytes: Uint8Array, type?: string): unknown {

@@ -1,8 +1,9 @@
 /**
  * The form of a message that drives an actor: `{type, id?, cause?, …fields of the event}`.
  *
- * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields, where the
- * message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it (`actors/`).
+ * Owns what every sender must keep to, whoever it is: the size, the names and lengths of the common fields,
+ * where the message's id stands. Absent: whether the machine knows the event (`machines/`), and who takes it
+ * (`actors/`).
  */
 
 import { invariant, OrreryError } from '../base/errors.ts';

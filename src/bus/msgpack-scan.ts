@@ -1,10 +1,11 @@
 /**
  * Looks through MessagePack bytes before anything is built of them.
  *
- * Lets pass only what JSON could say as well: null, booleans, numbers, text, arrays, and maps whose keys are text. Not
- * extensions (the decoder would make dates, cycles, classes and generated code of them), not binary, not integers that a
- * JavaScript number cannot hold, not the key `__proto__`, no deeper nesting than asked for, and no byte missing or left over.
- * Does not recurse and does not allocate by lengths that the bytes merely claim.
+ * Lets pass only what JSON could say as well: null, booleans, numbers, text, arrays, and maps whose keys are
+ * text. Not extensions (the decoder would make dates, cycles, classes and generated code of them), not
+ * binary, not integers that a JavaScript number cannot hold, not the key `__proto__`, no deeper nesting than
+ * asked for, and no byte missing or left over. Does not recurse and does not allocate by lengths that the
+ * bytes merely claim.
  */
 
 type Finding = string;

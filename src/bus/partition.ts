@@ -1,8 +1,9 @@
 /**
- * Which shard an actor belongs to: the same function as the NATS server's `partition(64,1,2,3)` over the three tokens.
+ * Which shard an actor belongs to: the same function as the NATS server's `partition(64,1,2,3)` over the
+ * three tokens.
  *
- * The server hashes the tokens one after the other, without a separator, by FNV-1a of 32 bits and takes the remainder.
- * A test sends many ids through a real server and compares.
+ * The server hashes the tokens one after the other, without a separator, by FNV-1a of 32 bits and takes the
+ * remainder. A test sends many ids through a real server and compares.
  */
 import type { ActorId } from '../base/ids.ts';
 import { shardCount } from '../base/limits.ts';

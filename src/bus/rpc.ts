@@ -4,9 +4,9 @@
  * Speaks the small protocol itself: `$SRV.PING|INFO|STATS`, for all, by name and by id, with answers of type
  * `io.nats.micro.v1.…_response`; errors in the headers `Nats-Service-Error` and `Nats-Service-Error-Code`.
  *
- * Promises: every request is answered once, with the handler's bytes or with an error, unless the handler says that somebody
- * else will. What a handler throws goes to the one who asked, and nowhere else. At most `limits.requestsInFlight` run; more
- * are answered with BUSY. Absent: what the requests mean.
+ * Promises: every request is answered once, with the handler's bytes or with an error, unless the handler
+ * says that somebody else will. What a handler throws goes to the one who asked, and nowhere else. At most
+ * `limits.requestsInFlight` run; more are answered with BUSY. Absent: what the requests mean.
  */
 import type { Clock } from '../base/clock.ts';
 import { timestamp } from '../base/clock.ts';
@@ -61,8 +61,8 @@ const verbs = ['PING', 'INFO', 'STATS'] as const;
 type Verb = (typeof verbs)[number];
 
 /**
- * Where an answer may go: an inbox of whoever asked. An asker names the subject, and we publish with our own rights: under our own
- * prefix or the server's an answer would be a record, a fence or a command.
+ * Where an answer may go: an inbox of whoever asked. An asker names the subject, and we publish with our own
+ * rights: under our own prefix or the server's an answer would be a record, a fence or a command.
  */
 export function isAnswerable(reply: string): boolean {
   return reply !== '' && !reply.startsWith('orrery.') && !reply.startsWith('$');

@@ -1,11 +1,13 @@
 /**
- * The five streams of a cluster, as data: what is stored where, for how long, and what happens when it is full.
+ * The five streams of a cluster, as data: what is stored where, for how long, and what happens when it is
+ * full.
  *
  * `ensure-streams.ts` makes them on a NATS server, `memory.ts` keeps to them in one process.
  *
- * What happens at a bound: `mail` refuses the sender (a message to an actor must never vanish unseen); `event` and `dead`
- * drop the oldest (they are history for people); `state` and `world` hold one message for each subject, so their size is
- * the number of actors and objects. Counts, not bytes: a bound in bytes would be reserved on the server's disk at once.
+ * What happens at a bound: `mail` refuses the sender (a message to an actor must never vanish unseen);
+ * `event` and `dead` drop the oldest (they are history for people); `state` and `world` hold one message for
+ * each subject, so their size is the number of actors and objects. Counts, not bytes: a bound in bytes would
+ * be reserved on the server's disk at once.
  */
 import { limits, shardCount } from '../base/limits.ts';
 import type { StreamName } from './bus.ts';
@@ -41,8 +43,8 @@ export type StreamDefinitions = Readonly<Record<StreamName, StreamDefinition>>;
 
 const hourMs = 3_600_000;
 /**
- * Long enough for a sender's retries and for a replica that re-runs an outbox after a crash; the server keeps one entry of
- * about 100 bytes for each message with an id in memory, so at 1,000 messages/s some 12 MB.
+ * Long enough for a sender's retries and for a replica that re-runs an outbox after a crash; the server keeps
+ * one entry of about 100 bytes for each message with an id in memory, so at 1,000 messages/s some 12 MB.
  */
 const duplicateWindowMs = 120_000;
 /** Room for headers beside the largest payload. */

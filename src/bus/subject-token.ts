@@ -1,9 +1,9 @@
 /**
  * One token of a NATS subject: any text, written with `[A-Za-z0-9_-]` alone.
  *
- * Every other byte of the text's UTF-8, `=` included, is written `=XX` (two upper-case hex digits). The writing is
- * canonical: one text has one token and the other way round, so two senders can never name one actor in two ways
- * (the shard is a hash over the tokens).
+ * Every other byte of the text's UTF-8, `=` included, is written `=XX` (two upper-case hex digits). The
+ * writing is canonical: one text has one token and the other way round, so two senders can never name one
+ * actor in two ways (the shard is a hash over the tokens).
  */
 import { invariant } from '../base/errors.ts';
 

@@ -1,9 +1,10 @@
 /**
  * Every subject that Orrery speaks on: the one file that builds and parses them.
  *
- * Promises: what a `parse…` function accepts is exactly what the builder of the same name makes; anything foreign, or
- * written in another way than the canonical one, is `undefined`. A namespace of a Kubernetes object that is empty is the
- * token `_`; a namespace that is really called `_` is escaped. Actor ids already carry `_` and keep it.
+ * Promises: what a `parse…` function accepts is exactly what the builder of the same name makes; anything
+ * foreign, or written in another way than the canonical one, is `undefined`. A namespace of a Kubernetes
+ * object that is empty is the token `_`; a namespace that is really called `_` is escaped. Actor ids already
+ * carry `_` and keep it.
  */
 import { type ActorId, isActorKind, parseActorId } from '../base/ids.ts';
 import { readToken, writeToken } from './subject-token.ts';

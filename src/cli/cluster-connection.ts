@@ -1,8 +1,9 @@
 /**
  * The connection of the reading commands to a running Orrery.
  *
- * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev` leaves in the
- * working directory, then the defaults; whether it can be reached is known within `limits.cliConnectMs`.
+ * Promises: which Orrery is meant comes from the flags, then the environment, then the file that `orrery dev`
+ * leaves in the working directory, then the defaults; whether it can be reached is known within
+ * `limits.cliConnectMs`.
  */
 
 import { systemClock, type Timer } from '../base/clock.ts';

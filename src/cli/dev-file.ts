@@ -1,5 +1,6 @@
 /**
- * The file that `orrery dev` leaves in its folder while it runs, so that the reading commands find it by themselves.
+ * The file that `orrery dev` leaves in its folder while it runs, so that the reading commands find it by
+ * themselves.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * `orrery dev`: hands over to the development cluster, a package of its own (packages/dev-cluster) that a checkout has and an
- * installation has not.
+ * `orrery dev`: hands over to the development cluster, a package of its own (packages/dev-cluster) that a
+ * checkout has and an installation has not.
  */
 import { OrreryError } from '../base/errors.ts';
 import type { Program } from './parser.ts';

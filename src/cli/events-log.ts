@@ -25,6 +25,8 @@ export interface EventsLogParts {
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
   /** From when on, ms since the epoch; null: from now on. */
   readonly since: number | null;
+  /** Up to when, ms since the epoch; what comes later is not read to its end. Absent: to the end. */
+  readonly until?: number;
   /** Whether what happens is told, too. */
   readonly isLive: boolean;
   readonly clock: Clock;
@@ -38,7 +40,7 @@ const overlapMs = 10_000;
 
 /** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
 export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
-  const { bus, subject, history, clock } = parts;
+  const { bus, subject, history, clock, until = Number.POSITIVE_INFINITY } = parts;
   const teller = createTeller(parts.onStep);
   let waiting: Transition[] | null = [];
   const hear = (step: Transition) => (waiting === null ? teller.tell(step) : void waiting.push(step));
@@ -47,7 +49,7 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
       const page: HistoryPage = await history(next === undefined ? { since } : { after: next });
       if (page.next === next) throw new OrreryError('BUS_UNREACHABLE', 'the history does not go on');
       for (const step of page.steps) teller.tell(step);
-      next = page.next;
+      next = isBeyond(page, until) ? null : page.next;
     }
   };
   const goOn = () => {
@@ -72,6 +74,10 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
   if (parts.since !== null) await readPast(parts.since);
   goOn();
   return { told: teller.told, stop: () => live.forEach((one) => void one.stop()) };
+}
+
+function isBeyond({ steps }: HistoryPage, until: number): boolean {
+  return steps.length > 0 && steps.every(({ at }) => at > until + overlapMs);
 }
 
 function createTeller(onStep: (step: Transition) => void) {

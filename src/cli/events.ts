@@ -5,9 +5,10 @@ import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
-import { change, clockTime, effectList, eventName } from '../base/words.ts';
+import { change, effectList, eventName } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
+import { readEnd, readTime, shownTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -15,16 +16,23 @@ import type { Terminal } from './terminal.ts';
 interface EventsOptions {
   readonly follow?: boolean;
   readonly since?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly kind?: string;
+  readonly reason?: string;
+  readonly utc?: boolean;
   readonly output: 'text' | 'json';
 }
 
 const examples = `
 Examples:
   orrery events --since 10m                 what happened in the last ten minutes
+  orrery events --from 03:10 --to 03:15     what happened that night, in local time; --utc for UTC
+  orrery events --kind domain --reason rateLimited
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
-Transitions are kept for 24 hours.`;
+Transitions are kept for 24 hours. Heartbeats that change nothing are none.`;
 
 export function eventsCommand(program: Program, terminal: Terminal): void {
   const command = program
@@ -37,48 +45,106 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
       '--since <TIME>',
       'how far back, such as 90s, 15m, 1h or 1d (default: 1h; with --follow: from now on)',
     )
+    .option('--from <TIME>', 'from that time on: 03:10, 2026-11-22T03:10, 15m')
+    .option('--to <TIME>', 'up to that time')
+    .option('--kind <KIND>', 'only actors of that kind: pod, pods, po')
+    .option(
+      '--reason <TEXT>',
+      'only steps that say this: in event, state, effect, cause or a field, in any case',
+    )
+    .option('--utc', 'times in UTC, as they are read and as they are printed')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
-    const id = text === undefined ? undefined : readActorId(text);
-    const sinceMs = readSince(options);
+    const wanted = await readWanted(text, options);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
-      follow(client, id, sinceMs, options, terminal),
+      follow(client, wanted, options, terminal),
     );
   });
 }
 
-function readSince({ since, follow }: EventsOptions): number {
-  if (since === undefined) return follow ? 0 : 3_600_000;
+interface Wanted {
+  readonly id?: ActorId;
+  readonly kind?: string;
+  /** Ms since the epoch; null: from now on. */
+  readonly from: number | null;
+  readonly to: number;
+}
+
+async function readWanted(text: string | undefined, options: EventsOptions): Promise<Wanted> {
+  const { kind, utc = false, to, follow } = options;
+  if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
+  const now = systemClock.now();
+  const from = readFrom(options, now);
+  const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
+  if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
+  return {
+    ...(text === undefined ? {} : { id: readActorId(text) }),
+    ...(kind === undefined ? {} : { kind: await readKindFlag(kind) }),
+    from,
+    to: end,
+  };
+}
+
+async function readKindFlag(text: string): Promise<string> {
+  const [{ charts }, { readKind }] = await Promise.all([
+    import('../replica/charts.ts'),
+    import('./get/selection.ts'),
+  ]);
+  return readKind(text, charts);
+}
+
+function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number | null {
+  if (from !== undefined && since !== undefined) {
+    throw new OrreryError('USAGE', '--from and --since exclude one another');
+  }
+  if (from !== undefined) return readTime('--from', from, now, utc);
+  if (since === undefined) return follow ? null : now - 3_600_000;
   const ms = duration.read(since);
-  if (ms !== undefined) return ms;
-  throw new OrreryError(
-    'USAGE',
-    `--since: ${JSON.stringify(since)} is not allowed; allowed: ${duration.allowed}`,
-  );
+  if (ms === undefined) {
+    const value = JSON.stringify(since);
+    throw new OrreryError('USAGE', `--since: ${value} is not allowed; allowed: ${duration.allowed}`);
+  }
+  return ms === 0 ? null : now - ms;
 }
 
 async function follow(
   { bus, subjects, control }: Client,
-  id: ActorId | undefined,
-  sinceMs: number,
+  { id, kind, from, to }: Wanted,
   options: EventsOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const print = (step: Transition) =>
-    terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, terminal)}\n`);
+  let printed = 0;
+  const print = (step: Transition) => {
+    if (
+      step.at > to ||
+      !says(step, options.reason) ||
+      (kind !== undefined && !step.id.startsWith(`${kind}/`))
+    )
+      return;
+    printed++;
+    terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, options, terminal)}\n`);
+  };
+  const subject = kind === undefined ? subjects.eventAll : subjects.eventsOfKind(kind);
+  const asked = id === undefined ? (kind === undefined ? {} : { kind }) : { id };
   const log = await followEvents({
     bus,
-    subject: id === undefined ? subjects.eventAll : subjects.eventsOf(id),
-    history: (request) => control.history(id === undefined ? request : { ...request, id }),
-    since: sinceMs === 0 ? null : systemClock.now() - sinceMs,
+    subject: id === undefined ? subject : subjects.eventsOf(id),
+    history: (request) => control.history({ ...request, ...asked }),
+    since: from,
+    until: to,
     isLive: options.follow === true,
     clock: systemClock,
     onStep: print,
   });
   if (options.follow) await interruption(terminal);
   log.stop();
-  if (log.told() === 0 && !options.follow) terminal.err('no transitions found\n');
+  if (printed === 0 && !options.follow) terminal.err('no transitions found\n');
+}
+
+/** Whether the step has the text anywhere, whatever its case. */
+function says(step: Transition, text: string | undefined): boolean {
+  return text === undefined || JSON.stringify(step).toLowerCase().includes(text.toLowerCase());
 }
 
 function interruption({ interrupted }: Terminal): Promise<void> {
@@ -88,9 +154,10 @@ function interruption({ interrupted }: Terminal): Promise<void> {
   });
 }
 
-function line(transition: Transition, { style }: Terminal): string {
-  const { at, id, rev, event, effects, replica } = transition;
+function line(transition: Transition, { utc = false }: EventsOptions, { style }: Terminal): string {
+  const { at, id, rev, event, effects, replica, cause } = transition;
   const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
   const where = style('dim', `rev ${rev} on ${replica}`);
-  return `${clockTime(at)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}`;
+  const because = cause === null ? '' : style('dim', ` (because of ${cause})`);
+  return `${shownTime(at, utc)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}${because}`;
 }

@@ -1,8 +1,8 @@
 /**
  * The parser of command lines: the one file that knows the library.
  *
- * Promises: a usage error is one line on the error stream and exit code 2; help and version end with 0. Values of flags are
- * read by config.ts, not here.
+ * Promises: a usage error is one line on the error stream and exit code 2; help and version end with 0.
+ * Values of flags are read by config.ts, not here.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../replica/config.ts';

@@ -1,8 +1,8 @@
 /**
  * The command line as a whole: which commands there are and how a command ends.
  *
- * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a command needs is
- * loaded when it runs, so that the reading commands start fast.
+ * Promises: exit code 0 ended as asked, 1 failed, 2 usage; a failure is one line on the error stream. What a
+ * command needs is loaded when it runs, so that the reading commands start fast.
  */
 
 import { asError, hasCode } from '../base/errors.ts';

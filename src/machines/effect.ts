@@ -1,9 +1,9 @@
 /**
- * An effect as one declaration: its name, its form, what its failure tells the chart, how long it may take and in which lane it
- * runs. A chart's `setup` takes the actions from it, the engine everything else.
+ * An effect as one declaration: its name, its form, what its failure tells the chart, how long it may take
+ * and in which lane it runs. A chart's `setup` takes the actions from it, the engine everything else.
  *
- * An effect is plain data, saved with the step before it runs (I1). It ends with exactly one outcome, an event (I4), and may run
- * again after a crash: a second run must change nothing (I5).
+ * An effect is plain data, saved with the step before it runs (I1). It ends with exactly one outcome, an
+ * event (I4), and may run again after a crash: a second run must change nothing (I5).
  */
 import { limits } from '../base/limits.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
@@ -21,8 +21,7 @@ export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
   timeoutMs(effect: E): number;
   /**
    * It has no failure edge: whatever it meets, it is tried again with growing pauses, and stays in the outbox
-   * until it is done or the
-   * shard has another owner, who goes on with it. `timeoutMs` bounds one try.
+   * until it is done or the shard has another owner, who goes on with it. `timeoutMs` bounds one try.
    */
   readonly untilDone: boolean;
   /** How many of its type may run at a time in one replica. Types never wait for each other. */

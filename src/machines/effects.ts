@@ -5,8 +5,7 @@ import { effect } from './effect.ts';
 
 /**
  * Sends one event to other actors, by the mail stream: at least once, however long the stream is away or
- * full. Outcome: effect.settled,
- * once everything is stored.
+ * full. Outcome: effect.settled, once everything is stored.
  */
 export interface MessageSend {
   readonly type: 'message.send';

@@ -1,6 +1,7 @@
 /**
- * The level of the log while a replica runs: SIGUSR2 takes it one step further down (info → debug → trace) and then back to what was
- * configured. A signal needs no right in the cluster but that to get at the process, and works when nothing else answers.
+ * The level of the log while a replica runs: SIGUSR2 takes it one step further down (info → debug → trace)
+ * and then back to what was configured. A signal needs no right in the cluster but that to get at the
+ * process, and works when nothing else answers.
  */
 
 import type { LeveledLog } from '../base/log.ts';

@@ -15,6 +15,11 @@ export const metricTable: Readonly<Record<string, MetricDeclaration>> = {
     labels: ['kind', 'state', 'health'],
     help: 'Actors in the shards that this replica owns; `health` is `ok`, `waiting` or `wrong`.',
   },
+  orrery_trouble_seconds: {
+    type: 'gauge',
+    labels: ['kind', 'health'],
+    help: 'How long the actor that has been waiting or wrong for longest has not been ok, over all retries.',
+  },
   orrery_transitions_total: { type: 'counter', labels: ['kind'], help: 'Saved steps.' },
   orrery_step_duration_seconds: {
     type: 'histogram',
@@ -103,6 +108,8 @@ export interface Metrics extends FeatureMetrics {
   unreadable(what: string): void;
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
+  /** Nothing more is told of the resource: nobody mirrors it any more. */
+  forgetResource(resource: string): void;
   shardMove(): void;
   /** Where gauges come from that are looked up when somebody asks; a second call replaces the first. */
   observed(source: () => Iterable<Gauge>): void;
@@ -136,6 +143,10 @@ export function createMetrics(
     unreadable: (what) => count('orrery_unreadable_total', { what }),
     watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
     worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
+    forgetResource(resource) {
+      known.gauges.get('orrery_world_lag_seconds')?.remove({ resource });
+      known.counters.get('orrery_watch_restarts_total')?.remove({ resource });
+    },
     shardMove: () => count('orrery_shard_moves_total'),
     observed: (next) => {
       source = next;

@@ -1,5 +1,6 @@
 /**
- * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts that know it.
+ * What a replica tells of itself: what it counts, and whether it is ready. Everything is read from the parts
+ * that know it.
  */
 import { healthOf, isParked } from '../actors/control/reason.ts';
 import type { Engine } from '../actors/engine.ts';
@@ -8,14 +9,16 @@ import { kindOf } from '../actors/host/cell.ts';
 import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import type { Storing } from '../bus/storing.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, read when somebody asks for them. */
-export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines): Iterable<Gauge> {
+export function* gaugesOf(engine: Engine, bus: Bus, health: Pipelines, now: number): Iterable<Gauge> {
   yield { name: 'orrery_pipelines_late', value: health.complaints().length };
   yield { name: 'orrery_nats_connected', value: bus.status === 'connected' ? 1 : 0 };
   yield { name: 'orrery_nats_disconnects_total', value: bus.counters.disconnects };
   yield* actorsIn(engine);
+  yield* troublesIn(engine, now);
   yield* shardsOf(engine);
   for (const { gauges } of engine.runs) yield* gauges?.() ?? [];
 }
@@ -39,6 +42,25 @@ function* actorsIn(engine: Engine): Iterable<Gauge> {
   for (const count of counts.values()) yield { name: 'orrery_actors', ...count };
 }
 
+/** Of each kind and health, the trouble that lasts longest: alerts speak of what is, not of what was. */
+function* troublesIn(engine: Engine, now: number): Iterable<Gauge> {
+  const oldest = new Map<string, { readonly labels: Labels; readonly since: number }>();
+  for (const run of engine.shards.open()) {
+    for (const cell of run.cells.values()) {
+      if (cell.trouble === null) continue;
+      const kind = kindOf(cell);
+      const health = healthOf(cell, engine.parts.steppers.get(kind)?.chart);
+      const key = `${kind} ${health}`;
+      if (cell.trouble < (oldest.get(key)?.since ?? Number.POSITIVE_INFINITY)) {
+        oldest.set(key, { labels: { kind, health }, since: cell.trouble });
+      }
+    }
+  }
+  for (const { labels, since } of oldest.values()) {
+    yield { name: 'orrery_trouble_seconds', labels, value: Math.max(0, now - since) / 1000 };
+  }
+}
+
 function* shardsOf(engine: Engine): Iterable<Gauge> {
   const owned = new Set<number>();
   for (const run of engine.shards.open()) {
@@ -53,21 +75,31 @@ function* shardsOf(engine: Engine): Iterable<Gauge> {
   }
 }
 
-/**
- * Whether the replica may get requests, and if not, why.
- *
- * @param needed names of the mirrors whose first list makes the world complete
- */
-export function readinessOf(
-  bus: Bus,
-  engine: Engine,
-  health: Pipelines,
-  needed: readonly string[],
-): Readiness {
+export interface ReadinessParts {
+  readonly bus: Pick<Bus, 'status'>;
+  readonly storing: Pick<Storing, 'troubles'>;
+  readonly engine: Engine;
+  readonly health: Pick<Pipelines, 'complaints'>;
+  /** Names of the mirrors whose first list makes the world complete. */
+  readonly needed: readonly string[];
+  /** Monotonic ms. */
+  readonly now: number;
+}
+
+/** A stream elects its leader within that. */
+const storeTroubleMs = 5_000;
+
+/** Whether the replica may get requests, and if not, why. */
+export function readinessOf({ bus, storing, engine, health, needed, now }: ReadinessParts): Readiness {
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
+  for (const { stream, error, since } of storing.troubles()) {
+    const forMs = now - since;
+    if (forMs >= storeTroubleMs)
+      reasons.push(`NATS stores nothing in ${stream} for ${Math.round(forMs / 1000)} s: ${error}`);
+  }
   const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
   if (unlisted.length > 0) reasons.push(`not listed yet by who mirrors them now: ${unlisted.join(', ')}`);
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));

@@ -1,9 +1,11 @@
 /**
- * Traces by OpenTelemetry's SDK, sent over OTLP/HTTP: the one file that imports it. Loaded only when tracing is wanted.
+ * Traces by OpenTelemetry's SDK, sent over OTLP/HTTP: the one file that imports it. Loaded only when tracing
+ * is wanted.
  *
- * Reads the standard variables: OTEL_EXPORTER_OTLP_* (the exporter does), OTEL_EXPORTER_OTLP_PROTOCOL (http/protobuf, http/json),
- * OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER with _ARG, OTEL_BSP_*. Promise: a receiver that is away costs spans
- * (they are dropped when the queue is full) and nothing else. Absent: gRPC, metrics and logs by OTLP.
+ * Reads the standard variables: OTEL_EXPORTER_OTLP_* (the exporter does), OTEL_EXPORTER_OTLP_PROTOCOL
+ * (http/protobuf, http/json), OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER with _ARG,
+ * OTEL_BSP_*. Promise: a receiver that is away costs spans (they are dropped when the queue is full) and
+ * nothing else. Absent: gRPC, metrics and logs by OTLP.
  */
 import { type Context, ROOT_CONTEXT, type SpanContext, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';

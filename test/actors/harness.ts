@@ -1,6 +1,6 @@
 /**
- * Several engines on one memory bus with virtual time, and an outside world that the test writes: what effects do is recorded and
- * answered as the test says.
+ * Several engines on one memory bus with virtual time, and an outside world that the test writes: what
+ * effects do is recorded and answered as the test says.
  */
 
 import type { EffectContext, RunnableEffect } from '../../src/actors/effect-runner.ts';
@@ -65,7 +65,10 @@ export class TestCluster {
   #seed = 1;
   readonly #more: readonly Feature[];
 
-  /** @param more features beside the program's own joins: they run as they are, unless `outside` answers their effects */
+  /**
+   * @param more features beside the program's own joins: they run as they are, unless `outside` answers their
+   * effects
+   */
   constructor(more: readonly Feature[] = []) {
     this.#more = more;
     this.hub = memoryHub({ clock: this.clock, cluster: 'test' });
@@ -74,7 +77,8 @@ export class TestCluster {
   }
 
   /**
-   * @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep its shards;
+   * @param options.bend a bus that misbehaves for this replica; @param options.isFit whether it should keep
+   * its shards;
    * @param options.clock of its machine
    */
   async replica(

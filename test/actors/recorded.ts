@@ -1,4 +1,7 @@
-/** The records of earlier releases as they lie in `test/fixtures/records/<release>/`, and a memory bus that holds them. */
+/**
+ * The records of earlier releases as they lie in `test/fixtures/records/<release>/`, and a memory bus that
+ * holds them.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
@@ -17,7 +20,9 @@ export interface Recorded {
   readonly storedAt: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly data: Uint8Array;
-  /** What the bytes say, as it was decoded when the line was written; absent where they are JSON themselves. */
+  /**
+   * What the bytes say, as it was decoded when the line was written; absent where they are JSON themselves.
+   */
   readonly says?: unknown;
 }
 
@@ -72,10 +77,11 @@ export function wavesOf(actors: readonly RecordedActor[]): RecordedActor[][] {
 }
 
 /**
- * A cluster whose streams hold the records, with the fences and checkpoints of their shards, under the sequences that they had; nobody
- * owns them. It is the moment at which the last of them was stored.
+ * A cluster whose streams hold the records, with the fences and checkpoints of their shards, under the
+ * sequences that they had; nobody owns them. It is the moment at which the last of them was stored.
  *
- * @param options.checkpoints false: it is not known how far the shards had come, so nothing of the records' feeds is told yet
+ * @param options.checkpoints false: it is not known how far the shards had come, so nothing of the records'
+ * feeds is told yet
  */
 export async function clusterWith(
   release: string,

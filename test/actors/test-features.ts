@@ -1,4 +1,7 @@
-/** The program's features in an engine of a test: their joins, and nothing that acts outside; what effects do, the test says. */
+/**
+ * The program's features in an engine of a test: their joins, and nothing that acts outside; what effects do,
+ * the test says.
+ */
 import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createCertificatesJoin } from '../../src/features/certificates/certificates-join.ts';

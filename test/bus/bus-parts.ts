@@ -30,7 +30,9 @@ export async function codeOf(promise: Promise<unknown>): Promise<string | undefi
   }
 }
 
-/** Everything that `bus` sent before has reached the server, and what the server had for it has reached it. */
+/**
+ * Everything that `bus` sent before has reached the server, and what the server had for it has reached it.
+ */
 export async function flush(bus: Bus, s: Subjects): Promise<void> {
   await bus.last('event', s.event('pod/flush/none'));
 }

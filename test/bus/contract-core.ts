@@ -1,4 +1,7 @@
-/** The contract of messages that are not stored: publishing, subscribing, requests; and of the end of a connection. */
+/**
+ * The contract of messages that are not stored: publishing, subscribing, requests; and of the end of a
+ * connection.
+ */
 import { expect, test } from 'vitest';
 import type { Bus, BusMessage } from '../../src/bus/bus.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';

@@ -1,5 +1,6 @@
 /**
- * What every implementation of the port `Bus` promises (B1–B7), as tests. `memory.test.ts` and `nats.test.ts` run it.
+ * What every implementation of the port `Bus` promises (B1–B7), as tests. `memory.test.ts` and `nats.test.ts`
+ * run it.
  *
  * The tests of one run share a server; each keeps to actors and subjects of its own name.
  */

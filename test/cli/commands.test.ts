@@ -272,7 +272,9 @@ describe('orrery events', () => {
     const { code, out } = await run('events', '--since', '1h');
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n')).toEqual([
-      expect.stringMatching(/^\d\d:\d\d:\d\d\.\d{3} {2}pod\/shop\/web-1 {2}pod.observed: began in deciding/),
+      expect.stringMatching(
+        /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d\d:\d\d {2}pod\/shop\/web-1 {2}pod.observed: began in deciding/,
+      ),
       expect.stringContaining(
         'pod.observed: deciding → proving.asking  asked for message.send ×2  rev 4 on r1',
       ),
@@ -289,6 +291,25 @@ describe('orrery events', () => {
     ).toEqual([3, 4]);
     const other = await run('events', 'pod/shop/web-0');
     expect(other).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
+  });
+
+  test('--from, --to, --kind and --reason choose; --utc prints UTC', async () => {
+    const iso = (at: number) => new Date(at).toISOString();
+    const around = ['--from', iso(now - 60_000), '--to', iso(now)];
+    const { out } = await run('events', ...around, '--kind', 'pods', '--reason', 'PROVING', '--utc');
+    expect(out).toMatch(
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-1 .*\(because of service\/shop\/web\/9\/0\)\n$/,
+    );
+    const before = await run('events', '--from', iso(now - 120_000), '--to', iso(now - 60_000));
+    expect(before).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
+    expect(await run('events', '--kind', 'pdo')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('KIND: "pdo"'),
+    });
+    expect(await run('events', '--from', 'teatime')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--from: "teatime"'),
+    });
   });
 
   test('--follow prints what happens from now on, until Ctrl-C ends it with 0', async () => {

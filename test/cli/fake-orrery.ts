@@ -1,6 +1,6 @@
 /**
- * A NATS server with one made-up replica behind it: it answers the request subjects with what the test says, so that the
- * command line can be tried as a process against the real wire.
+ * A NATS server with one made-up replica behind it: it answers the request subjects with what the test says,
+ * so that the command line can be tried as a process against the real wire.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Nothing that a command prints is lost to a reader that takes its time, and one that has seen enough ends it quietly. */
+/**
+ * Nothing that a command prints is lost to a reader that takes its time, and one that has seen enough ends it
+ * quietly.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +14,10 @@ const recording = join(folder, 'actors.jsonl');
 const count = 20_000;
 const left = /: 1 transition left out/g;
 
-/** Transitions from the middle of so many actors: the replay names each of them, in far more bytes than a pipe holds. */
+/**
+ * Transitions from the middle of so many actors: the replay names each of them, in far more bytes than a pipe
+ * holds.
+ */
 beforeAll(() => {
   const lines = Array.from({ length: count }, (_, n) =>
     JSON.stringify({

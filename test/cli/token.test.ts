@@ -1,4 +1,7 @@
-/** `orrery token` against the development API: what it prints is a token that Kubernetes accepts, for as long as was asked. */
+/**
+ * `orrery token` against the development API: what it prints is a token that Kubernetes accepts, for as long
+ * as was asked.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

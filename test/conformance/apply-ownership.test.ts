@@ -1,4 +1,7 @@
-/** Server-side apply: who owns which fields, conflicts, and what happens to fields that nobody applies any more. */
+/**
+ * Server-side apply: who owns which fields, conflicts, and what happens to fields that nobody applies any
+ * more.
+ */
 import { describe, expect } from 'vitest';
 import type { Client, Json, JsonObject, Reply } from './client.ts';
 import { configMap, metaOf, test, versionOf } from './conformance.ts';

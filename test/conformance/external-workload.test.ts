@@ -1,4 +1,6 @@
-/** The definition of ExternalWorkload in deploy/crds on an API server: every bound of the published schema. */
+/**
+ * The definition of ExternalWorkload in deploy/crds on an API server: every bound of the published schema.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { parse } from 'yaml';

@@ -163,7 +163,8 @@ describe('the end of a watch', () => {
     expect(watch.events.filter(({ type }) => type === 'ERROR')).toEqual([]);
   });
 
-  // A real server sends bookmarks as its load allows and promises none; more than once in a row it does not leave them out.
+  // A real server sends bookmarks as its load allows and promises none; more than once in a row it does not
+  // leave them out.
   test('is preceded by a bookmark if the client takes them', { timeout: 15_000, retry: 2 }, async ({
     api,
     core,

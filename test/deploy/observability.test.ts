@@ -1,4 +1,7 @@
-/** Dashboard and alert rules: every expression can be read and names metrics that a replica has, with labels that they have. */
+/**
+ * Dashboard and alert rules: every expression can be read and names metrics that a replica has, with labels
+ * that they have.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -44,7 +47,10 @@ async function existing(): Promise<Map<string, string>> {
   return new Map(types.map(([, name = '', type = '']) => [name, type]));
 }
 
-/** Metrics that an expression selects: what stands before a selector or alone, and is neither function, keyword nor label. */
+/**
+ * Metrics that an expression selects: what stands before a selector or alone, and is neither function,
+ * keyword nor label.
+ */
 function metricsIn(expression: string): string[] {
   const plain = expression
     .replaceAll(/\b(by|without|on|ignoring|group_left|group_right) *\([^)]*\)/g, '')

@@ -1,8 +1,9 @@
 /**
- * For the tests of the development cluster: an API server, a namespace of one's own, and the moving parts on it.
+ * For the tests of the development cluster: an API server, a namespace of one's own, and the moving parts on
+ * it.
  *
- * With ORRERY_TEST_KUBECONFIG the tests run against that API server (a real one, whose cluster IPs are loopback addresses)
- * instead of the development one.
+ * With ORRERY_TEST_KUBECONFIG the tests run against that API server (a real one, whose cluster IPs are
+ * loopback addresses) instead of the development one.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** For the tests of the development cluster: one request over a connection of its own, and whether anybody listens. */
+/**
+ * For the tests of the development cluster: one request over a connection of its own, and whether anybody
+ * listens.
+ */
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';

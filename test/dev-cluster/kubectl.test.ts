@@ -1,6 +1,6 @@
 /**
- * A plain kubectl against the development API server, as a person uses it. Which one: KUBECTL, or the first on PATH; without one
- * these tests are skipped.
+ * A plain kubectl against the development API server, as a person uses it. Which one: KUBECTL, or the first
+ * on PATH; without one these tests are skipped.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

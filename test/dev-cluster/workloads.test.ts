@@ -56,7 +56,10 @@ const counts = (resource: KubeResource, wanted: Readonly<Record<string, number>>
   );
 const names = async () => (await bench.pods()).map((pod) => pod.metadata.name).sort();
 
-/** Follows the Pods and remembers the smallest and largest number of healthy ones, and in which order they were deleted. */
+/**
+ * Follows the Pods and remembers the smallest and largest number of healthy ones, and in which order they
+ * were deleted.
+ */
 function watchPods() {
   const seen = {
     fewest: Number.POSITIVE_INFINITY,

@@ -1,6 +1,7 @@
 /**
- * NATS goes away under a running Orrery and comes back: nothing is done meanwhile that could not be saved, and nothing is lost. Where it comes
- * back with nothing on its disk, all that Orrery knows is found out again from Kubernetes.
+ * NATS goes away under a running Orrery and comes back: nothing is done meanwhile that could not be saved,
+ * and nothing is lost. Where it comes back with nothing on its disk, all that Orrery knows is found out again
+ * from Kubernetes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,6 @@
 /**
- * Elections with real processes: a nats-server, an API server, three replicas, candidates in this process and one in Python.
+ * Elections with real processes: a nats-server, an API server, three replicas, candidates in this process and
+ * one in Python.
  *
  * With KUBECONFIG set the same runs against that API server.
  */

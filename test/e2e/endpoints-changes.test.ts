@@ -132,7 +132,8 @@ test('a Service that is deleted takes its slices along, and a namespace that is 
   await on.shop.settled('web', 'a slice', (slices) => slices.length === 1);
   await on.shop.settled('api', 'a slice', (slices) => slices.length === 1);
   await on.shop.end();
-  // On an API server without a controller manager nobody empties the namespace; nothing is to be written into it all the same.
+  // On an API server without a controller manager nobody empties the namespace; nothing is to be written into
+  // it all the same.
   await on.shop.change('workload', 'vm-1', { metadata: { labels: { zone: 'x' } } }).catch(() => {});
   const told = await (await fetch(`${on.cluster.replicas[0]?.url}/metrics`)).text();
   expect(told).not.toMatch(

@@ -1,5 +1,6 @@
 /**
- * EndpointSlices for workloads outside the cluster, whole path: an API server, a nats-server, a replica as its own process. What slices say.
+ * EndpointSlices for workloads outside the cluster, whole path: an API server, a nats-server, a replica as
+ * its own process. What slices say.
  *
  * With KUBECONFIG set the same runs against that API server.
  */

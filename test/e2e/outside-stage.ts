@@ -1,4 +1,7 @@
-/** A cluster with one replica for a file of whole-path tests of endpoints, and a namespace of its own for each test. */
+/**
+ * A cluster with one replica for a file of whole-path tests of endpoints, and a namespace of its own for each
+ * test.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /**
- * Services and workloads outside the cluster on an API server, and what their slices say: words for the whole-path tests of endpoints.
+ * Services and workloads outside the cluster on an API server, and what their slices say: words for the
+ * whole-path tests of endpoints.
  */
 
 import { namespaces } from '../../packages/dev-cluster/resources.ts';

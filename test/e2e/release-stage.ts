@@ -1,4 +1,7 @@
-/** A nats-server, an API server, and replicas of whatever releases as processes, each with a bundle of its own. */
+/**
+ * A nats-server, an API server, and replicas of whatever releases as processes, each with a bundle of its
+ * own.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

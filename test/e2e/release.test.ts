@@ -1,6 +1,7 @@
 /**
- * Replicas of two releases side by side, as real processes on a real nats-server: the older one does not write, the newer one waits for
- * what it must, a blocked one says why, and the objects stay as the bundle has them.
+ * Replicas of two releases side by side, as real processes on a real nats-server: the older one does not
+ * write, the newer one waits for what it must, a blocked one says why, and the objects stay as the bundle has
+ * them.
  *
  * With KUBECONFIG set the same runs against that API server.
  */

@@ -1,6 +1,6 @@
 /**
- * Objects as Tailscale's operator makes them for an egress ProxyGroup: names, labels, ports and switches, and no more than those.
- * The definition of ProxyGroup is cut down to the fields that matter here.
+ * Objects as Tailscale's operator makes them for an egress ProxyGroup: names, labels, ports and switches, and
+ * no more than those. The definition of ProxyGroup is cut down to the fields that matter here.
  */
 import type { KubeObject } from '../../src/base/kube-port.ts';
 

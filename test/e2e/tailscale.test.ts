@@ -1,9 +1,11 @@
 /**
- * deploy/presets/tailscale.yaml as it is, on objects as Tailscale's operator labels them: real processes, Services that are asked by
- * their names, proxies as real HTTP servers behind a routing that learns of them late.
+ * deploy/presets/tailscale.yaml as it is, on objects as Tailscale's operator labels them: real processes,
+ * Services that are asked by their names, proxies as real HTTP servers behind a routing that learns of them
+ * late.
  *
  * With KUBECONFIG set the same runs against that API server, whose cluster IPs must be loopback addresses
- * (--service-cluster-ip-range=127.96.0.0/16); the objects are deleted in the end, the definition of ProxyGroup stays.
+ * (--service-cluster-ip-range=127.96.0.0/16); the objects are deleted in the end, the definition of
+ * ProxyGroup stays.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -174,7 +176,10 @@ test("the preset holds the proxies of an egress ProxyGroup until each of the gro
   expect(gaps(story)).toEqual([]);
 });
 
-/** Conditions that were asked to be True before the routing led to the Pod through every Service that it was proven for. */
+/**
+ * Conditions that were asked to be True before the routing led to the Pod through every Service that it was
+ * proven for.
+ */
 function earlyMarks(story: readonly Transition[], reachable: ReadonlyMap<string, number>): string[] {
   const proofs = story.flatMap(({ id, at, event }) =>
     id.startsWith(`pod/${namespace}/egress-`) && event.type === 'route.proven' ? [{ id, at, event }] : [],

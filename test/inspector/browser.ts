@@ -1,6 +1,6 @@
 /**
- * Chromium for tests, driven headless, and what is asked of every page in it: no error in its console, no request to another host, no breach
- * of its content security policy, no serious fault of accessibility.
+ * Chromium for tests, driven headless, and what is asked of every page in it: no error in its console, no
+ * request to another host, no breach of its content security policy, no serious fault of accessibility.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -63,7 +63,10 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Faults that keep somebody out: rule, element, and why. WCAG 2.2 A and AA and what axe counts as good practice. */
+/**
+ * Faults that keep somebody out: rule, element, and why. WCAG 2.2 A and AA and what axe counts as good
+ * practice.
+ */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   // By the debugger, not by a script element: the page's policy has no room for one.
   await page.evaluate(axeSource);

@@ -1,6 +1,6 @@
 /**
- * A replica with thousands of actors in this process: engine, live feed, HTTP and page are the real ones; the bus is in memory and the outside
- * accepts every patch at once. For tests and benchmarks of the page.
+ * A replica with thousands of actors in this process: engine, live feed, HTTP and page are the real ones; the
+ * bus is in memory and the outside accepts every patch at once. For tests and benchmarks of the page.
  */
 
 import { createControl } from '../../src/actors/control/control-client.ts';

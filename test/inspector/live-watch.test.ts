@@ -1,4 +1,7 @@
-/** The live feed on several engines and one memory bus: what is told to whom, and that nothing is told to nobody. */
+/**
+ * The live feed on several engines and one memory bus: what is told to whom, and that nothing is told to
+ * nobody.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createControl } from '../../src/actors/control/control-client.ts';
 import { serveControl } from '../../src/actors/control/control-server.ts';

@@ -1,4 +1,6 @@
-/** Ten thousand actors in the page: all are there, are filtered and sorted, and only what is seen is drawn. */
+/**
+ * Ten thousand actors in the page: all are there, are filtered and sorted, and only what is seen is drawn.
+ */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';

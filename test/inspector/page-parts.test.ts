@@ -1,4 +1,7 @@
-/** The page's pure parts: addresses, which arrows a step took, what a step changed in a context, where the camera looks. */
+/**
+ * The page's pure parts: addresses, which arrows a step took, what a step changed in a context, where the
+ * camera looks.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The inspector as a person meets it: in a real browser, with three real replicas that ask Kubernetes who is calling, while a shop of Pods is
- * rolled over again and again.
+ * The inspector as a person meets it: in a real browser, with three real replicas that ask Kubernetes who is
+ * calling, while a shop of Pods is rolled over again and again.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

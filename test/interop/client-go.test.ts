@@ -1,8 +1,10 @@
 /**
- * One Lease, two kinds of candidates: ours, and a program with client-go's leader election, on a real API server.
+ * One Lease, two kinds of candidates: ours, and a program with client-go's leader election, on a real API
+ * server.
  *
- * Needs ORRERY_TEST_CLIENT_GO, the path of a program with the usual leader-election flags (kube-scheduler, kube-controller-manager
- * and most controllers have them), and KUBECONFIG, whose user may do what that program does.
+ * Needs ORRERY_TEST_CLIENT_GO, the path of a program with the usual leader-election flags (kube-scheduler,
+ * kube-controller-manager and most controllers have them), and KUBECONFIG, whose user may do what that
+ * program does.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

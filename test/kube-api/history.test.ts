@@ -1,4 +1,7 @@
-/** What happens beyond the bound of the history; on a real server this takes minutes, so it is tested here alone. */
+/**
+ * What happens beyond the bound of the history; on a real server this takes minutes, so it is tested here
+ * alone.
+ */
 import { describe, expect, test } from 'vitest';
 import { History } from '../../packages/kube-api/storage/latest-changes.ts';
 import type { Change } from '../../packages/kube-api/storage/version.ts';

@@ -1,8 +1,9 @@
 /**
- * Drives one chart by its stepper, as the host does: events in, state and effects out, deadlines on a clock that the test moves.
+ * Drives one chart by its stepper, as the host does: events in, state and effects out, deadlines on a clock
+ * that the test moves.
  *
- * Between any two steps the actor goes through its record (plain JSON and back), so whatever a test shows holds for an actor that
- * moves to another replica at that moment, too.
+ * Between any two steps the actor goes through its record (plain JSON and back), so whatever a test shows
+ * holds for an actor that moves to another replica at that moment, too.
  */
 import { createStepper, type EffectData, type StepResult, stateText } from '../../src/actors/host/step.ts';
 import { machines } from '../chart-of.ts';

@@ -1,5 +1,6 @@
 /**
- * What must hold for every chart, whatever it is for. A machine that is registered without a sample fails here.
+ * What must hold for every chart, whatever it is for. A machine that is registered without a sample fails
+ * here.
  */
 import { describe, expect, test } from 'vitest';
 import type { Chart } from '../../src/machines/chart.ts';
@@ -85,7 +86,10 @@ function samplesOf(chart: Chart): readonly Sample[] {
   return [sample, ...(furtherSamples[chart.name] ?? [])];
 }
 
-/** Atomic states that are active, are not tagged as settled and have no armed deadline of their own or of a parent. */
+/**
+ * Atomic states that are active, are not tagged as settled and have no armed deadline of their own or of a
+ * parent.
+ */
 function endlessStates({ snapshot, timers, path }: Situation): string[] {
   if (snapshot.status !== 'active') return [];
   const armed = [...timers.values()].map((type) => type.replace(/^xstate\.after\.[^.]+\./, ''));

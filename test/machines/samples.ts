@@ -261,7 +261,10 @@ const service = {
   situationsMax: 300,
 };
 
-/** More walks through charts whose regions have little to do with each other: all at once would be too many situations. */
+/**
+ * More walks through charts whose regions have little to do with each other: all at once would be too many
+ * situations.
+ */
 export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   'release-candidacy': [
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },

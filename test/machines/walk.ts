@@ -1,6 +1,7 @@
 /**
- * Walks a chart's graph: from the beginning, every event of a sample and every armed deadline is tried in every situation that is
- * reached, breadth first, up to a bound. What is reached is handed to the caller, who checks it.
+ * Walks a chart's graph: from the beginning, every event of a sample and every armed deadline is tried in
+ * every situation that is reached, breadth first, up to a bound. What is reached is handed to the caller, who
+ * checks it.
  */
 import { getMicrosteps } from 'xstate';
 import {

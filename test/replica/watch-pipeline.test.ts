@@ -1,4 +1,6 @@
-/** A watch as a pipeline of its replica: silence and what waits for the world make it late, quiet does not. */
+/**
+ * A watch as a pipeline of its replica: silence and what waits for the world make it late, quiet does not.
+ */
 import { afterEach, expect, test } from 'vitest';
 import { OrreryError } from '../../src/base/errors.ts';
 import { nodes } from '../../src/features/proxiers/resources.ts';

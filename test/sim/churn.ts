@@ -1,5 +1,6 @@
 /**
- * What happens in a simulated cluster while it is used: Pods are replaced, Services come and go, people ask and interfere.
+ * What happens in a simulated cluster while it is used: Pods are replaced, Services come and go, people ask
+ * and interfere.
  */
 
 import { sleep } from '../../src/base/clock.ts';
@@ -191,7 +192,8 @@ function serviceActions({ world, shop, chance, profile }: Parts) {
     },
     moveService() {
       const found = anyService();
-      // What a Service knows of its Pods' headers it keeps when it moves: a known gap of the chart, left out here.
+      // What a Service knows of its Pods' headers it keeps when it moves: a known gap of the chart, left out
+      // here.
       if (!found || profile.anonymousGroups > 0) return null;
       const labels = { ...found.digest.labels, [groupLabel]: groupName(chance.int(0, profile.groups)) };
       shop.changeService(found.name, { labels });

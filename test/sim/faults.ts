@@ -27,7 +27,10 @@ export interface FaultParts {
   readonly say: (text: string) => void;
 }
 
-/** Of the steps that are stored, so many end in an ambush: two or so in each simulation in which there are some. */
+/**
+ * Of the steps that are stored, so many end in an ambush: two or so in each simulation in which there are
+ * some.
+ */
 const ambushShare = 0.02;
 
 export function createFaults(parts: FaultParts): Faults {

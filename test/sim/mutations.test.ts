@@ -1,4 +1,7 @@
-/** The list of ways to break the program is up to date; that the simulation finds each is `npm run sim:mutations`. */
+/**
+ * The list of ways to break the program is up to date; that the simulation finds each is `npm run
+ * sim:mutations`.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** The objects of a simulated cluster: one RouteGate, and groups of Pods and Services, in the namespace `shop`. */
+/**
+ * The objects of a simulated cluster: one RouteGate, and groups of Pods and Services, in the namespace
+ * `shop`.
+ */
 
 import type { Address, IpFamily } from '../../src/base/address.ts';
 import { parseAddress } from '../../src/base/address.ts';

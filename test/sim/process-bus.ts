@@ -1,8 +1,10 @@
 /**
- * The bus as a simulated process has it: everything enters by the process's door, and what is followed may come late.
+ * The bus as a simulated process has it: everything enters by the process's door, and what is followed may
+ * come late.
  *
- * The memory hub gives one order to all that one client receives. A real server does not: each consumer is a stream of its own, so
- * what is followed lags by a time drawn for each message, in the order of its own stream (promise B5 and no more).
+ * The memory hub gives one order to all that one client receives. A real server does not: each consumer is a
+ * stream of its own, so what is followed lags by a time drawn for each message, in the order of its own
+ * stream (promise B5 and no more).
  */
 
 import { asError } from '../../src/base/errors.ts';

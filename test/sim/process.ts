@@ -1,8 +1,10 @@
 /**
- * A simulated process: the one door through which anything reaches what runs in it (timers, messages, answers).
+ * A simulated process: the one door through which anything reaches what runs in it (timers, messages,
+ * answers).
  *
- * While it is paused, what comes waits at the door and is let in, in order, when it goes on (SIGSTOP: the sockets fill, the timers are
- * late); once it is dead nothing enters any more. What it has sent before is on its way and arrives.
+ * While it is paused, what comes waits at the door and is let in, in order, when it goes on (SIGSTOP: the
+ * sockets fill, the timers are late); once it is dead nothing enters any more. What it has sent before is on
+ * its way and arrives.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import type { SimClock } from './sim-clock.ts';

@@ -1,8 +1,9 @@
 /**
- * The form of a transcript: prose after `#`, then a block of commands, a line `----`, and what was seen of it. A blank line ends a block.
+ * The form of a transcript: prose after `#`, then a block of commands, a line `----`, and what was seen of
+ * it. A blank line ends a block.
  *
- * After the transcripts of etcd-io/raft (`testdata/*.txt`): people write prose and commands, a command of the repository writes what is
- * seen, and a change of behaviour shows as a change of text.
+ * After the transcripts of etcd-io/raft (`testdata/*.txt`): people write prose and commands, a command of the
+ * repository writes what is seen, and a change of behaviour shows as a change of text.
  */
 
 /** What a file consists of, in order. */
@@ -35,7 +36,9 @@ export function parseScenario(text: string): Part[] {
   return parts;
 }
 
-/** Plays every block and writes the file as it ought to be. @param play what is seen of a block, line by line */
+/**
+ * Plays every block and writes the file as it ought to be. @param play what is seen of a block, line by line
+ */
 export async function transcript(
   text: string,
   play: (commands: readonly string[]) => Promise<readonly string[]>,

@@ -1,6 +1,7 @@
 /**
- * What is seen during a block, as lines for a transcript: the same thing seen many times is one line with a count, where it was seen
- * first. Left out: what says nothing to a reader (the world's messages, the feed, records that are stored again).
+ * What is seen during a block, as lines for a transcript: the same thing seen many times is one line with a
+ * count, where it was seen first. Left out: what says nothing to a reader (the world's messages, the feed,
+ * records that are stored again).
  */
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Transition } from '../../src/base/views.ts';

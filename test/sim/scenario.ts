@@ -1,6 +1,7 @@
 /**
- * The stage of a scenario: a few replicas, one group of Pods and Services, and whatever the commands of a transcript do to them. Nothing is
- * drawn by chance that a reader would see: every delay is the same each time.
+ * The stage of a scenario: a few replicas, one group of Pods and Services, and whatever the commands of a
+ * transcript do to them. Nothing is drawn by chance that a reader would see: every delay is the same each
+ * time.
  */
 
 import type { ActorId } from '../../src/base/ids.ts';
@@ -18,7 +19,9 @@ import { createStory } from './story.ts';
 
 const group = 'one';
 
-/** Delays in their middle, first come first served; only ids and the answering Pod are drawn, by a fixed seed. */
+/**
+ * Delays in their middle, first come first served; only ids and the answering Pod are drawn, by a fixed seed.
+ */
 function steady(): Chance {
   const drawn = createChance(1);
   return {
@@ -32,7 +35,10 @@ function steady(): Chance {
   };
 }
 
-/** Plays one scenario, block by block. @throws Error for a command that it does not know, or a promise that is broken */
+/**
+ * Plays one scenario, block by block. @throws Error for a command that it does not know, or a promise that is
+ * broken
+ */
 export class Scenario {
   readonly #lines = createLines();
   readonly #story = createStory((atMs, sighting) => this.#see(atMs, sighting));

@@ -1,8 +1,9 @@
 /**
- * The simulated Kubernetes API: the objects, as digests, with uids and versions; what changes is told at once to who listens.
+ * The simulated Kubernetes API: the objects, as digests, with uids and versions; what changes is told at once
+ * to who listens.
  *
- * A replica reaches it by `portFor`, over a network that takes time and fails as drawn: a request may be lost before or after it
- * was served, and one that was given up by its caller may still be served.
+ * A replica reaches it by `portFor`, over a network that takes time and fails as drawn: a request may be lost
+ * before or after it was served, and one that was given up by its caller may still be served.
  */
 
 import { OrreryError } from '../../src/base/errors.ts';
@@ -28,7 +29,10 @@ export interface KubeWeather {
   fate(): KubeFate;
 }
 
-/** What becomes of a request. `reset`: the connection breaks; `lost`: silence; each before or after it was served. `late`: it is served, once the API server comes to it. */
+/**
+ * What becomes of a request. `reset`: the connection breaks; `lost`: silence; each before or after it was
+ * served. `late`: it is served, once the API server comes to it.
+ */
 export type KubeFate =
   | 'served'
   | 'late'

@@ -1,10 +1,12 @@
 /**
- * The simulated mirror: brings digests into the world stream under the fences of the watches, as kube/mirror.ts does.
+ * The simulated mirror: brings digests into the world stream under the fences of the watches, as
+ * kube/mirror.ts does.
  *
- * For each resource a queue of its own, in order, the latest value of each object only; each message takes a drawn time. Objects that no
- * RouteGate in the world needs are left out. A statement (`_synced`) follows once everything that a RouteGate needs of the resource is there: in a
- * queue it stands behind all that was due when the RouteGate appeared. A takeover moves the fences, compares the world with what the
- * API server says now and publishes the differences.
+ * For each resource a queue of its own, in order, the latest value of each object only; each message takes a
+ * drawn time. Objects that no RouteGate in the world needs are left out. A statement (`_synced`) follows once
+ * everything that a RouteGate needs of the resource is there: in a queue it stands behind all that was due
+ * when the RouteGate appeared. A takeover moves the fences, compares the world with what the API server says
+ * now and publishes the differences.
  */
 
 import { sleep } from '../../src/base/clock.ts';

@@ -1,7 +1,9 @@
 /**
- * One simulated replica: an engine in a process of its own, with a bus, effects and a view of time that can all fail.
+ * One simulated replica: an engine in a process of its own, with a bus, effects and a view of time that can
+ * all fail.
  *
- * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is simulated.
+ * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is
+ * simulated.
  */
 
 import type { EffectContext } from '../../src/actors/effect-runner.ts';
@@ -79,6 +81,7 @@ export class SimReplica {
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       replica: name,
       release: '1.0.0',
+      shards: world.shards,
       features,
       start: (view) => {
         const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects, bus });
@@ -99,7 +102,10 @@ export class SimReplica {
     this.mutedAt = state === 'up' ? null : (this.mutedAt ?? this.#options.world.clock.now());
   }
 
-  /** The process ends without a word. @param isSent whether what it has written to its connection still arrives */
+  /**
+   * The process ends without a word. @param isSent whether what it has written to its connection still
+   * arrives
+   */
   kill(isSent: boolean): void {
     this.process.die();
     if (!isSent) this.link.faults.setLink('down');
@@ -131,7 +137,7 @@ export class SimReplica {
 
   #effects(bus: Bus) {
     const { world } = this.#options;
-    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier());
+    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier(), world.shards);
     const sample = this.#sampling();
     return (data: EffectData, run: EffectContext): Promise<PlainEvent> => {
       const effect = data as unknown as Effect;

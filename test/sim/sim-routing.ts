@@ -1,9 +1,10 @@
 /**
  * The simulated routing: which Pods each Service reaches by now, and who answers a call.
  *
- * Each Service learns of each Pod, and forgets it, after delays of their own; a call goes to any of those it knows, at random. What
- * answers is whoever has the address at that moment: an address may have passed to another Pod. Services may swallow calls
- * (black-holed), and Pods may answer with an error for a while, or without naming themselves.
+ * Each Service learns of each Pod, and forgets it, after delays of their own; a call goes to any of those it
+ * knows, at random. What answers is whoever has the address at that moment: an address may have passed to
+ * another Pod. Services may swallow calls (black-holed), and Pods may answer with an error for a while, or
+ * without naming themselves.
  */
 import type { PodDigest, ServiceDigest } from '../../src/features/routes/digests.ts';
 import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../src/features/routes/probe/call.ts';

@@ -1,6 +1,6 @@
 /**
- * The people and controllers of a simulated cluster: they make, replace and remove the objects of `objects.ts`, as a StatefulSet, an
- * endpoints controller and an operator would.
+ * The people and controllers of a simulated cluster: they make, replace and remove the objects of
+ * `objects.ts`, as a StatefulSet, an endpoints controller and an operator would.
  */
 
 import type { IpFamily } from '../../src/base/address.ts';

@@ -72,7 +72,10 @@ export interface Size {
 const fileCeiling = 400;
 const functionCeiling = 60;
 
-/** The file and each of its functions with their lengths in lines; a function counts whole, whatever is inside. */
+/**
+ * The file and each of its functions with their lengths in lines; a function counts whole, whatever is
+ * inside.
+ */
 export function sizesOf({ path, text, tree, lineOf }: Source): Size[] {
   const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
   const functions = [...functionsOf(tree, 'module')].map(({ name, node }) => ({
@@ -106,8 +109,8 @@ function nameOf(node: Node): string | undefined {
 }
 
 /**
- * Sizes over their ceiling against the recorded ones. A recorded size may only shrink: one that is too large by now must be
- * lowered, so what was won is not lost again.
+ * Sizes over their ceiling against the recorded ones. A recorded size may only shrink: one that is too large
+ * by now must be lowered, so what was won is not lost again.
  */
 export function overCeiling(sizes: readonly Size[], recorded: Readonly<Record<string, number>>): string[] {
   const over = new Map<string, Size>();

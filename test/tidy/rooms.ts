@@ -1,6 +1,7 @@
 /**
- * The rooms of the house, from the top floor down: each may import what is below it and nothing above, types included
- * (CONTRIBUTING.md, "The rooms"). A room is a folder of src/; nothing lies loose beside them but main.ts.
+ * The rooms of the house, from the top floor down: each may import what is below it and nothing above, types
+ * included (CONTRIBUTING.md, "The rooms"). A room is a folder of src/; nothing lies loose beside them but
+ * main.ts.
  */
 import type { Import, Source } from './source.ts';
 import type { Violation } from './violation.ts';
@@ -24,10 +25,16 @@ export const roomsMax = 12;
 /** A folder with more files than this is two. */
 export const filesInFolderMax = 20;
 
-/** Charts are pure (I7): of the ground floor they take forms, bounds and arithmetic, and never what acts or reads the time. */
+/**
+ * Charts are pure (I7): of the ground floor they take forms, bounds and arithmetic, and never what acts or
+ * reads the time.
+ */
 const impureBase = ['clock.ts', 'random.ts', 'log.ts'];
 
-/** Imports that lead upwards, from one feature to another, from a chart to the outside, or from the program to the packages. */
+/**
+ * Imports that lead upwards, from one feature to another, from a chart to the outside, or from the program to
+ * the packages.
+ */
 export function upwardImports(sources: readonly Source[]): Violation[] {
   return sources.flatMap(({ path, imports }) =>
     imports.flatMap(({ target, line, typeOnly }) => {
@@ -85,7 +92,10 @@ export function misplaced(paths: readonly string[]): string[] {
   ];
 }
 
-/** Circles of files, types included: what must be read together should be one file, or be told apart by a third. */
+/**
+ * Circles of files, types included: what must be read together should be one file, or be told apart by a
+ * third.
+ */
 export function circles(sources: readonly Source[]): string[][] {
   const graph = new Map(
     sources.map(({ path, imports }) => [path, new Set(imports.map(({ target }) => target))] as const),

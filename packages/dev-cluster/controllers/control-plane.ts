@@ -27,7 +27,10 @@ const freshMs = 60_000;
 
 export const noControlPlane: ControlPlane = { hasControllers: false, hasScheduler: false };
 
-/** What a real cluster has. A controller manager without leader election is told by the service account that only it makes. */
+/**
+ * What a real cluster has. A controller manager without leader election is told by the service account that
+ * only it makes.
+ */
 export async function findControlPlane(
   kube: KubePort,
   clock: Clock,

@@ -1,8 +1,10 @@
 /**
- * Numbers of a Deployment's templates: which ReplicaSet is the newest, so that `kubectl rollout history` and `undo` find their way.
+ * Numbers of a Deployment's templates: which ReplicaSet is the newest, so that `kubectl rollout history` and
+ * `undo` find their way.
  *
- * Promises: the current ReplicaSet has the highest number, also when an old template comes back; the Deployment carries the same
- * one. They are annotations, which is where Kubernetes' own controller keeps them.
+ * Promises: the current ReplicaSet has the highest number, also when an old template comes back; the
+ * Deployment carries the same one. They are annotations, which is where Kubernetes' own controller keeps
+ * them.
  */
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { replicaSets as replicaSetResource, type WorkloadObject } from '../objects.ts';

@@ -1,9 +1,9 @@
 /**
  * Deployments: one ReplicaSet for each template, and a rolling update between them.
  *
- * The arithmetic of Kubernetes' own controller: never more Pods than replicas + maxSurge, never fewer available ones than
- * replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old ones before. Absent: progress
- * deadlines, proportional scaling in the middle of a rollout.
+ * The arithmetic of Kubernetes' own controller: never more Pods than replicas + maxSurge, never fewer
+ * available ones than replicas − maxUnavailable; unhealthy old Pods go first. `Recreate` empties the old ones
+ * before. Absent: progress deadlines, proportional scaling in the middle of a rollout.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import {

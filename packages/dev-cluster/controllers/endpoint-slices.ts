@@ -1,14 +1,15 @@
 /**
  * From a Service and its Pods to the EndpointSlices that describe them. Pure.
  *
- * The rules of Kubernetes' own EndpointSlice controller: serving = the Pod is Ready, terminating = it is being deleted,
- * ready = serving and not terminating, or whatever it is with publishNotReadyAddresses; Pods that have ended or have no
- * address are left out; Pods whose ports resolve differently go to different slices.
+ * The rules of Kubernetes' own EndpointSlice controller: serving = the Pod is Ready, terminating = it is
+ * being deleted, ready = serving and not terminating, or whatever it is with publishNotReadyAddresses; Pods
+ * that have ended or have no address are left out; Pods whose ports resolve differently go to different
+ * slices.
  *
- * One rule of our own, by the annotation `dev.orrery.dev/publish: containers-ready`: a Pod is an endpoint as soon as its
- * containers are ready and until it is deleted, whatever its readiness gates say. So do the controllers that publish Pods
- * themselves (Tailscale's egress proxies, load balancers' target groups) – and without it a gate that waits for a
- * route, and a route that waits for the gate, would wait for each other.
+ * One rule of our own, by the annotation `dev.orrery.dev/publish: containers-ready`: a Pod is an endpoint as
+ * soon as its containers are ready and until it is deleted, whatever its readiness gates say. So do the
+ * controllers that publish Pods themselves (Tailscale's egress proxies, load balancers' target groups) – and
+ * without it a gate that waits for a route, and a route that waits for the gate, would wait for each other.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -32,8 +33,8 @@ const headlessLabel = 'service.kubernetes.io/headless';
 const endpointsPerSlice = 100;
 
 /**
- * Every slice that the Service should have, by name. Endpoints stay in the slice of `held` in which they are, so that a change of one
- * Pod is a change of one slice.
+ * Every slice that the Service should have, by name. Endpoints stay in the slice of `held` in which they are,
+ * so that a change of one Pod is a change of one slice.
  */
 export function slicesOf(
   service: ServiceObject,

@@ -1,9 +1,10 @@
 /**
- * The EndpointSlice controller's part: keeps the slices of Services with selectors (endpoint-slices.ts says what they hold).
+ * The EndpointSlice controller's part: keeps the slices of Services with selectors (endpoint-slices.ts says
+ * what they hold).
  *
- * Owns only slices labelled as its own. Promises: a slice that says what it should is not written; creates and updates
- * come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for clusters that have a
- * controller manager, only Services with `dev.orrery.dev/publish` are looked after.
+ * Owns only slices labelled as its own. Promises: a slice that says what it should is not written; creates
+ * and updates come before deletes, so that an endpoint that moves is never absent. With `onlyAnnotated`, for
+ * clusters that have a controller manager, only Services with `dev.orrery.dev/publish` are looked after.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { services, endpointSlices as sliceResource } from '../../../src/kube/api/resources.ts';
@@ -29,7 +30,10 @@ import { startInformer } from './informer.ts';
 import { createReconciler } from './reconciler.ts';
 import { deleteThis } from './workload-parts.ts';
 
-/** The first change is written at once, those of a burst together; the pause grows with the work that a run is, ms. */
+/**
+ * The first change is written at once, those of a burst together; the pause grows with the work that a run
+ * is, ms.
+ */
 const restMs = 50;
 const restMsPerEndpoint = 0.5;
 

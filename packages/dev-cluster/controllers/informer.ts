@@ -1,9 +1,10 @@
 /**
  * The development cluster's own list and watch: a copy of one resource that follows the API server for ever.
  *
- * Owns one resource's copy. Promises: `onChange` is called once for each change, in order; an object that came back
- * under an old name with a new uid is reported as gone first; a broken watch goes on where it stopped, an expired one
- * (410) lists again and reports the differences. Absent: paging back-pressure, resync timers, sharing between processes.
+ * Owns one resource's copy. Promises: `onChange` is called once for each change, in order; an object that
+ * came back under an old name with a new uid is reported as gone first; a broken watch goes on where it
+ * stopped, an expired one (410) lists again and reports the differences. Absent: paging back-pressure, resync
+ * timers, sharing between processes.
  */
 import { sleep } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';

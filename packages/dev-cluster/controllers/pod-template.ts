@@ -12,7 +12,9 @@ export interface ChildOptions {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Ten characters that stand for a template; equal templates, equal text, whatever the order of their fields. */
+/**
+ * Ten characters that stand for a template; equal templates, equal text, whatever the order of their fields.
+ */
 export function templateHash(template: PodTemplate | undefined): string {
   return createHash('sha256')
     .update(canonical(template ?? {}))

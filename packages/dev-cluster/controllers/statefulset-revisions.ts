@@ -1,8 +1,10 @@
 /**
- * ControllerRevisions of StatefulSets: what each of their templates was, so that `kubectl rollout history` and `undo` find it.
+ * ControllerRevisions of StatefulSets: what each of their templates was, so that `kubectl rollout history`
+ * and `undo` find it.
  *
- * Promises: the current template has the highest number, also when an old one comes back; as many old ones are kept as
- * `revisionHistoryLimit` says. A Pod is not made from them: that a lost one below the partition comes back by the new template stays as it is.
+ * Promises: the current template has the highest number, also when an old one comes back; as many old ones
+ * are kept as `revisionHistoryLimit` says. A Pod is not made from them: that a lost one below the partition
+ * comes back by the new template stays as it is.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';

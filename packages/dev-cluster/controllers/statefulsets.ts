@@ -1,10 +1,10 @@
 /**
  * StatefulSets: Pods with ordinals, made one by one and replaced one by one, from the highest ordinal.
  *
- * The rules of Kubernetes' own controller: OrderedReady waits for each Pod before the next; a rolling update deletes the
- * highest outdated Pod and goes on when its successor is Ready; ordinals below `partition` are left as they are. Absent:
- * Pods of an old template (one below the partition that is lost comes back by the new one), volume claims (an emptyDir
- * stands in).
+ * The rules of Kubernetes' own controller: OrderedReady waits for each Pod before the next; a rolling update
+ * deletes the highest outdated Pod and goes on when its successor is Ready; ordinals below `partition` are
+ * left as they are. Absent: Pods of an old template (one below the partition that is lost comes back by the
+ * new one), volume claims (an emptyDir stands in).
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { hasEnded, isDeleting, isHealthy, isTrue, type PodObject, type WorkloadObject } from '../objects.ts';

@@ -40,7 +40,10 @@ export async function deleteThis(
   }
 }
 
-/** Writes the status if it says something else than now. One that is deleted meanwhile needs none: what becomes of it is observed. */
+/**
+ * Writes the status if it says something else than now. One that is deleted meanwhile needs none: what
+ * becomes of it is observed.
+ */
 export async function writeStatus(
   parts: DevParts,
   resource: KubeResource,
@@ -65,7 +68,8 @@ export async function writeStatus(
 }
 
 /**
- * Whether the object's controller (of that kind) is gone. The informer may be behind, so the API server has the last word.
+ * Whether the object's controller (of that kind) is gone. The informer may be behind, so the API server has
+ * the last word.
  */
 export async function isOrphan(
   parts: DevParts,

@@ -1,6 +1,6 @@
 /**
- * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on shared informers
- * and tells each what concerns it.
+ * The controller manager's part for StatefulSets, Deployments and ReplicaSets: starts their controllers on
+ * shared informers and tells each what concerns it.
  *
  * Plain clients of the API; not to be run beside a kube-controller-manager, which does the same.
  */

@@ -1,8 +1,9 @@
 /**
- * Questions and answers of the domain name system (RFC 1035), as far as asking for the address of one name needs them. Pure.
+ * Questions and answers of the domain name system (RFC 1035), as far as asking for the address of one name
+ * needs them. Pure.
  *
- * Absent: every record but A, several questions in one message, compression in questions (nobody sends it), EDNS: what follows the
- * question is not read.
+ * Absent: every record but A, several questions in one message, compression in questions (nobody sends it),
+ * EDNS: what follows the question is not read.
  */
 
 export interface DnsQuestion {
@@ -19,7 +20,10 @@ export const recordTypeA = 1;
 const classInternet = 1;
 const headerBytes = 12;
 
-/** `refused`: no name of ours. `absent`: there is no such name. An empty list: the name exists, but has no such record. */
+/**
+ * `refused`: no name of ours. `absent`: there is no such name. An empty list: the name exists, but has no
+ * such record.
+ */
 export type DnsAnswer = 'refused' | 'absent' | readonly string[];
 
 /** How long an answer may be kept, s: as long as CoreDNS says for Services. */

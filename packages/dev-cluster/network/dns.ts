@@ -1,10 +1,12 @@
 /**
- * The development cluster's name server, CoreDNS' part: `<service>.<namespace>.svc.<cluster domain>` leads to the cluster IP.
+ * The development cluster's name server, CoreDNS' part: `<service>.<namespace>.svc.<cluster domain>` leads to
+ * the cluster IP.
  *
- * It answers over UDP on a free port of 127.0.0.1; nothing of the machine's own resolver is touched, so only who is told of it asks
- * it (`orrery run --probe-dns`). Promises: it knows what the API server knows now; the name of a Service that is gone leads nowhere;
- * names of other forms are refused. Whatever follows `svc.` counts as the cluster's domain: replicas find that out for themselves.
- * Absent: headless Services, names of Pods, IPv6 (cluster IPs here are IPv4), TCP, recursion.
+ * It answers over UDP on a free port of 127.0.0.1; nothing of the machine's own resolver is touched, so only
+ * who is told of it asks it (`orrery run --probe-dns`). Promises: it knows what the API server knows now; the
+ * name of a Service that is gone leads nowhere; names of other forms are refused. Whatever follows `svc.`
+ * counts as the cluster's domain: replicas find that out for themselves. Absent: headless Services, names of
+ * Pods, IPv6 (cluster IPs here are IPv4), TCP, recursion.
  */
 import { createSocket } from 'node:dgram';
 import { isIPv4 } from 'node:net';

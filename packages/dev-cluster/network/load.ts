@@ -1,9 +1,11 @@
 /**
- * The load client: so many requests a second through the Services, each over a connection of its own, and a count of what was lost.
+ * The load client: so many requests a second through the Services, each over a connection of its own, and a
+ * count of what was lost.
  *
- * A request is lost if it is refused, reset, cut short, answered with another status than 200, or not answered in time. Promises:
- * pace is kept by the clock, not by answers (a slow Service gets no fewer requests); at `limits.devLoadInFlight` a
- * request is not sent and counts as lost; `stop` waits for the answers under way. Absent: latencies.
+ * A request is lost if it is refused, reset, cut short, answered with another status than 200, or not
+ * answered in time. Promises: pace is kept by the clock, not by answers (a slow Service gets no fewer
+ * requests); at `limits.devLoadInFlight` a request is not sent and counts as lost; `stop` waits for the
+ * answers under way. Absent: latencies.
  */
 import { get } from 'node:http';
 import type { Clock, Timer } from '../../../src/base/clock.ts';

@@ -1,9 +1,10 @@
 /**
- * The development cluster's network to machines outside of it, as far as one process needs it: loaded before a program
- * (`node --import`), it leads connections to addresses of `ORRERY_DEV_OUTSIDE` (an IPv4 network) to their sockets (addresses.ts).
+ * The development cluster's network to machines outside of it, as far as one process needs it: loaded before
+ * a program (`node --import`), it leads connections to addresses of `ORRERY_DEV_OUTSIDE` (an IPv4 network) to
+ * their sockets (addresses.ts).
  *
- * A machine outside the cluster must not be called by a loopback address: API servers and Orrery refuse those in slices. Without the
- * variable nothing is changed.
+ * A machine outside the cluster must not be called by a loopback address: API servers and Orrery refuse those
+ * in slices. Without the variable nothing is changed.
  */
 import { Socket } from 'node:net';
 import { parseNetwork, socketAddress } from '../../kube-api/socket-addresses.ts';

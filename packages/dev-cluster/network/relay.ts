@@ -1,8 +1,9 @@
 /**
  * One port of one Service: real TCP connections, each handed to a backend that is chosen anew.
  *
- * Promises: each side's end of data reaches the other (half-close); an error of one side resets the other; a connection keeps
- * its backend, whatever happens to the list of backends; no backend, or one that refuses → the client sees a reset.
+ * Promises: each side's end of data reaches the other (half-close); an error of one side resets the other; a
+ * connection keeps its backend, whatever happens to the list of backends; no backend, or one that refuses →
+ * the client sees a reset.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Clock } from '../../../src/base/clock.ts';

@@ -1,8 +1,10 @@
 /**
- * What the routing of one Service knows, which is not what is true: every change of its endpoints is learned later.
+ * What the routing of one Service knows, which is not what is true: every change of its endpoints is learned
+ * later.
  *
- * Owns the timers of changes that are true but not known yet. Promises: a change is known after its delay, not sooner; what
- * is taken back before it was known is never known; all ports of one address are learned together.
+ * Owns the timers of changes that are true but not known yet. Promises: a change is known after its delay,
+ * not sooner; what is taken back before it was known is never known; all ports of one address are learned
+ * together.
  */
 import type { Clock, Timer } from '../../../src/base/clock.ts';
 import type { EndpointSliceObject } from '../objects.ts';
@@ -33,7 +35,10 @@ export interface RouteTable {
 
 export interface RouteTableParts {
   readonly clock: Clock;
-  /** How long it takes to learn of an endpoint that is there (`add`) or no longer (`remove`), ms; drawn for each change. */
+  /**
+   * How long it takes to learn of an endpoint that is there (`add`) or no longer (`remove`), ms; drawn for
+   * each change.
+   */
   readonly delayMs: (kind: 'add' | 'remove') => number;
   readonly onChange: (changes: readonly RouteChange[]) => void;
 }

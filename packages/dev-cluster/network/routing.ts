@@ -1,12 +1,14 @@
 /**
- * The service routing stand-in, kube-proxy's part: each port of each Service listens on the Service's cluster IP, which
- * must be a loopback address (127.x), and balances real TCP connections at random over its ready endpoints.
+ * The service routing stand-in, kube-proxy's part: each port of each Service listens on the Service's cluster
+ * IP, which must be a loopback address (127.x), and balances real TCP connections at random over its ready
+ * endpoints.
  *
- * Between a change of a slice and the routing's knowledge of it lies a delay, which is the effect that Orrery exists for:
- * `addDelay` until a new endpoint gets connections, `removeDelay` until an old one gets no more; a Service can name its own by
- * the annotations `dev.orrery.dev/routing-delay` and `dev.orrery.dev/routing-removal-delay` (`800ms`, or a range
- * `200ms-3s`). Promises: without endpoints nothing listens, so connections are refused; established connections survive the
- * removal of their endpoint; each address that became reachable is told once. Absent: UDP, node ports, session affinity.
+ * Between a change of a slice and the routing's knowledge of it lies a delay, which is the effect that Orrery
+ * exists for: `addDelay` until a new endpoint gets connections, `removeDelay` until an old one gets no more;
+ * a Service can name its own by the annotations `dev.orrery.dev/routing-delay` and
+ * `dev.orrery.dev/routing-removal-delay` (`800ms`, or a range `200ms-3s`). Promises: without endpoints
+ * nothing listens, so connections are refused; established connections survive the removal of their endpoint;
+ * each address that became reachable is told once. Absent: UDP, node ports, session affinity.
  */
 
 import { asError, hasCode } from '../../../src/base/errors.ts';
@@ -29,7 +31,10 @@ import { type Relay, startRelay } from './relay.ts';
 import { createRouteTable, type RouteChange, type RouteTable, targetsOf } from './route-table.ts';
 
 export interface RoutingParts extends DevParts {
-  /** Pods are advertised from this network; only their addresses lead to sockets of this machine (addresses.ts). */
+  /**
+   * Pods are advertised from this network; only their addresses lead to sockets of this machine
+   * (addresses.ts).
+   */
   readonly podCidr: string;
   /** Machines outside the cluster are called by these addresses; they lead to sockets here, too. */
   readonly outsideCidr?: string;
@@ -223,7 +228,10 @@ export function startRouting(parts: RoutingParts): Routing {
   };
 }
 
-/** Addresses to listen on (`127.96.0.10:80/http`), with the name of the port behind each: only ports that lead somewhere. */
+/**
+ * Addresses to listen on (`127.96.0.10:80/http`), with the name of the port behind each: only ports that lead
+ * somewhere.
+ */
 function listensOf(service: ServiceObject, table: RouteTable): Map<string, string> {
   const ip = service.spec?.clusterIP ?? '';
   if (!isLoopback(ip) || service.spec?.type === 'ExternalName') return new Map();

@@ -1,9 +1,10 @@
 /**
  * The process inside a Pod, as far as anybody outside can see it: an HTTP server on the Pod's own address.
  *
- * Every container port answers: `/healthz` with the header `Pod-IPv4` (or `Pod-IPv6`) that names the advertised address,
- * as Tailscale's proxies do; every other path with the Pod's name. Promises: after `close` nothing listens, and answers
- * under way were finished. Absent: TLS, UDP, anything that a container would really run.
+ * Every container port answers: `/healthz` with the header `Pod-IPv4` (or `Pod-IPv6`) that names the
+ * advertised address, as Tailscale's proxies do; every other path with the Pod's name. Promises: after
+ * `close` nothing listens, and answers under way were finished. Absent: TLS, UDP, anything that a container
+ * would really run.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';

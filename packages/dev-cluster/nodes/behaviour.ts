@@ -8,7 +8,8 @@
  * | `not-ready` | `true`: the containers' own readiness fails | – |
  * | `drain` | how long it goes on serving after its deletion; the grace period bounds it | preStop sleep, else the kubelet's |
  *
- * A container with `TS_ENABLE_HEALTH_CHECK` of another value than `true` has no health endpoint, as Tailscale's proxies.
+ * A container with `TS_ENABLE_HEALTH_CHECK` of another value than `true` has no health endpoint, as
+ * Tailscale's proxies.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import { devAnnotation, isDeleting, type PodObject } from '../objects.ts';

@@ -1,9 +1,10 @@
 /**
  * The kubelet stand-in: one Node whose Pods are small real HTTP backends on loopback addresses of their own.
  *
- * A plain client of the Kubernetes API. Promises: each Pod of the node runs once, on an address that no other Pod has; its status
- * tells what is so (pod-status.ts); a deleted Pod drains, ends, and only then leaves the API; a kubelet that starts again
- * adopts the Pods it finds, addresses included. Absent: images, volumes, probes of its own, restarts.
+ * A plain client of the Kubernetes API. Promises: each Pod of the node runs once, on an address that no other
+ * Pod has; its status tells what is so (pod-status.ts); a deleted Pod drains, ends, and only then leaves the
+ * API; a kubelet that starts again adopts the Pods it finds, addresses included. Absent: images, volumes,
+ * probes of its own, restarts.
  */
 
 import { hasCode } from '../../../src/base/errors.ts';

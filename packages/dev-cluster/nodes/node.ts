@@ -1,6 +1,6 @@
 /**
- * The Node that the kubelet stand-in answers for: it is registered, kept Ready by heartbeats, and made again if somebody
- * deletes it.
+ * The Node that the kubelet stand-in answers for: it is registered, kept Ready by heartbeats, and made again
+ * if somebody deletes it.
  */
 
 import { arch, platform, release, type } from 'node:os';

@@ -1,9 +1,10 @@
 /**
  * One Pod's life on the node: its backend starts after a while, serves, drains and ends.
  *
- * `starting → running → draining → ended`. Owns the backend's sockets and the timers of the Pod. Promises: while draining it
- * serves as before (what a preStop sleep is for), then takes no new connection, then ends those left when the grace is over.
- * Knows nothing of the API server; `onChange` says that the facts are other than before.
+ * `starting → running → draining → ended`. Owns the backend's sockets and the timers of the Pod. Promises:
+ * while draining it serves as before (what a preStop sleep is for), then takes no new connection, then ends
+ * those left when the grace is over. Knows nothing of the API server; `onChange` says that the facts are
+ * other than before.
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';

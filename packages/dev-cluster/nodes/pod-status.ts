@@ -1,9 +1,10 @@
 /**
  * What the kubelet stand-in writes into a Pod's status. Pure.
  *
- * Promises: only its own conditions are in the patch (merged by type, so a gate's condition is never touched); Ready is
- * True only if the containers are ready and every readiness gate's condition is True (Kubernetes KEP-580); a condition's
- * transition time changes only with its status; null when the Pod says all of it already.
+ * Promises: only its own conditions are in the patch (merged by type, so a gate's condition is never
+ * touched); Ready is True only if the containers are ready and every readiness gate's condition is True
+ * (Kubernetes KEP-580); a condition's transition time changes only with its status; null when the Pod says
+ * all of it already.
  */
 import { timestamp } from '../../../src/base/clock.ts';
 import { type Condition, type Container, conditionOf, isTrue, type PodObject } from '../objects.ts';
@@ -50,7 +51,10 @@ export function podStatusPatch(
   };
 }
 
-/** The list merges by address: another one that stands there (a node whose range changed) has to be replaced by name. */
+/**
+ * The list merges by address: another one that stands there (a node whose range changed) has to be replaced
+ * by name.
+ */
 function podIPs(pod: PodObject, ip: string) {
   const isOther = pod.status?.podIP !== undefined && pod.status.podIP !== ip;
   return isOther ? [{ ip }, { $patch: 'replace' }] : [{ ip }];

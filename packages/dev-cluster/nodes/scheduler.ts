@@ -1,7 +1,8 @@
 /**
  * The scheduler's part: a Pod without a node is bound to ours, as long as there is room.
  *
- * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound first is left alone.
+ * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound
+ * first is left alone.
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
@@ -49,7 +50,8 @@ export function createScheduler(parts: SchedulerParts): Reconciler {
       try {
         await kube.create(bindings, binding, signal);
       } catch (thrown) {
-        // Bound by somebody else, or gone, as the informer will show – or its predecessor was meant: look again.
+        // Bound by somebody else, or gone, as the informer will show – or its predecessor was meant: look
+        // again.
         if (!hasCode(thrown, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) throw thrown;
         parts.log.debug({ pod: key, error: thrown.message }, 'not bound');
         scheduler.enqueue(key, againMs);

@@ -1,7 +1,8 @@
 /**
  * A program that runs outside of the cluster: an HTTP server that answers everything with its name.
  *
- * Run: node virtual-machine.ts NAME HOST PORT. Ends on SIGTERM, or with the process that started it (tether.ts).
+ * Run: node virtual-machine.ts NAME HOST PORT. Ends on SIGTERM, or with the process that started it
+ * (tether.ts).
  */
 import { createServer } from 'node:http';
 

@@ -1,10 +1,11 @@
 /**
  * A real `nats-server` as a child process, for development and tests.
  *
- * Owns: finding the program, its configuration (loopback only, JetStream in a given folder, a port that the server chooses),
- * its start and its end. When this process dies, even by SIGKILL, the server ends too: a shell between the two holds our end
- * of a pipe and stops the server when the pipe closes.
- * Absent: what is stored there (`bus/ensure-streams.ts`), and installing the program (`npm start` and `npm test` do).
+ * Owns: finding the program, its configuration (loopback only, JetStream in a given folder, a port that the
+ * server chooses), its start and its end. When this process dies, even by SIGKILL, the server ends too: a
+ * shell between the two holds our end of a pipe and stops the server when the pipe closes.
+ * Absent: what is stored there (`bus/ensure-streams.ts`), and installing the program (`npm start` and `npm
+ * test` do).
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -70,7 +71,8 @@ exit "$code"
 /**
  * Starts a server and waits until it takes connections.
  *
- * @throws OrreryError USAGE if no `nats-server` of at least 2.12 is found, BUS_UNREACHABLE if it does not start
+ * @throws OrreryError USAGE if no `nats-server` of at least 2.12 is found, BUS_UNREACHABLE if it does not
+ * start
  */
 export async function startNatsServer(parts: NatsServerParts): Promise<NatsServer> {
   const { clock = systemClock, log = silentLog } = parts;
@@ -95,8 +97,8 @@ export async function startNatsServer(parts: NatsServerParts): Promise<NatsServe
 }
 
 /**
- * Starts servers `n0`, `n1`, … that know each other; each stores in a folder of that name under `dir`. They elect their
- * leader after this has resolved.
+ * Starts servers `n0`, `n1`, … that know each other; each stores in a folder of that name under `dir`. They
+ * elect their leader after this has resolved.
  *
  * @returns the servers, and how to start one of them again as it was
  */

@@ -1,9 +1,10 @@
 /**
  * Replicas as processes of their own, kept running.
  *
- * Owns the child processes. Promises: a replica that ends without being asked is started again, after a pause that grows
- * while it keeps ending; `stop` sends SIGTERM and, when that does not help in time, SIGKILL; children end when this process
- * does, however it ends (tether.ts); a Ctrl-C at the terminal reaches only this process, so that the order is ours.
+ * Owns the child processes. Promises: a replica that ends without being asked is started again, after a pause
+ * that grows while it keeps ending; `stop` sends SIGTERM and, when that does not help in time, SIGKILL;
+ * children end when this process does, however it ends (tether.ts); a Ctrl-C at the terminal reaches only
+ * this process, so that the order is ours.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -32,7 +33,10 @@ export interface ReplicaProcess {
   pid(): number | undefined;
   /** Starts it unless it runs. */
   start(): void;
-  /** Sends the signal; whether it is started again is as after any death. Resolves when the process is gone, for SIGKILL and SIGTERM. */
+  /**
+   * Sends the signal; whether it is started again is as after any death. Resolves when the process is gone,
+   * for SIGKILL and SIGTERM.
+   */
   kill(signal: NodeJS.Signals): Promise<void>;
   /** Ends it for good. */
   stop(): Promise<void>;

@@ -1,8 +1,9 @@
 /**
  * Loaded into a child process before its program (`node --import`): when the parent is gone, the child ends.
  *
- * The parent holds an IPC channel; the kernel closes it however the parent dies, by SIGKILL as well. Then the child asks itself to
- * end (SIGTERM), and is forced to after `limits.devStopMs`. The channel alone keeps nobody alive.
+ * The parent holds an IPC channel; the kernel closes it however the parent dies, by SIGKILL as well. Then the
+ * child asks itself to end (SIGTERM), and is forced to after `limits.devStopMs`. The channel alone keeps
+ * nobody alive.
  */
 import { limits } from '../../../src/base/limits.ts';
 

@@ -1,8 +1,9 @@
 /**
  * A candidate of an election over NATS, as one in any language is to be written (docs/features/elections.md).
  *
- * Promises: it believes that it leads only until its own count says that its time is over, and counts from before it asked. It hears
- * of its election at once by the event feed; if nothing is heard it asks again within a third of its time.
+ * Promises: it believes that it leads only until its own count says that its time is over, and counts from
+ * before it asked. It hears of its election at once by the event feed; if nothing is heard it asks again
+ * within a third of its time.
  */
 
 import type { Clock, Timer } from '../../../src/base/clock.ts';

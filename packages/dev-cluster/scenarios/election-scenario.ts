@@ -1,8 +1,9 @@
 /**
- * The part of the scenario that is about elections: two tills of the shop, of which one may be open at a time.
+ * The part of the scenario that is about elections: two tills of the shop, of which one may be open at a
+ * time.
  *
- * Every now and then the open till closes in good order, or falls silent as if it had died; the other one takes over, and it is told how
- * long that took. Plays until it is stopped; the Election stays.
+ * Every now and then the open till closes in good order, or falls silent as if it had died; the other one
+ * takes over, and it is told how long that took. Plays until it is stopped; the Election stays.
  */
 
 import { type Clock, sleep } from '../../../src/base/clock.ts';

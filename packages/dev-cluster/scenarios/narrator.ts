@@ -1,7 +1,8 @@
 /**
  * Tells what happens to the Pods of one group: replaced, held back, Ready – and with how many routes.
  *
- * Watches Pods and the routing's events; writes nothing. Times are its own observations, since a condition's has whole seconds.
+ * Watches Pods and the routing's events; writes nothing. Times are its own observations, since a condition's
+ * has whole seconds.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { startInformer } from '../controllers/informer.ts';

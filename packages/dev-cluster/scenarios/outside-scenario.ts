@@ -1,6 +1,6 @@
 /**
- * The second story of the development cluster: a virtual machine behind a Service. It fails, its endpoint gets no more traffic; it
- * comes back, and is served again. Orrery probes it and keeps the Service's slice.
+ * The second story of the development cluster: a virtual machine behind a Service. It fails, its endpoint
+ * gets no more traffic; it comes back, and is served again. Orrery probes it and keeps the Service's slice.
  *
  * Owns the machine's process. Plays until it is stopped; its objects stay.
  */

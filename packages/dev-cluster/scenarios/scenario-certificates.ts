@@ -1,8 +1,9 @@
 /**
  * The scenario's certificates: a CA of the development cluster, and three Domains.
  *
- * `www` is issued and stays; `api` lives for two minutes, so its renewal can be watched; `login` names a Secret that is somebody else's, fails
- * for that reason, and is mended after a while as a person would do it. Plays until it is stopped; its objects stay.
+ * `www` is issued and stays; `api` lives for two minutes, so its renewal can be watched; `login` names a
+ * Secret that is somebody else's, fails for that reason, and is mended after a while as a person would do it.
+ * Plays until it is stopped; its objects stay.
  */
 
 import { sleep } from '../../../src/base/clock.ts';

@@ -1,5 +1,6 @@
 /**
- * The objects of the scenario: a namespace, five Services, and a StatefulSet whose Pods are gated by the routes. Pure.
+ * The objects of the scenario: a namespace, five Services, and a StatefulSet whose Pods are gated by the
+ * routes. Pure.
  */
 import type { KubeObject } from '../../../src/base/kube-port.ts';
 import type { ServiceObject } from '../objects.ts';

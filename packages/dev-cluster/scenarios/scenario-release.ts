@@ -1,8 +1,10 @@
 /**
- * A release roll-over: the replicas have a bundle, and some time after the start they are replaced one by one by replicas of the next
- * release, while everything else goes on. Told from the Release resource alone, as a person would see it.
+ * A release roll-over: the replicas have a bundle, and some time after the start they are replaced one by one
+ * by replicas of the next release, while everything else goes on. Told from the Release resource alone, as a
+ * person would see it.
  *
- * What the next release writes does not suit the one before, so the first new replica leads and waits until the last old one has gone.
+ * What the next release writes does not suit the one before, so the first new replica leads and waits until
+ * the last old one has gone.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

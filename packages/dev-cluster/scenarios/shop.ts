@@ -1,9 +1,10 @@
 /**
- * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is lost.
+ * The scenario: a shop whose Pods are replaced again and again while requests go on, and none of them is
+ * lost.
  *
- * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back until Orrery has
- * proven every route to it; so the rolling update never takes the last Pod that traffic can reach. With `isGated: false` the
- * same thing loses requests. Plays until it is stopped; its objects stay.
+ * Three Pods behind five Services whose routing learns of new Pods late. Readiness gates hold a new Pod back
+ * until Orrery has proven every route to it; so the rolling update never takes the last Pod that traffic can
+ * reach. With `isGated: false` the same thing loses requests. Plays until it is stopped; its objects stay.
  */
 
 import { sleep, timestamp } from '../../../src/base/clock.ts';
@@ -40,7 +41,10 @@ export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<Shop
 }
 
 export interface Scenario extends DevPart {
-  /** Resolves when the group is Ready for the first time and the requests begin; rejects if it cannot be set up. */
+  /**
+   * Resolves when the group is Ready for the first time and the requests begin; rejects if it cannot be set
+   * up.
+   */
   readonly started: Promise<void>;
   counts(): LoadCounts;
   /** Rolling updates that were completed. */
@@ -165,7 +169,10 @@ async function setUp(options: ScenarioParts, shop: ShopOptions, signal: AbortSig
   return targets;
 }
 
-/** Where the service account admission is on and no controller manager runs, Pods need the account to be there. */
+/**
+ * Where the service account admission is on and no controller manager runs, Pods need the account to be
+ * there.
+ */
 async function ensureAccount(options: ScenarioParts, namespace: string, signal: AbortSignal): Promise<void> {
   const account = {
     apiVersion: 'v1',

@@ -1,8 +1,9 @@
 /**
- * Whether somebody may do something: the rules of the roles that are bound to the user or to one of its groups.
+ * Whether somebody may do something: the rules of the roles that are bound to the user or to one of its
+ * groups.
  *
- * Owns: role-based access as `rbac.authorization.k8s.io/v1` has it. Absent: the check that nobody grants more than he has, and
- * the aggregation of cluster roles.
+ * Owns: role-based access as `rbac.authorization.k8s.io/v1` has it. Absent: the check that nobody grants more
+ * than he has, and the aggregation of cluster roles.
  */
 
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';

@@ -1,8 +1,9 @@
 /**
- * Bearer tokens: the administrator's, which the server is started with, and those that are issued for ServiceAccounts.
+ * Bearer tokens: the administrator's, which the server is started with, and those that are issued for
+ * ServiceAccounts.
  *
- * Promises: tokens are kept as digests only; a token ends with its time and with its account. Absent: tokens that others could
- * check by themselves (JWT); they are opaque.
+ * Promises: tokens are kept as digests only; a token ends with its time and with its account. Absent: tokens
+ * that others could check by themselves (JWT); they are opaque.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';

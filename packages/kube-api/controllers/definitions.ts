@@ -1,6 +1,6 @@
 /**
- * Brings CustomResourceDefinitions to life: accepts their names, serves their resources, and empties and forgets them when
- * they are deleted.
+ * Brings CustomResourceDefinitions to life: accepts their names, serves their resources, and empties and
+ * forgets them when they are deleted.
  */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { type JsonObject, listAt, objectAt, objectsAt, textAt } from '../json.ts';

@@ -1,4 +1,7 @@
-/** Events are forgotten an hour after their last change, as in the real server; else they would fill the memory. */
+/**
+ * Events are forgotten an hour after their last change, as in the real server; else they would fill the
+ * memory.
+ */
 import type { Timer } from '../../../src/base/clock.ts';
 import type { Change, Version } from '../storage/version.ts';
 import type { Cluster } from '../verb-parts.ts';

@@ -1,9 +1,10 @@
 /**
- * The garbage collector: deletes what has lost all its owners, and carries out the propagation that a deletion asked for
- * (Background, Foreground, Orphan).
+ * The garbage collector: deletes what has lost all its owners, and carries out the propagation that a
+ * deletion asked for (Background, Foreground, Orphan).
  *
- * Owners are found by uid, in the dependent's namespace or among cluster-scoped objects; an owner of a kind that the server
- * does not know is never judged. Source: the reference behaviour of Kubernetes' garbage collector.
+ * Owners are found by uid, in the dependent's namespace or among cluster-scoped objects; an owner of a kind
+ * that the server does not know is never judged. Source: the reference behaviour of Kubernetes' garbage
+ * collector.
  */
 
 import type { Resource } from '../resources/resource.ts';
@@ -64,7 +65,9 @@ export class GarbageCollector {
     return resource && version && version.object.metadata.uid === uid ? { resource, version } : undefined;
   }
 
-  /** Deletes an object whose owners are all gone; drops the references to those that are, while others stand. */
+  /**
+   * Deletes an object whose owners are all gone; drops the references to those that are, while others stand.
+   */
   #judge(found: Found): void {
     const references = found.version.object.metadata.ownerReferences ?? [];
     const states = references.map((reference) => this.#stateOf(reference, found.version.object.metadata));

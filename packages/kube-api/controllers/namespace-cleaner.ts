@@ -49,7 +49,10 @@ export class NamespaceCleaner {
     save(this.#cluster, resource, namespace, object, false);
   }
 
-  /** Objects that are held by a finalizer or a kubelet stay until they are let go; their end brings us back here. */
+  /**
+   * Objects that are held by a finalizer or a kubelet stay until they are let go; their end brings us back
+   * here.
+   */
   #empty(storage: string, namespace: string): void {
     const resource: Resource | undefined = this.#cluster.registry.findStorage(storage);
     if (resource === undefined) return;

@@ -1,5 +1,6 @@
 /**
- * Aggregated discovery (apidiscovery.k8s.io/v2): all groups, versions and resources in one document, for clients that ask for it.
+ * Aggregated discovery (apidiscovery.k8s.io/v2): all groups, versions and resources in one document, for
+ * clients that ask for it.
  *
  * Owns the form alone; the content is that of the old documents (`discovery.ts`).
  */

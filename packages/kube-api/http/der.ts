@@ -1,5 +1,6 @@
 /**
- * DER, the form of certificates: just the values that `server-certificate.ts` writes (ITU-T X.690). Nothing is read here.
+ * DER, the form of certificates: just the values that `server-certificate.ts` writes (ITU-T X.690). Nothing
+ * is read here.
  */
 
 /** One value: tag, length, content. */

@@ -1,7 +1,9 @@
 /**
- * In which form a client wants its answer: the objects themselves, tables of them (what `kubectl get` prints), or their metadata.
+ * In which form a client wants its answer: the objects themselves, tables of them (what `kubectl get`
+ * prints), or their metadata.
  *
- * Owns the reading of `Accept`. Promises: of several forms the first that the server has; errors keep the form of a Status.
+ * Owns the reading of `Accept`. Promises: of several forms the first that the server has; errors keep the
+ * form of a Status.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { badRequest, notAcceptable } from '../status.ts';
@@ -34,7 +36,10 @@ function formOfRange(range: string): Form | undefined {
   return kind === 'PartialObjectMetadata' || kind === 'PartialObjectMetadataList' ? 'metadata' : undefined;
 }
 
-/** Turns objects into what the client asked for, one after the other: of several tables only the first has headers. */
+/**
+ * Turns objects into what the client asked for, one after the other: of several tables only the first has
+ * headers.
+ */
 export type Shaper = (value: Json) => Json;
 
 /** undefined: the objects as they are. @throws ApiError 400, 406 */

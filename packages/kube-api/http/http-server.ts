@@ -1,7 +1,8 @@
 /**
  * The HTTP server: reads requests, asks who is there, brings them to the verbs, writes answers and watches.
  *
- * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the server.
+ * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the
+ * server.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';

@@ -1,8 +1,8 @@
 /**
  * From the path of a request to what it is about.
  *
- * `/api/v1/…` is the core group, `/apis/<group>/<version>/…` every other one; then `namespaces/<ns>/<plural>/<name>/<part>`
- * or, for the whole cluster, `<plural>/<name>/<part>`.
+ * `/api/v1/…` is the core group, `/apis/<group>/<version>/…` every other one; then
+ * `namespaces/<ns>/<plural>/<name>/<part>` or, for the whole cluster, `<plural>/<name>/<part>`.
  */
 import type { Registry } from '../resources/registry.ts';
 import type { Resource } from '../resources/resource.ts';

@@ -1,9 +1,10 @@
 /**
  * The certificates of the development API server: an authority of its own, and one certificate for loopback.
  *
- * Promises: made anew at each start, in memory; the authority's key is dropped as soon as it has signed, so nobody can ever
- * make another certificate that clients of this server would trust. ECDSA with P-256, because such keys take no time to make.
- * Source of the form: RFC 5280. Absent: an end of validity, for both live as long as the process.
+ * Promises: made anew at each start, in memory; the authority's key is dropped as soon as it has signed, so
+ * nobody can ever make another certificate that clients of this server would trust. ECDSA with P-256, because
+ * such keys take no time to make. Source of the form: RFC 5280. Absent: an end of validity, for both live as
+ * long as the process.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import {
@@ -61,7 +62,10 @@ export function createCertificates(): ServerCertificates {
   return { ca, cert, key: server.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
 }
 
-/** An authority whose key is kept, for an Issuer of the development cluster: certificate and key in PEM, the key secret. */
+/**
+ * An authority whose key is kept, for an Issuer of the development cluster: certificate and key in PEM, the
+ * key secret.
+ */
 export function createAuthority(name: string): { readonly cert: string; readonly key: string } {
   const keys = newKeys();
   const extensions = [

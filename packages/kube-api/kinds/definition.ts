@@ -1,4 +1,7 @@
-/** CustomResourceDefinitions: names, versions, that the schemas are structural, and that their rules and defaults hold. */
+/**
+ * CustomResourceDefinitions: names, versions, that the schemas are structural, and that their rules and
+ * defaults hold.
+ */
 import {
   type Cause,
   duplicate,

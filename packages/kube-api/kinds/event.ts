@@ -1,5 +1,6 @@
 /**
- * Events: one storage, two forms. Stored as core/v1; events.k8s.io/v1 is a view of it with other names and stricter rules.
+ * Events: one storage, two forms. Stored as core/v1; events.k8s.io/v1 is a view of it with other names and
+ * stricter rules.
  */
 import { type Cause, invalidValue, required } from '../causes.ts';
 import { equal, type JsonObject, numberAt, objectAt, textAt } from '../json.ts';
@@ -39,7 +40,10 @@ function renamed(object: JsonObject, pairs: ReadonlyArray<readonly [from: string
 
 const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'];
 
-/** Selectable fields; the object's ones are called `involvedObject.*` in core/v1, `regarding.*` in events.k8s.io/v1. */
+/**
+ * Selectable fields; the object's ones are called `involvedObject.*` in core/v1, `regarding.*` in
+ * events.k8s.io/v1.
+ */
 export function eventFields(reference: 'involvedObject' | 'regarding'): FieldLabels {
   const component = reference === 'regarding' ? 'reportingController' : 'reportingComponent';
   const ofReference = referenceFields.map((field): [string, FieldLabels[string]] => [

@@ -1,8 +1,10 @@
 /**
- * What a kind adds to the common life of an object: rules, defaults that depend on other fields, what a write may change.
+ * What a kind adds to the common life of an object: rules, defaults that depend on other fields, what a write
+ * may change.
  *
- * The hooks `fill`, `create`, `update` and `status` change the object that they are handed, which belongs to the request.
- * They touch metadata, spec and status only through new values, for the parts may be shared with the stored object.
+ * The hooks `fill`, `create`, `update` and `status` change the object that they are handed, which belongs to
+ * the request. They touch metadata, spec and status only through new values, for the parts may be shared with
+ * the stored object.
  */
 import type { Cause } from '../causes.ts';
 import { type Json, textAt } from '../json.ts';
@@ -31,7 +33,9 @@ export interface Kind {
   readonly fill?: (object: StoredObject) => void;
   readonly create?: (object: StoredObject) => void;
   readonly update?: (object: StoredObject, old: StoredObject) => void;
-  /** Runs on a write of the status subresource, after everything but metadata and status was taken from `old`. */
+  /**
+   * Runs on a write of the status subresource, after everything but metadata and status was taken from `old`.
+   */
   readonly status?: (object: StoredObject, old: StoredObject) => void;
   readonly check?: (object: StoredObject, request: CheckRequest) => Cause[];
   readonly checkUpdate?: (object: StoredObject, old: StoredObject, request: CheckRequest) => Cause[];

@@ -48,7 +48,10 @@ function fill(pod: StoredObject): void {
   pod.status = { ...status, ...syncedPodIPs(status) };
 }
 
-/** podIPs[0] and podIP are one fact; where they differ the older field podIP was set by a client that knows no other. */
+/**
+ * podIPs[0] and podIP are one fact; where they differ the older field podIP was set by a client that knows no
+ * other.
+ */
 function syncedPodIPs(status: JsonObject): JsonObject {
   const ip = textAt(status, 'podIP');
   const first = textAt(objectsAt(status, 'podIPs')[0], 'ip');

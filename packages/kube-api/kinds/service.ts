@@ -91,7 +91,9 @@ function syncedClusterIPs(spec: JsonObject): JsonObject {
   return {};
 }
 
-/** What a client left out of a replacement stays as it was allocated; what the new type has no use for goes. */
+/**
+ * What a client left out of a replacement stays as it was allocated; what the new type has no use for goes.
+ */
 function keepAllocated(service: StoredObject, old: StoredObject): void {
   const spec = objectAt(service, 'spec') ?? {};
   const was = objectAt(old, 'spec') ?? {};

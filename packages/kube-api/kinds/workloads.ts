@@ -1,4 +1,7 @@
-/** Deployments, ReplicaSets and StatefulSets: defaults of the roll-out, the selector that must fit the template. */
+/**
+ * Deployments, ReplicaSets and StatefulSets: defaults of the roll-out, the selector that must fit the
+ * template.
+ */
 
 import { type LabelSelector, selects } from '../../../src/base/digests.ts';
 import { type Cause, forbiddenField, immutable, invalidValue, required } from '../causes.ts';

@@ -1,8 +1,9 @@
 /**
- * What the fields of the built-in types are for, in the words of Kubernetes: read from the installed Kubernetes client when somebody asks
- * (`kubectl explain`), so that none of those texts is kept here.
+ * What the fields of the built-in types are for, in the words of Kubernetes: read from the installed
+ * Kubernetes client when somebody asks (`kubectl explain`), so that none of those texts is kept here.
  *
- * Promises: nothing is read before the first question; where the client is not installed there are no descriptions, and nothing else is missing.
+ * Promises: nothing is read before the first question; where the client is not installed there are no
+ * descriptions, and nothing else is missing.
  */
 import { existsSync, readFileSync } from 'node:fs';
 

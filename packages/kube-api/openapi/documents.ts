@@ -1,8 +1,8 @@
 /**
  * OpenAPI v3: the index at `/openapi/v3`, and one document for each group and version.
  *
- * Promises: documents follow the definitions at once; their addresses carry a hash, so that clients may keep them.
- * Absent: documents as protobuf, and the old form (v2) but for its frame.
+ * Promises: documents follow the definitions at once; their addresses carry a hash, so that clients may keep
+ * them. Absent: documents as protobuf, and the old form (v2) but for its frame.
  */
 import { createHash } from 'node:crypto';
 import { groupsOf } from '../http/discovery.ts';

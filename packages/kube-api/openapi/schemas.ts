@@ -1,6 +1,6 @@
 /**
- * Built-in schemas as OpenAPI says them: each type under a name of its own, with descriptions, defaults, and how lists are merged
- * (`x-kubernetes-patch-*`), which is what `kubectl apply`, `edit` and `explain` read.
+ * Built-in schemas as OpenAPI says them: each type under a name of its own, with descriptions, defaults, and
+ * how lists are merged (`x-kubernetes-patch-*`), which is what `kubectl apply`, `edit` and `explain` read.
  */
 import { equal, type Json, type JsonObject } from '../json.ts';
 import type { Schema } from '../schema/schema.ts';

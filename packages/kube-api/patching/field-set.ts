@@ -1,5 +1,6 @@
 /**
- * Sets of fields, as managers own them: a tree whose edges are named as in `fieldsV1` (`f:spec`, `k:{"name":"a"}`, `v:"x"`).
+ * Sets of fields, as managers own them: a tree whose edges are named as in `fieldsV1` (`f:spec`,
+ * `k:{"name":"a"}`, `v:"x"`).
  *
  * Promises: no function changes a set that it was handed; only `insert` changes its own.
  */

@@ -1,8 +1,8 @@
 /**
  * `metadata.managedFields`: who owns which fields, and what a write does to that.
  *
- * Promises: a write takes the fields that it changes from everybody else; an apply takes them only with `force`, or says whose
- * they are. Absent: conversion between versions of a kind.
+ * Promises: a write takes the fields that it changes from everybody else; an apply takes them only with
+ * `force`, or says whose they are. Absent: conversion between versions of a kind.
  */
 import { isObject, type JsonObject, objectsAt, textAt } from '../json.ts';
 import type { Schema } from '../schema/schema.ts';

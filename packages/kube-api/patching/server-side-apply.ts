@@ -1,6 +1,6 @@
 /**
- * Server-side apply: what the applied configuration names is merged into the object, and what its manager named before and
- * names no more is removed, unless somebody else owns it.
+ * Server-side apply: what the applied configuration names is merged into the object, and what its manager
+ * named before and names no more is removed, unless somebody else owns it.
  *
  * Lists with keys are merged by their keys, sets as unions; plain values and atomic lists and maps replace.
  */
@@ -53,7 +53,10 @@ export function apply(
   return { value, ownership: after };
 }
 
-/** Somebody wrote the object before anybody's fields were kept: what is there belongs to a manager of that name. */
+/**
+ * Somebody wrote the object before anybody's fields were kept: what is there belongs to a manager of that
+ * name.
+ */
 export function beforeFirstApply(
   schema: Schema,
   empty: JsonObject,

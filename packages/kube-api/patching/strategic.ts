@@ -1,9 +1,9 @@
 /**
- * Strategic merge patch of built-in types: lists are merged by the key of their items, `$patch`, `$retainKeys`,
- * `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>` direct it.
+ * Strategic merge patch of built-in types: lists are merged by the key of their items, `$patch`,
+ * `$retainKeys`, `$setElementOrder/<list>` and `$deleteFromPrimitiveList/<list>` direct it.
  *
- * Promises: neither argument is changed. Source: Kubernetes' design note on strategic merge patch; the tables of keys are
- * in `schema/merge-keys.ts`.
+ * Promises: neither argument is changed. Source: Kubernetes' design note on strategic merge patch; the tables
+ * of keys are in `schema/merge-keys.ts`.
  */
 import { copy, equal, isObject, type Json, type JsonObject, set } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
@@ -12,7 +12,10 @@ import { badRequest, plainError } from '../status.ts';
 const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
-/** @throws ApiError 400 for a patch that breaks the rules, 500 (as the real server) for an item without its key */
+/**
+ * @throws ApiError 400 for a patch that breaks the rules, 500 (as the real server) for an item without its
+ * key
+ */
 export function strategicMerge(schema: Schema, target: JsonObject, patch: JsonObject): JsonObject {
   return mergeObjects(schema, target, patch);
 }
@@ -105,8 +108,8 @@ function orderAlone(schema: Schema | undefined, result: JsonObject, patch: JsonO
 }
 
 /**
- * The order of a merged list: what the patch names comes in the patch's order, the rest in the server's. Two items of which
- * the server knew both keep its order; else the patch's item comes first.
+ * The order of a merged list: what the patch names comes in the patch's order, the rest in the server's. Two
+ * items of which the server knew both keep its order; else the patch's item comes first.
  */
 function ordered(
   merged: Json[],

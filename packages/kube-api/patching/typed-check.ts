@@ -1,4 +1,7 @@
-/** Whether an applied configuration fits its schema: apply takes no unknown fields and no keys that stand twice. */
+/**
+ * Whether an applied configuration fits its schema: apply takes no unknown fields and no keys that stand
+ * twice.
+ */
 import { isObject, type Json, type JsonObject, typeOf } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
 import { pathText } from './field-set.ts';

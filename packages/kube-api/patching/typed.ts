@@ -1,6 +1,6 @@
 /**
- * Values seen with their schema, as field ownership needs them: which fields a value names, where two values differ, and a
- * value without some of its fields.
+ * Values seen with their schema, as field ownership needs them: which fields a value names, where two values
+ * differ, and a value without some of its fields.
  */
 import { equal, isObject, type Json, type JsonObject, set as put } from '../json.ts';
 import { fieldSchema, type Schema } from '../schema/schema.ts';
@@ -136,7 +136,10 @@ function withoutInner(schema: MaybeSchema, value: Json, set: FieldSet): Json {
   });
 }
 
-/** The set, with the fields of structs that lead to its ends as ends themselves: a struct is owned with what is in it. */
+/**
+ * The set, with the fields of structs that lead to its ends as ends themselves: a struct is owned with what
+ * is in it.
+ */
 export function withNamedFields(schema: MaybeSchema, set: FieldSet): FieldSet {
   const members = new Set(set.members);
   const children = new Map<string, FieldSet>();

@@ -1,9 +1,10 @@
 /**
- * Built-in objects that come as protobuf (`application/vnd.kubernetes.protobuf`), as JSON values: many of kubectl's own commands
- * (`create deployment`, `auth can-i`, `drain`) send nothing else.
+ * Built-in objects that come as protobuf (`application/vnd.kubernetes.protobuf`), as JSON values: many of
+ * kubectl's own commands (`create deployment`, `auth can-i`, `drain`) send nothing else.
  *
- * Owns the meaning of the table of wire types (`wire-types.txt`, generated). Promises: what JSON would leave out because it is empty is
- * left out; what the table does not know is passed over, as protobuf wants it. Absent: writing it, for all who send it read JSON too.
+ * Owns the meaning of the table of wire types (`wire-types.txt`, generated). Promises: what JSON would leave
+ * out because it is empty is left out; what the table does not know is passed over, as protobuf wants it.
+ * Absent: writing it, for all who send it read JSON too.
  */
 import { readFileSync } from 'node:fs';
 import { isObject, type Json, type JsonObject, set } from '../json.ts';

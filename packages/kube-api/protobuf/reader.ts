@@ -1,4 +1,7 @@
-/** The protobuf wire format: fields of a message, one after the other (protobuf.dev, "Encoding"). Nothing is written here. */
+/**
+ * The protobuf wire format: fields of a message, one after the other (protobuf.dev, "Encoding"). Nothing is
+ * written here.
+ */
 
 export interface WireField {
   readonly number: number;

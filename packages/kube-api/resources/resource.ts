@@ -1,4 +1,7 @@
-/** A resource as the API serves it: where it is, what it is called, what can be done with it, and by which rules it lives. */
+/**
+ * A resource as the API serves it: where it is, what it is called, what can be done with it, and by which
+ * rules it lives.
+ */
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Schema } from '../schema/schema.ts';

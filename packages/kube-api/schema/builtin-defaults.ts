@@ -1,5 +1,6 @@
 /**
- * Values that the API server fills in by itself, by built-in type. What depends on other fields is in `kinds/`.
+ * Values that the API server fills in by itself, by built-in type. What depends on other fields is in
+ * `kinds/`.
  *
  * Source: the defaults named in the Kubernetes API reference, and the form in which the real server answers.
  */

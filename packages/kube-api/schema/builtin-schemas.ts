@@ -1,5 +1,6 @@
 /**
- * Compiles the table of built-in types (`builtin-types.txt`, generated) and our tables of defaults and merge keys to schemas.
+ * Compiles the table of built-in types (`builtin-types.txt`, generated) and our tables of defaults and merge
+ * keys to schemas.
  */
 import { readFileSync } from 'node:fs';
 import { invariant } from '../../../src/base/errors.ts';

@@ -1,9 +1,10 @@
 /**
  * What is wrong with the defaults of a definition: each must be a value that its own schema takes.
  *
- * As in the real server, a default is held against its schema as it is written, before the defaults within it are filled in; its rules
- * in CEL are asked only if the schema itself has nothing to complain of; lists that say an item twice are not noticed, and what
- * stands below `additionalProperties` or in the metadata of the object is not looked at.
+ * As in the real server, a default is held against its schema as it is written, before the defaults within it
+ * are filled in; its rules in CEL are asked only if the schema itself has nothing to complain of; lists that
+ * say an item twice are not noticed, and what stands below `additionalProperties` or in the metadata of the
+ * object is not looked at.
  */
 import { type Cause, invalidValue } from '../causes.ts';
 import type { Json } from '../json.ts';

@@ -1,5 +1,6 @@
 /**
- * Forms of text that Kubernetes checks: times, base64, quantities, and the `format` keyword of custom resources.
+ * Forms of text that Kubernetes checks: times, base64, quantities, and the `format` keyword of custom
+ * resources.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 
@@ -51,7 +52,10 @@ const checks: Readonly<Record<string, (text: string) => boolean>> = {
   duration: (text) => /^-?(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d|w))+$/.test(text),
 };
 
-/** Whether `text` has the form that a schema's `format` names; formats that Kubernetes does not know are not checked. */
+/**
+ * Whether `text` has the form that a schema's `format` names; formats that Kubernetes does not know are not
+ * checked.
+ */
 export function hasFormat(text: string, format: string): boolean {
   return checks[format]?.(text) ?? true;
 }
@@ -62,8 +66,8 @@ const patterns = new Map<string, RegExp | undefined>();
 const patternsMax = 10_000;
 
 /**
- * A schema's `pattern`; undefined if it is no regular expression. The real server's dialect is RE2; what both dialects have
- * in common is what structural schemas use.
+ * A schema's `pattern`; undefined if it is no regular expression. The real server's dialect is RE2; what both
+ * dialects have in common is what structural schemas use.
  */
 export function compiledPattern(text: string): RegExp | undefined {
   if (patterns.has(text)) return patterns.get(text);

@@ -1,6 +1,6 @@
 /**
- * How lists of built-in types are merged: by which field a strategic merge patch finds an item, and by which fields
- * server-side apply does. Lists that are absent here are replaced as a whole.
+ * How lists of built-in types are merged: by which field a strategic merge patch finds an item, and by which
+ * fields server-side apply does. Lists that are absent here are replaced as a whole.
  *
  * Source: the "patch strategy" and "map, unique values on" notes of the Kubernetes API reference.
  */

@@ -1,6 +1,7 @@
 /**
- * A schema of values: Kubernetes' structural schema, which is how custom resources bring it and how the built-in types are
- * compiled (`builtin-schemas.ts`). One form for decoding, defaulting, pruning, validation and patching.
+ * A schema of values: Kubernetes' structural schema, which is how custom resources bring it and how the
+ * built-in types are compiled (`builtin-schemas.ts`). One form for decoding, defaulting, pruning, validation
+ * and patching.
  */
 import type { Json, JsonObject } from '../json.ts';
 
@@ -40,7 +41,9 @@ export interface Schema {
   readonly 'x-kubernetes-validations'?: readonly ValidationRule[];
   /** Built-in objects only. */
   readonly builtin?: BuiltinType;
-  /** Built-in lists only: the field by which a strategic merge finds an item; empty for lists of plain values. */
+  /**
+   * Built-in lists only: the field by which a strategic merge finds an item; empty for lists of plain values.
+   */
   readonly mergeKey?: string;
 }
 

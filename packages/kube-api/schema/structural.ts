@@ -1,6 +1,6 @@
 /**
- * What a structural schema does to a custom object before it is validated: unknown fields are pruned (and told), nulls
- * that no field allows fall away, defaults are filled in.
+ * What a structural schema does to a custom object before it is validated: unknown fields are pruned (and
+ * told), nulls that no field allows fall away, defaults are filled in.
  *
  * Promises: the input is not changed; apiVersion, kind and metadata are kept where Kubernetes keeps them.
  */

@@ -1,8 +1,10 @@
 /**
- * Reads a built-in object as the real server's typed decoder does: unknown fields fall away (and are told), nulls count as
- * absent, types are checked, times get their one form, defaults and always-present fields are filled in.
+ * Reads a built-in object as the real server's typed decoder does: unknown fields fall away (and are told),
+ * nulls count as absent, types are checked, times get their one form, defaults and always-present fields are
+ * filled in.
  *
- * Promises: the result shares nothing that is changed later with the input. Absent: duplicate keys, which JSON.parse hides.
+ * Promises: the result shares nothing that is changed later with the input. Absent: duplicate keys, which
+ * JSON.parse hides.
  */
 import { isObject, type Json, type JsonObject, set } from '../json.ts';
 import { omittedIfEmpty } from './builtin-defaults.ts';
@@ -69,7 +71,10 @@ function fill(schema: Schema, result: JsonObject, values: JsonObject, place: Pla
   }
 }
 
-/** Empty lists and maps of optional fields are not written; neither are the empty values of fields that are no pointers. */
+/**
+ * Empty lists and maps of optional fields are not written; neither are the empty values of fields that are no
+ * pointers.
+ */
 function isOmitted(schema: Schema, value: Json, path: string, always: JsonObject, key: string): boolean {
   // In storage an empty list is none, so even a list that is always written comes back as null.
   if (Array.isArray(value)) return value.length === 0 && schema.type === 'array';

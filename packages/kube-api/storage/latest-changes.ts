@@ -1,5 +1,6 @@
 /**
- * The latest changes of one storage, oldest first, bounded: what a watch can be resumed from and a page of a list be read at.
+ * The latest changes of one storage, oldest first, bounded: what a watch can be resumed from and a page of a
+ * list be read at.
  *
  * Promises: `since` answers with all changes after a revision or says that it cannot.
  */
@@ -32,7 +33,10 @@ export class History {
     return this.#dropped;
   }
 
-  /** Changes with a revision greater than `revision`, oldest first; undefined if some of them are no longer known. */
+  /**
+   * Changes with a revision greater than `revision`, oldest first; undefined if some of them are no longer
+   * known.
+   */
   since(revision: number): Change[] | undefined {
     if (revision < this.#dropped) return undefined;
     const count = this.#ring.length;

@@ -1,8 +1,8 @@
 /**
  * Cluster IPs and node ports: who has which, and which are free.
  *
- * Promises: no two Services have one address or port. The index follows the store, so a request that fails or is a dry run
- * reserves nothing.
+ * Promises: no two Services have one address or port. The index follows the store, so a request that fails or
+ * is a dry run reserves nothing.
  */
 import { invariant } from '../../../src/base/errors.ts';
 import type { Random } from '../../../src/base/random.ts';
@@ -41,7 +41,8 @@ export class ServiceAddresses {
   }
 
   /**
-   * Gives the Service what its type needs and it does not have yet; `old` is what it was, whose addresses stay its own.
+   * Gives the Service what its type needs and it does not have yet; `old` is what it was, whose addresses
+   * stay its own.
    *
    * @throws ApiError 422 if a wanted address is taken or outside the network
    */
@@ -86,7 +87,9 @@ export class ServiceAddresses {
     throw invalid({ kind: 'Service', group: '' }, service.metadata.name, [cause]);
   }
 
-  /** A random free address, else the next free one after it; never the network's own, its first or its last. */
+  /**
+   * A random free address, else the next free one after it; never the network's own, its first or its last.
+   */
   #freeIP(): string {
     const count = this.#network.size - 3;
     const start = Math.floor(this.#random.next() * count);

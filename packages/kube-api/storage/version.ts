@@ -1,8 +1,8 @@
 /**
  * One version of one object, and the change that made it.
  *
- * Promises: both are never changed. The texts that answers and watches need are made once and kept with them, so that one
- * object is encoded once for all its readers.
+ * Promises: both are never changed. The texts that answers and watches need are made once and kept with them,
+ * so that one object is encoded once for all its readers.
  */
 import type { StoredObject } from '../stored-object.ts';
 

@@ -1,4 +1,7 @@
-/** How long ago something was, in the few characters that a table has for it. Source: what kubectl's users are used to. */
+/**
+ * How long ago something was, in the few characters that a table has for it. Source: what kubectl's users are
+ * used to.
+ */
 
 /** `5s`, `4m10s`, `3h`, `2d5h`, `1y30d`: two figures at most, and one where the second tells nothing. */
 export function humanDuration(ms: number): string {

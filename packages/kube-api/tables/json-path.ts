@@ -2,7 +2,8 @@
  * JSON paths as printer columns use them: `.spec.replicas`, `.a['b\\.c']`, `.list[0]`, `.list[*].name`,
  * `.conditions[?(@.type=="Ready")].status`, `..name`.
  *
- * Promises: a path that cannot be read leads nowhere; nothing throws. Absent: functions, unions, slices and regular expressions.
+ * Promises: a path that cannot be read leads nowhere; nothing throws. Absent: functions, unions, slices and
+ * regular expressions.
  */
 import { isObject, type Json } from '../json.ts';
 

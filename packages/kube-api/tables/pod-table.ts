@@ -1,4 +1,7 @@
-/** The table of Pods. STATUS is a summary of phase, reasons and containers, for one word has to tell what is going on. */
+/**
+ * The table of Pods. STATUS is a summary of phase, reasons and containers, for one word has to tell what is
+ * going on.
+ */
 import { type JsonObject, listAt, numberAt, objectAt, objectsAt, textAt } from '../json.ts';
 import { age } from './ages.ts';
 import { ageColumn, ageOf, column, type KindTable, nameColumn, nameOf, orNone, wide } from './column.ts';

@@ -1,5 +1,6 @@
 /**
- * meta.k8s.io Table and PartialObjectMetadata: other forms of the objects that a client asked for, made of their JSON.
+ * meta.k8s.io Table and PartialObjectMetadata: other forms of the objects that a client asked for, made of
+ * their JSON.
  *
  * Owns: which kind has which table. Absent: which form a client wants (`http/forms.ts`).
  */

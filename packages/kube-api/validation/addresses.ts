@@ -26,8 +26,8 @@ export function spellingProblem(text: string): string {
 }
 
 /**
- * Why the address can be nobody's endpoint. Loopback is missing on purpose: the Pods of a development cluster live on
- * 127.x addresses (docs/development-cluster.md).
+ * Why the address can be nobody's endpoint. Loopback is missing on purpose: the Pods of a development cluster
+ * live on 127.x addresses (docs/development-cluster.md).
  */
 function specialRange(ip: string): string {
   if (ip === '0.0.0.0' || ip === '::') return `may not be unspecified (${ip})`;

@@ -1,5 +1,6 @@
 /**
- * Names as Kubernetes allows them. Each function answers with what is wrong, in the real server's words; empty: all is well.
+ * Names as Kubernetes allows them. Each function answers with what is wrong, in the real server's words;
+ * empty: all is well.
  *
  * Source: RFC 1123 and RFC 6335 with Kubernetes' limits; "Object Names and IDs", "Labels and Selectors".
  */

@@ -1,4 +1,6 @@
-/** PATCH as server-side apply: makes the object if there is none, and keeps account of who owns which field. */
+/**
+ * PATCH as server-side apply: makes the object if there is none, and keeps account of who owns which field.
+ */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import type { Answer, Target } from '../http/request.ts';
 import { isObject, type JsonObject, textAt } from '../json.ts';

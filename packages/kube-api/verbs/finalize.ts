@@ -1,4 +1,7 @@
-/** The `finalize` subresource of namespaces: whoever has cleaned up takes his finalizer from the specification. */
+/**
+ * The `finalize` subresource of namespaces: whoever has cleaned up takes his finalizer from the
+ * specification.
+ */
 
 import type { Answer, ApiRequest, Target } from '../http/request.ts';
 import { listAt, objectAt } from '../json.ts';

@@ -1,8 +1,8 @@
 /**
  * LIST: selection, and pages that all show one moment.
  *
- * Promises: the resourceVersion of a list is the store's; a continue token goes on with the list as it was when its first page
- * was read, or says (410) that this moment is no longer known and how to go on anyway.
+ * Promises: the resourceVersion of a list is the store's; a continue token goes on with the list as it was
+ * when its first page was read, or says (410) that this moment is no longer known and how to go on anyway.
  */
 
 import { itemText } from '../encoding.ts';

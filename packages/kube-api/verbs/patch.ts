@@ -1,8 +1,9 @@
 /**
  * PATCH in its four forms: JSON patch, JSON merge patch, strategic merge patch (built-in kinds), apply.
  *
- * Promises: the patch is made on the object as the resource shows it and read again like anything a client sends, so every
- * rule of an update holds. As the server has one thread, a patch without resourceVersion never conflicts.
+ * Promises: the patch is made on the object as the resource shows it and read again like anything a client
+ * sends, so every rule of an update holds. As the server has one thread, a patch without resourceVersion
+ * never conflicts.
  */
 
 import { type Answer, type ApiRequest, isSet, type Target } from '../http/request.ts';

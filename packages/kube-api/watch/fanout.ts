@@ -1,8 +1,9 @@
 /**
  * Who watches what: brings each change to those whom it may concern.
  *
- * Promises: a watcher hears every change of its resource (and namespace) once and in order, from the moment it is added.
- * The index is by storage and namespace, so a change costs nothing to the watchers of other things.
+ * Promises: a watcher hears every change of its resource (and namespace) once and in order, from the moment
+ * it is added. The index is by storage and namespace, so a change costs nothing to the watchers of other
+ * things.
  */
 import type { Change } from '../storage/version.ts';
 

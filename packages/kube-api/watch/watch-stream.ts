@@ -1,9 +1,10 @@
 /**
- * One watch: what is there (if asked for), what happened since a version, then every change until its time is over.
+ * One watch: what is there (if asked for), what happened since a version, then every change until its time is
+ * over.
  *
- * Promises: no gap and no repetition between the three, because all of it starts in one step; a bookmark tells the version
- * up to which the watcher has heard everything. A watcher that does not read is cut off (I6) and comes back by itself.
- * As in the real server, a version that is too old is told inside the stream.
+ * Promises: no gap and no repetition between the three, because all of it starts in one step; a bookmark
+ * tells the version up to which the watcher has heard everything. A watcher that does not read is cut off
+ * (I6) and comes back by itself. As in the real server, a version that is too old is told inside the stream.
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';

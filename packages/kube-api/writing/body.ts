@@ -6,7 +6,9 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Resource } from '../resources/resource.ts';
 import { badRequest, unsupportedMedia } from '../status.ts';
 
-/** Media types of whole objects. The real server takes protobuf for built-in kinds as well; this one does not. */
+/**
+ * Media types of whole objects. The real server takes protobuf for built-in kinds as well; this one does not.
+ */
 const objectTypes = ['application/json', 'application/yaml'];
 
 /** The media type of a header, without its parameters. */

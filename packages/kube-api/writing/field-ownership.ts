@@ -1,4 +1,7 @@
-/** Field ownership of what is written: which values are compared, and what then stands in `metadata.managedFields`. */
+/**
+ * Field ownership of what is written: which values are compared, and what then stands in
+ * `metadata.managedFields`.
+ */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import {

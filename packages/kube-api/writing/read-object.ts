@@ -1,7 +1,9 @@
 /**
- * From the value that a client sent to the form that is stored: type checked, unknown fields out, defaults in.
+ * From the value that a client sent to the form that is stored: type checked, unknown fields out, defaults
+ * in.
  *
- * Owns: the strictness about unknown fields. Absent: the rules of the kind, which `insert.ts` and `replace.ts` ask.
+ * Owns: the strictness about unknown fields. Absent: the rules of the kind, which `insert.ts` and
+ * `replace.ts` ask.
  */
 
 import { invalidValue } from '../causes.ts';
@@ -21,7 +23,8 @@ export interface ReadObject {
 }
 
 /**
- * @throws ApiError 400 if the value is of another type or cannot be decoded, or has unknown fields and `Strict` is asked for
+ * @throws ApiError 400 if the value is of another type or cannot be decoded, or has unknown fields and
+ * `Strict` is asked for
  */
 export function readObject(
   resource: Resource,

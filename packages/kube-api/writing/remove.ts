@@ -1,8 +1,8 @@
 /**
  * Deletion: preconditions, grace, finalizers, and who is to delete the dependents.
  *
- * Promises: an object is removed only when nothing holds it; until then it carries deletionTimestamp. Deleting twice is
- * harmless; a second call may only shorten the grace.
+ * Promises: an object is removed only when nothing holds it; until then it carries deletionTimestamp.
+ * Deleting twice is harmless; a second call may only shorten the grace.
  */
 import { kubeTime } from '../../../src/base/kube-time.ts';
 import { listAt, numberAt, objectAt, textAt } from '../json.ts';
@@ -120,7 +120,10 @@ function removeDefinition(
   return { version: save(cluster, resource, version, marked, options.isDryRun), isGone: false };
 }
 
-/** The propagation policy is written down as a finalizer that the garbage collector takes away when it is done. */
+/**
+ * The propagation policy is written down as a finalizer that the garbage collector takes away when it is
+ * done.
+ */
 function finalizersAfter(
   resource: Resource,
   meta: ObjectMeta,
@@ -140,7 +143,10 @@ function finalizerOf(propagation: Propagation): string | undefined {
   return propagation === 'Foreground' ? foregroundFinalizer : undefined;
 }
 
-/** Seconds that are left to a Pod: nothing for one that never ran or has ended; a second call may only shorten it. */
+/**
+ * Seconds that are left to a Pod: nothing for one that never ran or has ended; a second call may only shorten
+ * it.
+ */
 function gracePeriod(object: StoredObject, options: DeleteOptions): number {
   const known = object.metadata.deletionGracePeriodSeconds;
   const asked = options.gracePeriodSeconds;

@@ -1,7 +1,8 @@
 /**
  * A changed object: versions compared, what the write may not touch taken from the old one, rules, storage.
  *
- * Promises: a write that changes nothing makes no new version. An object that is being deleted goes with its last finalizer.
+ * Promises: a write that changes nothing makes no new version. An object that is being deleted goes with its
+ * last finalizer.
  */
 
 import { invalidValue } from '../causes.ts';

@@ -1,9 +1,10 @@
 /**
  * The replicas' side of the live feed: tells about steps while somebody watches, and only then.
  *
- * A watcher announces what it watches, with a time limit (`peer.watch`), and does so again before the time is over. While nobody does,
- * the engine has no listener and a step costs nothing. Rows of lists are told in bundles, each actor once however often it stepped;
- * the steps of one actor that is watched are told each, with the context.
+ * A watcher announces what it watches, with a time limit (`peer.watch`), and does so again before the time is
+ * over. While nobody does, the engine has no listener and a step costs nothing. Rows of lists are told in
+ * bundles, each actor once however often it stepped; the steps of one actor that is watched are told each,
+ * with the context.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -6,7 +6,8 @@ import type { EngineView } from '../feature.ts';
 import { holdingName } from '../shards/shard-run.ts';
 
 /**
- * Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in vain.
+ * Silence leaves the answer to the owner; where there is none, one replica says so, so that nobody waits in
+ * vain.
  *
  * @throws OrreryError NOT_OWNER if no live replica owns the actor's shard
  */

@@ -37,10 +37,15 @@ export function reasonOf(
   const now = asOfNow(chart, record.snapshot, record.version);
   const state = stateText(now.value);
   const { health, text } = stateWords(chart, state);
-  const told = ask(chart, now.context, { states: state.split(','), at, since: record.since }) ?? { text };
+  const told = ask(chart, { states: state.split(','), context: now.context, at, since: record.since }) ?? {
+    text,
+  };
   const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
-  return { reason: { text: told.text || state, health, since, next }, facts: told.facts ?? [] };
+  return {
+    reason: { text: told.text.replace(/\.$/, '') || state, health, since, next },
+    facts: told.facts ?? [],
+  };
 }
 
 /** What a replica of an earlier release says nothing of: it answered without a reason. */
@@ -59,9 +64,9 @@ export function reasonWithout({
   return { text, health: parked ? 'wrong' : 'waiting', since, next: null };
 }
 
-function ask(chart: Chart, context: unknown, standing: Omit<Standing, 'context'>): Told | null {
+function ask({ tell }: Chart, standing: Standing): Told | null {
   try {
-    return chart.tell?.({ ...standing, context }) ?? null;
+    return tell?.(standing) ?? null;
   } catch {
     return null;
   }

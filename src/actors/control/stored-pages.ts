@@ -3,9 +3,8 @@
  * `rpc.dead`.
  *
  * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
- * `next` is where the page after
- * begins, null at the end of what is stored. What cannot be read is left out. Any replica answers. Absent:
- * what comes later (the feed).
+ * `next` is where the page after begins, null at the end of what is stored. What cannot be read is left out.
+ * Any replica answers. Absent: what comes later (the feed).
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';

@@ -1,9 +1,10 @@
 /**
- * Re-runs recorded transitions against the charts: what a chart does with an event follows from its state and from the event's own stamp
- * (I7), so every recorded step must come out the same.
+ * Re-runs recorded transitions against the charts: what a chart does with an event follows from its state and
+ * from the event's own stamp (I7), so every recorded step must come out the same.
  *
- * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first beginning in the recording (it
- * begins in the middle) cannot be re-run: they are counted, and only looked at for gaps. Pure. Absent: reading files, other versions of a chart than the present.
+ * Owns: for each actor its live snapshot, from its beginning on. An actor's transitions before the first
+ * beginning in the recording (it begins in the middle) cannot be re-run: they are counted, and only looked at
+ * for gaps. Pure. Absent: reading files, other versions of a chart than the present.
  */
 
 import { equal } from '../../base/equal.ts';

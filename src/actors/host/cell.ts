@@ -6,6 +6,8 @@
  */
 
 import { type ActorId, parseActorId } from '../../base/ids.ts';
+import type { Chart } from '../../machines/chart.ts';
+import { stateWords } from '../../machines/tell.ts';
 import { shortId } from './next-record.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { type ActorRecord, packRecord, unpackRecord } from './records.ts';
@@ -18,11 +20,24 @@ export function createCell(id: ActorId, shard: ShardRun, packed: Uint8Array | nu
     packed,
     hot: null,
     state,
+    trouble: null,
     unreadable: null,
     error: null,
     trace: null,
     overflowed: false,
   };
+}
+
+/**
+ * What is known of the actor without unpacking its record.
+ *
+ * @param state as text, in the words of the present chart
+ */
+export function note(cell: Cell, record: ActorRecord, state: string, chart: Chart | undefined): void {
+  cell.state = record.gone ? '' : state;
+  const isWell = record.gone || chart === undefined || stateWords(chart, state).health === 'ok';
+  // An earlier release kept no time of the trouble.
+  cell.trouble = isWell ? null : (record.trouble ?? record.since);
 }
 
 export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;

@@ -1,5 +1,6 @@
 /**
- * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before the save (I1).
+ * What a saved step leads to: its effects and its transition on the event stream. Nothing here runs before
+ * the save (I1).
  */
 
 import { limits } from '../../base/limits.ts';

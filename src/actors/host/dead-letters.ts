@@ -13,8 +13,8 @@ const buryAgainMs = 2_000;
 const refusalsMax = 15;
 
 /**
- * Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds it in the mail again. Only
- * what the stream itself refuses for long is lost, with an error in the log.
+ * Resolves when the letter is stored, however long that takes, or the shard is given up: the next owner finds
+ * it in the mail again. Only what the stream itself refuses for long is lost, with an error in the log.
  */
 export async function bury(
   parts: Pick<HostParts, 'bus' | 'subjects' | 'clock' | 'log' | 'metrics'>,

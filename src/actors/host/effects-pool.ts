@@ -1,14 +1,13 @@
 /**
  * Runs the effects of saved steps.
  *
- * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and no type waits for
- * another (a thousand Services that swallow every probe keep no Pod from being marked); each ends with exactly one outcome event
- * (done, failed or timed out, I4) unless its shard is given up first, and then with none: the next owner runs
- * it again. One that is
- * declared `untilDone` does not fail: it is tried again after pauses that grow, in which it holds no place.
- * While the
- * bus is away none begins (I3): what it led to could not be saved. What had to wait for the bus, waited long, or failed before, begins only after
- * it was proven that the shard still belongs to this replica: another may have taken it meanwhile.
+ * Promises: at most `limits.effectsInFlight` of one type at a time, the others of the type wait in order, and
+ * no type waits for another (a thousand Services that swallow every probe keep no Pod from being marked);
+ * each ends with exactly one outcome event (done, failed or timed out, I4) unless its shard is given up
+ * first, and then with none: the next owner runs it again. One that is declared `untilDone` does not fail: it
+ * is tried again after pauses that grow, in which it holds no place. While the bus is away none begins (I3):
+ * what it led to could not be saved. What had to wait for the bus, waited long, or failed before, begins only
+ * after it was proven that the shard still belongs to this replica: another may have taken it meanwhile.
  */
 
 import { backOffMs } from '../../base/back-off.ts';

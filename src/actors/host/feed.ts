@@ -1,8 +1,9 @@
 /**
  * The feed: puts each saved transition on the event stream, once and in order of the actor's revisions.
  *
- * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none; `Nats-Msg-Id` (id and
- * rev) makes a repetition harmless. After a claim `unpublished` tells which of the loaded transitions are on the stream already.
+ * A transition stays in the actor's record until the stream has acknowledged it, so a crash loses none;
+ * `Nats-Msg-Id` (id and rev) makes a repetition harmless. After a claim `unpublished` tells which of the
+ * loaded transitions are on the stream already.
  */
 
 import { backOffMs } from '../../base/back-off.ts';

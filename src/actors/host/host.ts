@@ -1,12 +1,13 @@
 /**
  * The host: steps the actors of the shards that this replica owns.
  *
- * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors are in flight
- * together, one event of one actor at a time.
+ * Flow of one event: mailbox → step → save under the fence → effects, timers, feed → next event. Many actors
+ * are in flight together, one event of one actor at a time.
  *
- * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save, nothing outside),
- * I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws parks its own actor only).
- * Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts), what effects do.
+ * Invariants kept here: I1 (effects start after the save), I2 (one revision for each step), I3 (no save,
+ * nothing outside), I5 (mail sequence and recent ids), I6 (bounds of limits.ts), I8 (a chart that throws
+ * parks its own actor only). Absent: who owns what (ownership.ts), reading the stored shard (shard-store.ts),
+ * what effects do.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -14,7 +15,7 @@ import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
-import { createCell, isIdle, isRepetition, kindOf, recordOf, rest, wake } from './cell.ts';
+import { createCell, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
@@ -285,7 +286,8 @@ export class Host {
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
-      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick off.
+      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick
+      // off.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
@@ -354,7 +356,7 @@ export class Host {
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
     hot.stale = false;
-    cell.state = result.done ? '' : transition.to;
+    note(cell, record, transition.to, stepper.chart);
     begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);

@@ -1,8 +1,10 @@
 /**
- * Runs a chart that is part of the replica's own life (a shard, a watch): in memory, not saved, same rules otherwise.
+ * Runs a chart that is part of the replica's own life (a shard, a watch): in memory, not saved, same rules
+ * otherwise.
  *
- * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by the clock. Times in its
- * events are those of the clock that nobody sets (lease-clock.ts): the chart may compare them.
+ * Events are taken one at a time, in order; effects run after the step; delayed transitions are honoured by
+ * the clock. Times in its events are those of the clock that nobody sets (lease-clock.ts): the chart may
+ * compare them.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';

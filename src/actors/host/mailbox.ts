@@ -1,5 +1,6 @@
 /**
- * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what became of it.
+ * The rules of a mailbox: what is turned away, what goes first, and how the one who sent an item is told what
+ * became of it.
  */
 import { limits } from '../../base/limits.ts';
 import type { Chart } from '../../machines/chart.ts';
@@ -14,8 +15,8 @@ export function isTurnedAway(cell: Cell, hot: Hot, item: MailboxItem): boolean {
 }
 
 /**
- * Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before it does more. But what
- * the effect itself had to say on the way goes before its end.
+ * Outcomes go before what is new: they make room in the outbox, and an actor should know what it did before
+ * it does more. But what the effect itself had to say on the way goes before its end.
  */
 export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string): number {
   const first = mailbox.findIndex(({ completes }) => completes === undefined);
@@ -24,8 +25,9 @@ export function placeOfOutcome(mailbox: readonly MailboxItem[], effect: string):
 }
 
 /**
- * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in the same step: messages with
- * messages, and what an effect says on the way with what it said before. What was taken already becomes part of nothing.
+ * Takes the next item out of the mailbox, together with those right behind it whose events can be taken in
+ * the same step: messages with messages, and what an effect says on the way with what it said before. What
+ * was taken already becomes part of nothing.
  */
 export function takeNext({ mailbox, record }: Hot, merge: Chart['merge']): MailboxItem | undefined {
   let item = mailbox.shift();

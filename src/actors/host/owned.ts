@@ -75,6 +75,8 @@ export interface Cell {
   hot: Hot | null;
   /** The state as text, for counting without unpacking; empty if the actor is gone or new. */
   state: string;
+  /** Since when no state was `ok`, ms since the epoch; null: it is, or the actor is gone or new. */
+  trouble: number | null;
   /** Why the actor takes nothing until a replica that knows its version owns it; null otherwise. */
   unreadable: string | null;
   /** Why the chart failed last; null once it took an event again. */

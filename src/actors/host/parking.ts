@@ -1,10 +1,11 @@
 /**
- * What becomes of an actor whose chart fails over an event (I8): it waits, takes the event again, and after some failures goes on without
- * it.
+ * What becomes of an actor whose chart fails over an event (I8): it waits, takes the event again, and after
+ * some failures goes on without it.
  *
- * Promises: mail that is put aside is refused (mail.ts buries it); what nobody but this host would bring again (a deadline, the outcome
- * of an effect, what the world says) comes again after a long pause, for as long as this replica owns the actor. So a chart that is
- * mended by events in between is not left waiting for ever (I4).
+ * Promises: mail that is put aside is refused (mail.ts buries it); what nobody but this host would bring
+ * again (a deadline, the outcome of an effect, what the world says) comes again after a long pause, for as
+ * long as this replica owns the actor. So a chart that is mended by events in between is not left waiting for
+ * ever (I4).
  */
 
 import type { Clock } from '../../base/clock.ts';

@@ -1,15 +1,15 @@
 /**
  * Saving: the one conditional write of each step.
  *
- * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects with NOT_OWNER when
- * another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known whether the record is stored, and with the abort
- * reason when the shard was given up; with MESSAGE_TOO_LARGE when the server takes nothing so large. While
- * NATS is surely not reached it
- * waits, as long as it takes.
+ * Promises: resolves only when the record is surely stored under the fence of the shard (I1, I3); rejects
+ * with NOT_OWNER when another replica owns the shard, with BUS_UNKNOWN_OUTCOME when it cannot be known
+ * whether the record is stored, and with the abort reason when the shard was given up; with MESSAGE_TOO_LARGE
+ * when the server takes nothing so large. While NATS is surely not reached it waits, as long as it takes.
  *
- * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever gets it gives the shard
- * up and claims it anew; the new fence refuses whatever is late, and loading tells what was stored (docs/decisions/0001). So does
- * whoever was stopped between the write and its acknowledgement: what is read so late says nothing of who owns the shard by now.
+ * An unknown outcome is not read back: the write may still be on its way and land after the reading. Whoever
+ * gets it gives the shard up and claims it anew; the new fence refuses whatever is late, and loading tells
+ * what was stored (docs/decisions/0001). So does whoever was stopped between the write and its
+ * acknowledgement: what is read so late says nothing of who owns the shard by now.
  */
 
 import { backOffMs } from '../../base/back-off.ts';
@@ -53,8 +53,9 @@ export function createSaver(parts: {
 }
 
 /**
- * What a process reads after it was stopped (SIGSTOP, a suspended machine) is as old as the stop was long; monotonic time may have stood
- * still meanwhile, so both clocks are asked. A wall clock that is put forward costs a claim, no more.
+ * What a process reads after it was stopped (SIGSTOP, a suspended machine) is as old as the stop was long;
+ * monotonic time may have stood still meanwhile, so both clocks are asked. A wall clock that is put forward
+ * costs a claim, no more.
  */
 async function inTime<T>(clock: Clock, append: () => Promise<T>): Promise<T> {
   const [wall, monotonic] = [clock.now(), clock.monotonic()];

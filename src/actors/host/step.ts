@@ -1,11 +1,12 @@
 /**
  * One event taken by one chart: the only file that knows xstate's insides.
  *
- * Owns: how a machine is started, stepped, persisted and restored, and how the actions that it asked for are sorted into timers
- * and effects. Pure: nothing is executed, no clock is read (I7).
- * It calls `machine.transition` with one reused scope that only collects (the public `transition()` builds an actor for each
- * call, three times as slow); an event that the chart ignores gives back the same snapshot object.
- * Absent: spawned and invoked children, what a new version does to old records (the chart's migrations), saving.
+ * Owns: how a machine is started, stepped, persisted and restored, and how the actions that it asked for are
+ * sorted into timers and effects. Pure: nothing is executed, no clock is read (I7).
+ * It calls `machine.transition` with one reused scope that only collects (the public `transition()` builds an
+ * actor for each call, three times as slow); an event that the chart ignores gives back the same snapshot
+ * object. Absent: spawned and invoked children, what a new version does to old records (the chart's
+ * migrations), saving.
  */
 import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
@@ -99,7 +100,8 @@ export function createStepper(chart: Chart): Stepper {
       }),
     step: (snapshot, event) => run(snapshot, () => machine.transition(snapshot, event, scope) as Snapshot),
     persist(snapshot) {
-      // Contexts are plain and charts spawn nothing, so the deep walk of getPersistedSnapshot is only needed for history.
+      // Contexts are plain and charts spawn nothing, so the deep walk of getPersistedSnapshot is only needed
+      // for history.
       const { value, context, historyValue } = snapshot;
       if (Object.keys(historyValue).length === 0) return { value, context };
       const persisted = machine.getPersistedSnapshot(snapshot) as unknown as PersistedSnapshot;

@@ -4,8 +4,8 @@
  * A deadline is a wall time, and is meant by the clock as it was when it was set. Promises: whoever sets the
  * clock afterwards, ahead or back, makes none come earlier or later; none is further away than its delay,
  * however far ahead the clock was of whoever wrote it.
- * Deadlines are never taken out of the heap: whoever is called looks whether the deadline still stands in the actor's record,
- * so a cancelled one costs a comparison and no search.
+ * Deadlines are never taken out of the heap: whoever is called looks whether the deadline still stands in the
+ * actor's record, so a cancelled one costs a comparison and no search.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { createLeapGauge } from '../time/lease-clock.ts';

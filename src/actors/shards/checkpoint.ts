@@ -18,8 +18,7 @@ export interface Checkpoint {
   readonly feed: number;
   /**
    * Mail over `send` that was stored until then may speak for actors, ms since the epoch; null: it was
-   * written by a release whose actors
-   * all spoke over `send`.
+   * written by a release whose actors all spoke over `send`.
    */
   readonly sendIsOpenUntil: number | null;
 }

@@ -1,11 +1,11 @@
 /**
  * The directory: which replicas live.
  *
- * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this replica does not hear its
- * own beats (then the broker is away, not the others). A beat of a new incarnation is answered at once, so a replica that starts
- * knows the others within one round trip. Two that live under one name would take everything from each other
- * for ever: the younger
- * one is told so. The last beats of one that died do not count for that, nor those of one that leaves.
+ * Owns: this replica's heartbeat and what is heard of the others'. Promise: nobody is judged while this
+ * replica does not hear its own beats (then the broker is away, not the others). A beat of a new incarnation
+ * is answered at once, so a replica that starts knows the others within one round trip. Two that live under
+ * one name would take everything from each other for ever: the younger one is told so. The last beats of one
+ * that died do not count for that, nor those of one that leaves.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -2,9 +2,8 @@
  * Who speaks in a message of the mail: an actor, as its replica vouches, or somebody outside.
  *
  * `tell` is the replicas' own: its header names the sender. Over `send` anybody may write any header, so
- * nobody there is an actor, but for
- * as long as a replica lives whose release knows `send` alone (0.1.0 before `tell`): its actors could not
- * be heard otherwise.
+ * nobody there is an actor, but for as long as a replica lives whose release knows `send` alone (0.1.0 before
+ * `tell`): its actors could not be heard otherwise.
  * Promise: what such a replica left unread is still taken, whoever opens the shard after it: each shard's
  * checkpoint tells until when.
  */

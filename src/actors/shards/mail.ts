@@ -1,9 +1,10 @@
 /**
  * The mail of a shard: reads messages on from where the last owner stopped and puts them into mailboxes.
  *
- * Nothing is acknowledged to the server: the checkpoint says how far the shard has come and each record how far its actor has,
- * so a message is taken once whoever owns the shard, and none waits for a dead owner's time-out.
- * What cannot be taken by anybody becomes a dead letter and never stops the messages behind it (I8).
+ * Nothing is acknowledged to the server: the checkpoint says how far the shard has come and each record how
+ * far its actor has, so a message is taken once whoever owns the shard, and none waits for a dead owner's
+ * time-out. What cannot be taken by anybody becomes a dead letter and never stops the messages behind it
+ * (I8).
  */
 
 import { asError, OrreryError } from '../../base/errors.ts';
@@ -172,8 +173,9 @@ function settle(
 }
 
 /**
- * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps the position of the shard's
- * mail. Not for ever, and not without bound: the stream would fill up and refuse everybody. @returns false: it has waited long enough
+ * A release that knows the parked actor's record may own the shard soon: its mail waits for that, and keeps
+ * the position of the shard's mail. Not for ever, and not without bound: the stream would fill up and refuse
+ * everybody. @returns false: it has waited long enough
  */
 function waits(parts: MailParts, host: Host, run: ShardRun, letter: Letter): boolean {
   // By two clocks, the server's and ours: never longer than it says.
@@ -189,8 +191,8 @@ function waits(parts: MailParts, host: Host, run: ShardRun, letter: Letter): boo
 }
 
 /**
- * What is behind a dead letter to the same actor waits until it is stored. A record that names a later message would tell the next owner
- * that this one was taken, and it would be neither taken nor buried.
+ * What is behind a dead letter to the same actor waits until it is stored. A record that names a later
+ * message would tell the next owner that this one was taken, and it would be neither taken nor buried.
  */
 async function buryInOrder(
   parts: MailParts,

@@ -1,6 +1,6 @@
 /**
- * Rendezvous hashing: who of the live replicas is wanted as the owner of a thing. Everybody computes the same answer, and when a
- * replica comes or goes only the things that it wins or held change hands.
+ * Rendezvous hashing: who of the live replicas is wanted as the owner of a thing. Everybody computes the same
+ * answer, and when a replica comes or goes only the things that it wins or held change hands.
  */
 export function wantedOwner(thing: string, replicas: Iterable<string>): string | null {
   let best: string | null = null;

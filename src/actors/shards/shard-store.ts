@@ -12,7 +12,7 @@ import type { ActorId } from '../../base/ids.ts';
 import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
-import { createCell } from '../host/cell.ts';
+import { createCell, note } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
@@ -242,7 +242,7 @@ function place(
   const isAsStored = feed.length === record.feed.length && mail === record.mail;
   const cell = createCell(id, run, packRecord(isAsStored ? record : { ...record, feed, mail }));
   const chart = steppers.get(record.machine)?.chart;
-  cell.state = record.gone ? '' : stateNow(chart, record);
+  note(cell, record, stateNow(chart, record), chart);
   if (!chart || chart.version < record.version) {
     cell.unreadable = `machine ${record.machine} version ${record.version} is unknown to this release`;
   }

@@ -1,16 +1,15 @@
 /**
  * What the owner of a shard does with it: the work of the `shard/<n>` holdings.
  *
- * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order at opening: saved
- * actors first, then what the world says of them, then the mail; so a message never meets an actor that the world already called for
- * but that was not told yet.
+ * Owns: the shards that this replica has open, and the way into them for whatever comes from the world. Order
+ * at opening: saved actors first, then what the world says of them, then the mail; so a message never meets
+ * an actor that the world already called for but that was not told yet.
  */
 
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
-import { shardOf } from '../../bus/partition.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
@@ -25,7 +24,7 @@ import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
-  /** The 64 holdings, for ownership. */
+  /** The holdings, for ownership. */
   holdings(): HoldingSpec[];
   /** What the owner of the led shard does, for its holding. */
   ledWork(): Work;
@@ -45,6 +44,8 @@ export function createShards(given: {
   readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
   readonly traces: TraceNotes;
+  /** How many there are beside the led one; absent: as many as the program has. */
+  readonly shards?: number | undefined;
 }): Shards {
   const { host, router, world, onFenced } = given;
   const isTold = (id: ActorId) => {
@@ -95,7 +96,7 @@ export function createShards(given: {
   const membersOf = (shard: number): readonly ActorId[] => {
     if (membersByShard === null) {
       membersByShard = new Map();
-      for (const id of router.members()) put(membersByShard, shardOf(id as ActorId), id as ActorId);
+      for (const id of router.members()) put(membersByShard, parts.homeOf(id as ActorId), id as ActorId);
       parts.clock.after(0, () => {
         membersByShard = null;
       });
@@ -122,12 +123,9 @@ export function createShards(given: {
 
   return {
     holdings: () =>
-      Array.from({ length: shardCount }, (_, shard) => ({
-        name: holdingName(shard),
-        stream: 'state' as const,
-        fenceSubject: parts.subjects.fence(shard),
-        work: workOf(shard),
-      })),
+      Array.from({ length: given.shards ?? shardCount }, (_, shard) =>
+        holdingOf(parts, shard, workOf(shard)),
+      ),
     ledWork: () => workOf(ledShard),
     runOf: (id) => runs.get(parts.homeOf(id)) ?? null,
     open: () => runs.values(),
@@ -138,6 +136,10 @@ export function createShards(given: {
       }
     },
   };
+}
+
+function holdingOf({ subjects }: HostParts, shard: number, work: Work): HoldingSpec {
+  return { name: holdingName(shard), stream: 'state', fenceSubject: subjects.fence(shard), work };
 }
 
 function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
@@ -159,8 +161,9 @@ interface WorkParts {
 }
 
 /**
- * The owner before may have known more of the world than this replica does yet: what it told is waited for (I10). Not for ever: a world
- * stream that was made anew counts from the beginning, and to tell something old is better than to tell nothing.
+ * The owner before may have known more of the world than this replica does yet: what it told is waited for
+ * (I10). Not for ever: a world stream that was made anew counts from the beginning, and to tell something old
+ * is better than to tell nothing.
  */
 const worldPatienceMs = 5_000;
 
@@ -176,7 +179,8 @@ function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkPart
       const ended = AbortSignal.any([signal, run.abort.signal]);
       await loadShard(parts, run, ended);
       await Promise.race([world.reached(run.world), sleep(parts.clock, worldPatienceMs, signal)]);
-      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns it now (I3).
+      // Since the claim this process may have stood still: what the shard owes is run only by who surely owns
+      // it now (I3).
       if (run.owesEffects) await proveOwner(parts, saver, run);
     },
     open(fence) {

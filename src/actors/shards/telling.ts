@@ -1,5 +1,6 @@
 /**
- * When actors are told what the world says: only while the picture is whole (world.ts). What is to be told meanwhile waits.
+ * When actors are told what the world says: only while the picture is whole (world.ts). What is to be told
+ * meanwhile waits.
  *
  * Not for ever: a count of what is still to come that is wrong must not silence a replica.
  */

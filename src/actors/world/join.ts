@@ -1,9 +1,10 @@
 /**
- * A join: what a part of the world says to the actors of some kinds. Each concern (routes, endpoints, certificates, …) has one; the
- * router puts them together.
+ * A join: what a part of the world says to the actors of some kinds. Each concern (routes, endpoints,
+ * certificates, …) has one; the router puts them together.
  *
- * Promises of each: what it keeps is an index over the world picture and nothing more, so that every replica has the same; it speaks
- * only when its part of the picture is complete, since a thing that is merely not listed yet must not look like one that does not exist.
+ * Promises of each: what it keeps is an index over the world picture and nothing more, so that every replica
+ * has the same; it speaks only when its part of the picture is complete, since a thing that is merely not
+ * listed yet must not look like one that does not exist.
  */
 import type { AnyDigest, WorldEntry } from '../../base/digests.ts';
 
@@ -29,8 +30,8 @@ export interface Join {
   members(): Iterable<string>;
   /**
    * What an actor has to be told now; null: nothing can be said, since some mirror has not stated that all of
-   * its objects stand in the
-   * picture (`world.statement`). Whoever was told nothing, or a part, is told again when one does.
+   * its objects stand in the picture (`world.statement`). Whoever was told nothing, or a part, is told again
+   * when one does.
    */
   observe(kind: string, namespace: string, name: string): Observation | null;
 }

@@ -1,8 +1,7 @@
 /**
- * The router: turns a change of the world into events for exactly the actors that it concerns. What it says to whom is the joins'
- * (join.ts); an actor may hear of several, each by an event of its own. Whoever could not be told, since a
- * mirror had not listed
- * everything yet, is told when it has.
+ * The router: turns a change of the world into events for exactly the actors that it concerns. What it says
+ * to whom is the joins' (join.ts); an actor may hear of several, each by an event of its own. Whoever could
+ * not be told, since a mirror had not listed everything yet, is told when it has.
  */
 import type { Affected, Join, Observation } from './join.ts';
 import type { World } from './world.ts';

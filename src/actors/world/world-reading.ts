@@ -1,9 +1,11 @@
 /**
- * Reads the world stream: goes on where it was after an interruption, and reads it anew when that is not enough.
+ * Reads the world stream: goes on where it was after an interruption, and reads it anew when that is not
+ * enough.
  *
- * That something is gone stands in the stream for an hour only (`limits.worldTombstoneSeconds`). A replica that was away for longer, cut off or
- * stopped, would keep what was removed meanwhile for ever: it reads the last message of each object once more, and what it does not find
- * is gone. A stream that was made anew holds nothing of what was known: all of it is forgotten, until the mirrors have said it again.
+ * That something is gone stands in the stream for an hour only (`limits.worldTombstoneSeconds`). A replica
+ * that was away for longer, cut off or stopped, would keep what was removed meanwhile for ever: it reads the
+ * last message of each object once more, and what it does not find is gone. A stream that was made anew holds
+ * nothing of what was known: all of it is forgotten, until the mirrors have said it again.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -18,8 +18,9 @@ export type AppendFate =
 export type CoreFate = 'deliver' | 'lose' | 'duplicate' | { readonly delayMs: number };
 
 /**
- * up: everything passes. down: cut, and the client knows (`status` is disconnected). silent: cut, and neither side knows
- * yet; what is sent is gone, answers never come, and following goes on without a gap once it is up again.
+ * up: everything passes. down: cut, and the client knows (`status` is disconnected). silent: cut, and neither
+ * side knows yet; what is sent is gone, answers never come, and following goes on without a gap once it is up
+ * again.
  */
 export type LinkState = 'up' | 'down' | 'silent';
 

@@ -1,12 +1,12 @@
 /**
  * The bus in one process: a hub that is the "server", and any number of clients.
  *
- * For tests, for simulations (deterministic: the order of everything follows from the order of calls, or from the scheduler
- * handed in; time comes from the Clock alone) and as the baseline of the benchmark.
+ * For tests, for simulations (deterministic: the order of everything follows from the order of calls, or from
+ * the scheduler handed in; time comes from the Clock alone) and as the baseline of the benchmark.
  *
- * Promises B1–B7 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP connection: a scheduler
- * may serve clients in any order, yet no two messages of one connection overtake each other.
- * Absent: durability, and the time that a real server needs.
+ * Promises B1–B7 as `nats.ts` does. Each direction of each client is a queue of its own, like a TCP
+ * connection: a scheduler may serve clients in any order, yet no two messages of one connection overtake each
+ * other. Absent: durability, and the time that a real server needs.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Log, silentLog } from '../../base/log-port.ts';

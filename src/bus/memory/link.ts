@@ -1,8 +1,8 @@
 /**
  * The connection of one client of the memory hub: a queue in each direction, and whether anything passes.
  *
- * Promises: within one direction nothing overtakes; what is under way when the link is cut never arrives, and the one who
- * sent it is told so (`onLost`), so that it can wait for its timeout.
+ * Promises: within one direction nothing overtakes; what is under way when the link is cut never arrives, and
+ * the one who sent it is told so (`onLost`), so that it can wait for its timeout.
  */
 import type { BusStatus } from '../bus.ts';
 import type { LinkState } from './faults.ts';

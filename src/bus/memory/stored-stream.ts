@@ -1,5 +1,6 @@
 /**
- * One stored stream in memory, by the rules of its definition: sequences, guards, the duplicate window, bounds, age, TTL.
+ * One stored stream in memory, by the rules of its definition: sequences, guards, the duplicate window,
+ * bounds, age, TTL.
  *
  * Owns what is stored. Absent: who is told of it and over which connection (`memory.ts`).
  * Everything happens at once and in the order of the calls, as at the leader of a stream.

@@ -1,9 +1,9 @@
 /**
  * Makes the streams of a cluster on a NATS server, or brings them up to date.
  *
- * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the same form is
- * no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more – the
- * number of shards – is compared and refused.
+ * Safe to run by every replica at once, and again after every reconnect: making a stream that is there in the
+ * same form is no error to the server. Settings only grow (stream-growth.ts). What cannot be changed any more
+ * – the number of shards – is compared and refused.
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { StreamName } from '../bus.ts';
@@ -18,7 +18,8 @@ const shardsKey = 'orrery.shards';
 /**
  * @param replicas copies of each stream, 1 or 3
  * @returns the streams that were not there
- * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (another number of shards, or the server will not)
+ * @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (another number of shards, or the server will
+ * not)
  */
 export async function ensureStreams(
   api: JetStreamApi,

@@ -1,5 +1,6 @@
 /**
- * Where a follower stands in its stream; outlives every consumer, so that each new one begins after the last delivered message.
+ * Where a follower stands in its stream; outlives every consumer, so that each new one begins after the last
+ * delivered message.
  */
 import type { FollowFrom } from '../bus.ts';
 

@@ -1,5 +1,6 @@
 /**
- * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the leader of the stream.
+ * The JSON API of JetStream, as far as the bus uses it: `$JS.API.<verb>` requests, answered by the leader of
+ * the stream.
  */
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';

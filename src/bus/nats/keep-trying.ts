@@ -23,7 +23,8 @@ const retryMs = 500;
 /**
  * Runs `attempt` until it succeeds; logs once for each distinct reason why it does not.
  *
- * @throws OrreryError what the attempt threw, if trying again cannot help; BUS_UNREACHABLE if `signal` was aborted
+ * @throws OrreryError what the attempt threw, if trying again cannot help; BUS_UNREACHABLE if `signal` was
+ * aborted
  */
 export async function keepTrying<T>(parts: KeepTrying, attempt: () => Promise<T>): Promise<T> {
   const { clock, random, log, signal, facts } = parts;

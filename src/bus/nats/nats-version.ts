@@ -1,8 +1,9 @@
 /**
  * Which NATS servers are new enough.
  *
- * Per-message TTL, subject transforms and guards on another subject need 2.12. On replicated streams a guard was not safe
- * before 2.12.14 and 2.14.4 (2.13 was never a release line of its own), so a cluster needs one of those, or 2.15.
+ * Per-message TTL, subject transforms and guards on another subject need 2.12. On replicated streams a guard
+ * was not safe before 2.12.14 and 2.14.4 (2.13 was never a release line of its own), so a cluster needs one
+ * of those, or 2.15.
  */
 import { OrreryError } from '../../base/errors.ts';
 

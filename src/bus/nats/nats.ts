@@ -1,13 +1,14 @@
 /**
  * The connection to NATS: the one file that imports the client library.
  *
- * Owns: finding a server (it tries for ever, and says so once), authentication, the version check, the streams' existence, and the
- * few things that the library does differently from what the port promises. Everything else is `wire-bus.ts`.
+ * Owns: finding a server (it tries for ever, and says so once), authentication, the version check, the
+ * streams' existence, and the few things that the library does differently from what the port promises.
+ * Everything else is `wire-bus.ts`.
  *
- * Differences that matter: the library gives up reconnecting after ten attempts and after two refusals of the same
- * credentials – here it never does; it keeps what is published while disconnected and sends it later – here it is dropped
- * or refused (a write whose caller has given up must not appear); an exception in a subscription's callback ends its reader
- * – here none gets there (`wire-bus.ts`).
+ * Differences that matter: the library gives up reconnecting after ten attempts and after two refusals of the
+ * same credentials – here it never does; it keeps what is published while disconnected and sends it later –
+ * here it is dropped or refused (a write whose caller has given up must not appear); an exception in a
+ * subscription's callback ends its reader – here none gets there (`wire-bus.ts`).
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -52,7 +53,8 @@ export interface NatsParts {
   readonly name: string;
   readonly cluster: string;
   /**
-   * Copies of each stream (1 or 3). Absent: the streams are neither made nor changed, for clients that only ask and watch.
+   * Copies of each stream (1 or 3). Absent: the streams are neither made nor changed, for clients that only
+   * ask and watch.
    */
   readonly streamReplicas?: number;
   readonly clock: Clock;
@@ -75,8 +77,7 @@ const dialTimeoutMs = 5_000;
  * Connects, checks the server's version, makes or updates the streams. While NATS is away it keeps trying.
  *
  * @throws OrreryError BUS_VERSION, BUS_REFUSED (the streams are of another number of shards, or max_payload
- * is too small), USAGE (a file cannot be read),
- * BUS_UNREACHABLE (only if `signal` was aborted)
+ * is too small), USAGE (a file cannot be read), BUS_UNREACHABLE (only if `signal` was aborted)
  */
 export async function connectNats(parts: NatsParts): Promise<Bus> {
   const log = parts.log ?? silentLog;
@@ -282,8 +283,8 @@ async function closeConnection(connection: NatsConnection, status: BusStatus, cl
 }
 
 /**
- * The library encodes whatever it is handed as headers by calling `encode`; its own type canonicalizes and searches on each
- * `set`, which is a third of the cost of a guarded write.
+ * The library encodes whatever it is handed as headers by calling `encode`; its own type canonicalizes and
+ * searches on each `set`, which is a third of the cost of a guarded write.
  */
 function publishOptions(
   headers: Headers | undefined,

@@ -15,8 +15,8 @@ export interface Delivery {
 }
 
 /**
- * `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<ns>.<pending>`, or NATS' longer form (ADR-15) with
- * `<domain>.<account>` after `ACK` and perhaps more tokens at the end.
+ * `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<ns>.<pending>`, or NATS' longer form
+ * (ADR-15) with `<domain>.<account>` after `ACK` and perhaps more tokens at the end.
  */
 export function readDelivery(reply: string): Delivery | undefined {
   const tokens = reply.split('.');

@@ -1,9 +1,9 @@
 /**
  * What a stream's settings become when replicas of two releases look after it: they only grow.
  *
- * An older replica neither takes a newer one's subjects away nor shortens what it keeps. Which release
- * speaks last stands in the stream's
- * metadata: of a stream that a newer one has shaped, an older one changes nothing.
+ * An older replica neither takes a newer one's subjects away nor shortens what it keeps. Which release speaks
+ * last stands in the stream's metadata: of a stream that a newer one has shaped, an older one changes
+ * nothing.
  */
 
 /**

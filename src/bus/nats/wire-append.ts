@@ -1,8 +1,8 @@
 /**
  * Storing a message: a plain request to its subject, with the conditions in headers (B2–B4, B6).
  *
- * The client library's own publish makes a promise chain, a stack trace and a timer for each message; this one shares the
- * inbox and the timer of all requests, and is what makes pipelined saves fast.
+ * The client library's own publish makes a promise chain, a stack trace and a timer for each message; this
+ * one shares the inbox and the timer of all requests, and is what makes pipelined saves fast.
  */
 import type { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
@@ -21,7 +21,8 @@ const timeToLive = 'Nats-TTL';
 export function wireAppend(wire: Wire, requests: WireRequests) {
   return (subject: string, data: Uint8Array, options: AppendOptions = {}): Promise<Appended> =>
     new Promise((resolve, reject) => {
-      // Never into the client's own buffer: it would be sent at some later time, after its caller had given up.
+      // Never into the client's own buffer: it would be sent at some later time, after its caller had given
+      // up.
       if (wire.status !== 'connected') return reject(unreachable(wire.status));
       const onAnswer = (message: WireMessage): boolean => {
         try {
@@ -82,7 +83,8 @@ function appendError(error: JetStreamError, guard: Guard | undefined): OrreryErr
     case jetStreamCode.wrongLastSequenceInFlight:
       return conflict(guard, text);
     default:
-      // A server that "cannot now" (no leader, store failed, no resources) does not say how far the message came.
+      // A server that "cannot now" (no leader, store failed, no resources) does not say how far the message
+      // came.
       return error.code >= 500 ? unknownOutcome(text) : refused(text);
   }
 }

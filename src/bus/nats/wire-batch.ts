@@ -1,8 +1,10 @@
 /**
- * Storing several messages at once or none of them: the server's atomic batches (ADR-50), with a guard for each message.
+ * Storing several messages at once or none of them: the server's atomic batches (ADR-50), with a guard for
+ * each message.
  *
- * The messages leave in one packet; only the last, which commits, asks for an answer, and that answer speaks for all. The client
- * library's own batches drop the conditions of the single messages, so the headers are written here.
+ * The messages leave in one packet; only the last, which commits, asks for an answer, and that answer speaks
+ * for all. The client library's own batches drop the conditions of the single messages, so the headers are
+ * written here.
  */
 import { limits } from '../../base/limits.ts';
 import type { Appended, BatchMessage } from '../bus.ts';

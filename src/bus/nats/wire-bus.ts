@@ -1,5 +1,6 @@
 /**
- * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams together.
+ * The port `Bus` over a connection to NATS: puts requests, appends, following and the reading of streams
+ * together.
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
@@ -139,8 +140,9 @@ async function last(api: JetStreamApi, stream: string, subject: string): Promise
 }
 
 /**
- * Many at once by reads from the leader. A direct multi-get would be one request, but any replica may answer it, with an old
- * state, and says nothing by which that could be told; what is read here decides who owns what.
+ * Many at once by reads from the leader. A direct multi-get would be one request, but any replica may answer
+ * it, with an old state, and says nothing by which that could be told; what is read here decides who owns
+ * what.
  */
 async function lastOfMany(
   api: JetStreamApi,

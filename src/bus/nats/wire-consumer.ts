@@ -1,9 +1,10 @@
 /**
  * One ordered consumer on a NATS server, from its making to the first doubt.
  *
- * The server pushes to a subject of our own, unacknowledged, with flow control and heartbeats. Each message carries the
- * consumer's own count. A count that is missing, a heartbeat that does not come, a status that is no heartbeat: each is a
- * doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next one.
+ * The server pushes to a subject of our own, unacknowledged, with flow control and heartbeats. Each message
+ * carries the consumer's own count. A count that is missing, a heartbeat that does not come, a status that is
+ * no heartbeat: each is a doubt, and this consumer is of no use any more; `wire-follow.ts` makes the next
+ * one.
  */
 import { type Clock, type Timer, timestamp } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';

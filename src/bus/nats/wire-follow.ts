@@ -1,11 +1,12 @@
 /**
  * Following a stream on a NATS server (B5): one ordered consumer after the other.
  *
- * Whenever there is any doubt – a lost message, silence, a lost connection – the consumer ends, and the next begins at the
- * sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever died. It never gives up.
+ * Whenever there is any doubt – a lost message, silence, a lost connection – the consumer ends, and the next
+ * begins at the sequence after the last delivered one. So nothing is missed and nothing comes twice, whoever
+ * died. It never gives up.
  *
- * A stream that was deleted and made anew is followed from its first message; one that lost its end with its disk from where
- * it ends now. Both are logged as errors (`follow-place.ts`).
+ * A stream that was deleted and made anew is followed from its first message; one that lost its end with its
+ * disk from where it ends now. Both are logged as errors (`follow-place.ts`).
  */
 import type { Timer } from '../../base/clock.ts';
 import { jittered, type Random } from '../../base/random.ts';

@@ -2,8 +2,8 @@
  * Requests over one shared inbox: a token for each that nobody can guess, one subscription for all, one
  * timer for all deadlines.
  *
- * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to `sweepMs` late), by
- * abort, or at once when the connection is lost. Absent: any meaning of the answer.
+ * Promises: each request ends exactly once, by its answer, by "nobody listens", by its deadline (up to
+ * `sweepMs` late), by abort, or at once when the connection is lost. Absent: any meaning of the answer.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Random } from '../../base/random.ts';

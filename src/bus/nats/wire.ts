@@ -1,8 +1,9 @@
 /**
- * What the bus asks of a connection to NATS: plain messages with headers, and to know whether it is connected.
+ * What the bus asks of a connection to NATS: plain messages with headers, and to know whether it is
+ * connected.
  *
- * `nats.ts` makes one of the client library; everything above it (requests, stored streams, following) is ours and knows no
- * library.
+ * `nats.ts` makes one of the client library; everything above it (requests, stored streams, following) is
+ * ours and knows no library.
  */
 import type { BusStatus, Headers, Subscription } from '../bus.ts';
 

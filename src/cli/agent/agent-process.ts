@@ -1,8 +1,9 @@
 /**
  * How the node agent becomes small: the same Node without its compilers, running the agent's files alone.
  *
- * An interpreter is fast enough for an answer a second, and the compilers' code is a third of the process. Without them Node cannot
- * read TypeScript, so a checkout's files are stripped of their types first and kept in node_modules/.cache; a build has them already.
+ * An interpreter is fast enough for an answer a second, and the compilers' code is a third of the process.
+ * Without them Node cannot read TypeScript, so a checkout's files are stripped of their types first and kept
+ * in node_modules/.cache; a build has them already.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -23,8 +24,9 @@ import type { AgentConfig } from './agent-run.ts';
 import { agentVariable } from './agent-variable.ts';
 
 /**
- * No compilers, no threads for them, a small young heap; Node's own start from its files instead of a picture of memory, of which it would
- * keep all; and the right to collect garbage when there is nothing else to do (agent-main.ts).
+ * No compilers, no threads for them, a small young heap; Node's own start from its files instead of a picture
+ * of memory, of which it would keep all; and the right to collect garbage when there is nothing else to do
+ * (agent-main.ts).
  */
 const leanFlags = [
   '--lite-mode',

@@ -1,10 +1,11 @@
 /**
  * Runs the command of `orrery elect` and ends it in time, whatever becomes of `orrery elect` itself.
  *
- * A process of its own, between the two: it is told again and again how long the leadership and its Lease last, and counts by
- * itself. So a command does not outlive the Lease because its `orrery elect` was killed, stopped or kept busy.
- * Promises: SIGTERM when the leadership is over or `orrery elect` is gone, SIGKILL when the Lease is over; the command is a
- * process group of its own, and nothing of the group is left when the command has ended.
+ * A process of its own, between the two: it is told again and again how long the leadership and its Lease
+ * last, and counts by itself. So a command does not outlive the Lease because its `orrery elect` was killed,
+ * stopped or kept busy. Promises: SIGTERM when the leadership is over or `orrery elect` is gone, SIGKILL when
+ * the Lease is over; the command is a process group of its own, and nothing of the group is left when the
+ * command has ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { leaseClock } from '../../actors/time/lease-clock.ts';

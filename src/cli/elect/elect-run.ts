@@ -1,8 +1,9 @@
 /**
  * The life of `orrery elect`: campaigns, runs the command while it leads, and ends or campaigns again.
  *
- * Promises: the command runs only under a term of our own and is told to end as soon as the leadership is over; nothing is claimed while
- * a command of ours still runs; the Lease is given back only after the command has ended.
+ * Promises: the command runs only under a term of our own and is told to end as soon as the leadership is
+ * over; nothing is claimed while a command of ours still runs; the Lease is given back only after the command
+ * has ended.
  */
 
 import { type Clock, sleep } from '../../base/clock.ts';

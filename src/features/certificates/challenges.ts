@@ -1,8 +1,10 @@
 /**
- * The board of challenge answers: in the world stream, so every replica has them at hand, one that starts later too.
+ * The board of challenge answers: in the world stream, so every replica has them at hand, one that starts
+ * later too.
  *
- * Promises: an answer is gone from NATS after `limits.challengeSeconds` whatever becomes of its order; a token that this replica has not
- * heard of is looked up at the stream's leader, so an authority that is quicker than the news is answered all the same.
+ * Promises: an answer is gone from NATS after `limits.challengeSeconds` whatever becomes of its order; a
+ * token that this replica has not heard of is looked up at the stream's leader, so an authority that is
+ * quicker than the news is answered all the same.
  */
 
 import type { World } from '../../actors/world/world.ts';

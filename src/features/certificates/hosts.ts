@@ -36,8 +36,8 @@ export function readHost(text: string): string | { readonly invalid: string } {
 }
 
 /**
- * Whether a pattern of an Issuer's `spec.domains` allows the host: `*` stands for one label, `**` for one or more. The host's own
- * wildcard label is matched by `*` and `**` only.
+ * Whether a pattern of an Issuer's `spec.domains` allows the host: `*` stands for one label, `**` for one or
+ * more. The host's own wildcard label is matched by `*` and `**` only.
  */
 export function allows(pattern: string, host: string): boolean {
   return matches(pattern.toLowerCase().replace(/\.$/, '').split('.'), host.split('.'));

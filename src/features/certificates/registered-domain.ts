@@ -1,5 +1,6 @@
 /**
- * The domain that an authority counts its limits by: a public suffix and one label more. The one file that knows the public suffix list.
+ * The domain that an authority counts its limits by: a public suffix and one label more. The one file that
+ * knows the public suffix list.
  */
 import { getDomain } from 'tldts';
 

@@ -5,8 +5,7 @@
  * Kept by the replica that mirrors Domains, from the world picture alone: one object for a host in a
  * namespace, owned by whatever asks for it there, none where a Domain of a person's own asks for it. It asks
  * for nothing itself: the join makes it one more to be told.
- * Absent: its status, which the host's actor
- * writes as that of any Domain.
+ * Absent: its status, which the host's actor writes as that of any Domain.
  */
 import type { World } from '../../actors/world/world.ts';
 import { type Clock, sleep } from '../../base/clock.ts';

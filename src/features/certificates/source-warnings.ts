@@ -1,8 +1,10 @@
 /**
- * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each, and the status of Domains.
+ * Tells the objects that ask for certificates in a way that cannot be understood: a Warning Event on each,
+ * and the status of Domains.
  *
- * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica that mirrors Domains, from
- * the world picture alone. The Event's key is made of the object and its complaint, so whoever writes it writes one.
+ * There is no actor for a host that is no host, so this is kept like the status of RouteGates: by the replica
+ * that mirrors Domains, from the world picture alone. The Event's key is made of the object and its
+ * complaint, so whoever writes it writes one.
  */
 import { type Clock, sleep } from '../../base/clock.ts';
 import { type AnyDigest, asDigest, isDigest, type WorldEntry } from '../../base/digests.ts';

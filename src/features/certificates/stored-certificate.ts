@@ -1,6 +1,7 @@
 /**
- * What a stored certificate says of itself, and whether it can be used: chain and key as they stand in a Secret, read by Node's own
- * cryptography. Pure; nothing secret leaves it (I9): of a key only whether it belongs to the certificate.
+ * What a stored certificate says of itself, and whether it can be used: chain and key as they stand in a
+ * Secret, read by Node's own cryptography. Pure; nothing secret leaves it (I9): of a key only whether it
+ * belongs to the certificate.
  */
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 

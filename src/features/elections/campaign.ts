@@ -1,11 +1,14 @@
 /**
- * One process campaigns for itself on one Lease: the election chart in memory, with the process as its only candidate.
+ * One process campaigns for itself on one Lease: the election chart in memory, with the process as its only
+ * candidate.
  *
- * How to use it: `startCampaign` with what to do on winning and on losing. `onLeading` is handed a leadership; its `signal` is aborted
- * when it is over, and `check()` before anything that only a leader may do asks the clock as well, so that a process that slept through
- * its own end does nothing. After a loss the process campaigns no more until `campaign()` is called: what it did as the leader
- * has to end first. `stop()` gives the Lease back and ends.
- * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of the API server.
+ * How to use it: `startCampaign` with what to do on winning and on losing. `onLeading` is handed a
+ * leadership; its `signal` is aborted when it is over, and `check()` before anything that only a leader may
+ * do asks the clock as well, so that a process that slept through its own end does nothing. After a loss the
+ * process campaigns no more until `campaign()` is called: what it did as the leader has to end first.
+ * `stop()` gives the Lease back and ends.
+ * Promises: those of the chart (machines/election.ts); `onLost` is called before anything more is asked of
+ * the API server.
  */
 
 import { type EffectContext, runnerOf } from '../../actors/effect-runner.ts';

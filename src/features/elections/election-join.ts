@@ -1,5 +1,6 @@
 /**
- * The join of elections: each Election resource calls for the actor of its name, and says how the election is to be held.
+ * The join of elections: each Election resource calls for the actor of its name, and says how the election is
+ * to be held.
  *
  * Nothing is joined: an Election is told as soon as it stands in the world, and its absence once all
  * Elections were listed. Whether it may contend for a Lease of another namespace is the operator's word, not

@@ -1,10 +1,11 @@
 /**
  * Follows Leases: says how each one is and whenever it changes, within milliseconds.
  *
- * One list/watch for each namespace in which Leases are followed, shared by all that follow there; or, for who cares for a single Lease
- * and may read no other, one of that object. Where listing or watching is forbidden, the Leases are read every `pollMs` instead.
- * Promises: a Lease is said to be missing only if a read of its own says so and nothing was written around it.
- * Absent: what a change means. Why there is no mirror of Leases: docs/decisions/0003-following-leases.md
+ * One list/watch for each namespace in which Leases are followed, shared by all that follow there; or, for
+ * who cares for a single Lease and may read no other, one of that object. Where listing or watching is
+ * forbidden, the Leases are read every `pollMs` instead. Promises: a Lease is said to be missing only if a
+ * read of its own says so and nothing was written around it. Absent: what a change means. Why there is no
+ * mirror of Leases: docs/decisions/0003-following-leases.md
  */
 
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';

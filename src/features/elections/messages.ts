@@ -32,8 +32,8 @@ export const electionMessages: KindMessages = {
 
 /**
  * Without a term a resignation holds for whatever the candidate leads: only whoever asks by its request
- * subject may say so. Any program may
- * write any candidate's name into a message. @throws OrreryError MESSAGE_NOT_ALLOWED
+ * subject may say so. Any program may write any candidate's name into a message. @throws OrreryError
+ * MESSAGE_NOT_ALLOWED
  */
 function knowingItsTerm(event: PlainEvent, { isTrusted }: Origin): PlainEvent {
   if (isTrusted || event.type !== 'election.resign' || event.term !== 0) return event;

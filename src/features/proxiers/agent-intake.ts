@@ -1,10 +1,11 @@
 /**
- * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the digest of its Node.
+ * What a node agent hears of its proxier: the messages that anybody sends to it, as they are sent, and the
+ * digest of its Node.
  *
- * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each connection, what was missed
- * is made up: from the record of the proxier's owner, which knows all, and from what any replica knows of
- * the Node. While no replica
- * answers, from the streams, where the agent's rights reach that far; most do not.
+ * Plain subscriptions, which cost the server next to nothing, for there is an agent on every node. At each
+ * connection, what was missed is made up: from the record of the proxier's owner, which knows all, and from
+ * what any replica knows of the Node. While no replica answers, from the streams, where the agent's rights
+ * reach that far; most do not.
  * Promises: what is made up never undoes what is known to be later. Absent: the connection, HTTP.
  */
 

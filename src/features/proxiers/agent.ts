@@ -1,8 +1,9 @@
 /**
- * A node agent: answers `/healthz` and `/livez` for the service proxy of one node from a chart of its own, so also while NATS is away.
+ * A node agent: answers `/healthz` and `/livez` for the service proxy of one node from a chart of its own, so
+ * also while NATS is away.
  *
- * Promises: it listens before anything is connected; it never ends because NATS does not answer. Absent: Kubernetes (the Node comes
- * by the world stream), and whatever would make it heavy: it runs on every node.
+ * Promises: it listens before anything is connected; it never ends because NATS does not answer. Absent:
+ * Kubernetes (the Node comes by the world stream), and whatever would make it heavy: it runs on every node.
  */
 
 import type { Clock } from '../../base/clock.ts';

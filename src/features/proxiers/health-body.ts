@@ -1,9 +1,11 @@
 /**
- * The answers of kube-proxy's health server, byte for byte: status, headers and body from what is known of a proxier. Pure.
+ * The answers of kube-proxy's health server, byte for byte: status, headers and body from what is known of a
+ * proxier. Pure.
  *
- * The body is what Go's encoding/json makes of the reference's `ProxyHealth` (kubernetes/kubernetes, pkg/proxy/healthcheck): the order of
- * the fields, `nodeEligible` in /healthz alone, no `status` at all while no family has been updated, and times in RFC 3339 with as many
- * digits of nanoseconds as are not zero at the end.
+ * The body is what Go's encoding/json makes of the reference's `ProxyHealth` (kubernetes/kubernetes,
+ * pkg/proxy/healthcheck): the order of the fields, `nodeEligible` in /healthz alone, no `status` at all while
+ * no family has been updated, and times in RFC 3339 with as many digits of nanoseconds as are not zero at the
+ * end.
  */
 import type { IpFamily } from '../../base/address.ts';
 import { kubeNanoTime } from '../../base/kube-time.ts';

@@ -1,9 +1,10 @@
 /**
  * What a proxier takes from outside, and when that happened.
  *
- * A load balancer takes a node out of service by these times, so a sender's own time counts only where the sender is known: who may use
- * the request subjects (`rpc.send`) is decided by the permissions of NATS, while `send` is open to any program that drives actors.
- * Everybody else's message happened when it was received: when the mail stream stored it, however long its owner was away after that.
+ * A load balancer takes a node out of service by these times, so a sender's own time counts only where the
+ * sender is known: who may use the request subjects (`rpc.send`) is decided by the permissions of NATS, while
+ * `send` is open to any program that drives actors. Everybody else's message happened when it was received:
+ * when the mail stream stored it, however long its owner was away after that.
  */
 import * as v from 'valibot';
 import type { KindMessages, Origin } from '../../actors/admission.ts';

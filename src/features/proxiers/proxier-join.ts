@@ -1,8 +1,9 @@
 /**
  * The join of proxiers: what a Node says to the proxier of its name.
  *
- * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes have been listed, only the
- * setting is told, and nothing of the Node: one that is merely not listed yet must not look deleted.
+ * Owns nothing: a proxier is brought into being by its messages, so the world calls for none. Until the Nodes
+ * have been listed, only the setting is told, and nothing of the Node: one that is merely not listed yet must
+ * not look deleted.
  */
 
 import type { Join } from '../../actors/world/join.ts';

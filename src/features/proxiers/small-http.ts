@@ -1,10 +1,10 @@
 /**
  * Just enough of HTTP/1.1 to answer health checks: one request without a body for each connection.
  *
- * For the node agent, which runs on every node: Node's own HTTP server costs 5 MB of memory there. Promises: a connection is bounded in
- * time and bytes, and their number is bounded: at the bound the oldest ends, so that idle ones keep nobody
- * out; whatever is no request
- * gets 400. Absent: bodies, keep-alive (every answer says `Connection: close`), pipelining.
+ * For the node agent, which runs on every node: Node's own HTTP server costs 5 MB of memory there. Promises:
+ * a connection is bounded in time and bytes, and their number is bounded: at the bound the oldest ends, so
+ * that idle ones keep nobody out; whatever is no request gets 400. Absent: bodies, keep-alive (every answer
+ * says `Connection: close`), pipelining.
  */
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';

@@ -1,8 +1,10 @@
 /**
- * A bundle: the directory of `--bundle`, with `bundle.yaml` and the manifests that it names, read once at the start.
+ * A bundle: the directory of `--bundle`, with `bundle.yaml` and the manifests that it names, read once at the
+ * start.
  *
- * Promises: whatever is wrong with it ends in one USAGE error that names the file, the object and what is expected. What it holds is
- * never logged or sent anywhere but to the API server (I9): a manifest may be a Secret.
+ * Promises: whatever is wrong with it ends in one USAGE error that names the file, the object and what is
+ * expected. What it holds is never logged or sent anywhere but to the API server (I9): a manifest may be a
+ * Secret.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';

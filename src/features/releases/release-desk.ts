@@ -1,8 +1,10 @@
 /**
- * A replica's part in release-gated reconciliation: a node among the others, a candidate for the leadership, the leader's hand on the
- * release's actor, and the judgement on whether this replica may serve (docs/decisions/0002-release-leadership.md).
+ * A replica's part in release-gated reconciliation: a node among the others, a candidate for the leadership,
+ * the leader's hand on the release's actor, and the judgement on whether this replica may serve
+ * (docs/decisions/0002-release-leadership.md).
  *
- * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before it led.
+ * Owns the holding of the shard of releases. Promise: whoever leads knows everything that was written before
+ * it led.
  */
 
 import type { EngineView } from '../../actors/feature.ts';

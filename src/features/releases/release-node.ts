@@ -1,10 +1,11 @@
 /**
  * This replica as a node, and the end of nodes that have died.
  *
- * Promises: while the replica lives its node is stored, and was stored in one batch with a new epoch, so a leader that looked before
- * cannot write as if the node were not there. A replica that is not heard any more has its node taken away by whoever notices; should
- * it have been silent only, it enters itself anew, and the epoch moves again. Taking a node away does not move it: what may be written
- * with a node may be written without.
+ * Promises: while the replica lives its node is stored, and was stored in one batch with a new epoch, so a
+ * leader that looked before cannot write as if the node were not there. A replica that is not heard any more
+ * has its node taken away by whoever notices; should it have been silent only, it enters itself anew, and the
+ * epoch moves again. Taking a node away does not move it: what may be written with a node may be written
+ * without.
  */
 
 import type { Directory } from '../../actors/shards/directory.ts';
@@ -150,8 +151,8 @@ export class ReleaseNode {
         .append(subject, encodeJson({ gone: true }), { guard, ttlSeconds: goneSeconds })
         .catch(async (error) => {
           if (!hasCode(error, 'BUS_CONFLICT')) throw error;
-          // Another replica was first, or the node has come back: that is still to be heard. Or this replica was away for longer than
-          // the mark of its end is kept.
+          // Another replica was first, or the node has come back: that is still to be heard. Or this replica
+          // was away for longer than the mark of its end is kept.
           if ((await bus.last('state', subject)) === undefined) forget(replica);
         });
     } catch (error) {

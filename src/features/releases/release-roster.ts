@@ -1,9 +1,11 @@
 /**
- * What a replica knows of the others' releases and of the written status of its bundle, folded from the state stream.
+ * What a replica knows of the others' releases and of the written status of its bundle, folded from the state
+ * stream.
  *
- * One following carries the nodes, their epoch, the status and the fence of the leadership, so they are known in the order in which they
- * were stored: who has heard of a fence has heard of every status written before it, and who has heard of an epoch knows its nodes (a
- * batch has the node first). A roster may lag; a write under its epoch or fence is then refused.
+ * One following carries the nodes, their epoch, the status and the fence of the leadership, so they are known
+ * in the order in which they were stored: who has heard of a fence has heard of every status written before
+ * it, and who has heard of an epoch knows its nodes (a batch has the node first). A roster may lag; a write
+ * under its epoch or fence is then refused.
  */
 
 import * as v from 'valibot';

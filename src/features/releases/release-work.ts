@@ -1,8 +1,9 @@
 /**
  * What a leader does to the cluster during one leadership: rounds, and watching what they made.
  *
- * Owns the watches of the bundle's kinds (labelled objects alone) and the memory of how each object stood when it was applied. A change
- * to anything else is told once as drift; repairing it is the next round's business. Everything ends with `stop`.
+ * Owns the watches of the bundle's kinds (labelled objects alone) and the memory of how each object stood
+ * when it was applied. A change to anything else is told once as drift; repairing it is the next round's
+ * business. Everything ends with `stop`.
  */
 
 import { asError } from '../../base/errors.ts';
@@ -126,8 +127,8 @@ class WatchedKind {
     const { resourceVersion, uid, deletionTimestamp } = object.metadata;
     const known = this.#applied.get(keyOf(object));
     if (known === undefined) {
-      // One of ours that is applied for the first time just now is no news; one that the bundle does not have is to be deleted, and is, if
-      // a round is under way.
+      // One of ours that is applied for the first time just now is no news; one that the bundle does not have
+      // is to be deleted, and is, if a round is under way.
       if (!this.#isWanted(object) && deletionTimestamp === undefined && !this.#isRoundUnderWay())
         this.#tell(`${this.#resource.kind} ${keyOf(object)}`);
       return;

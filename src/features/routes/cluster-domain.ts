@@ -1,8 +1,8 @@
 /**
  * The domain of the cluster's DNS names, from the resolver configuration that the kubelet gives every Pod.
  *
- * Rule (Tailscale's operator): the first three search domains are `<namespace>.svc.D`, `svc.D` and `D`, in that order, in any
- * case, with or without a dot at the end. Anything else means `cluster.local`.
+ * Rule (Tailscale's operator): the first three search domains are `<namespace>.svc.D`, `svc.D` and `D`, in
+ * that order, in any case, with or without a dot at the end. Anything else means `cluster.local`.
  */
 
 import { readFileSync, statSync } from 'node:fs';

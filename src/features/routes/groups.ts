@@ -12,6 +12,7 @@
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Affected } from '../../actors/world/join.ts';
 import { selects } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import type { Gate } from './gate.ts';
 
@@ -51,6 +52,11 @@ export class Groups {
     return this.#gates.get(namespace) ?? [];
   }
 
+  /** The others have a condition that says so (gate-bounds.ts). */
+  #gatesInUse(namespace: string): readonly Gate[] {
+    return this.gatesIn(namespace).slice(0, limits.routeGatesPerNamespace);
+  }
+
   *gates(): Iterable<Gate> {
     for (const gates of this.#gates.values()) yield* gates;
   }
@@ -74,11 +80,6 @@ export class Groups {
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
-  /** Every Pod of the namespace that is known, selected or not. */
-  podsIn(namespace: string): Iterable<PodDigest> {
-    return this.#pods.get(namespace)?.values() ?? [];
-  }
-
   /** The groups of a RouteGate. */
   groupsOfGate(namespace: string, name: string): Group[] {
     return [...this.#groups.values()].filter(
@@ -98,26 +99,22 @@ export class Groups {
     const others = (this.#gates.get(namespace) ?? []).filter((one) => one.name !== name);
     const gates = gate === null ? others : [...others, gate];
     gates.sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
-    this.#gates.set(namespace, gates);
+    if (gates.length > 0) this.#gates.set(namespace, gates);
+    else this.#gates.delete(namespace);
     const affected: Affected = new Set();
     for (const [pod, digest] of this.#pods.get(namespace) ?? [])
-      this.#placePod(namespace, pod, digest, { affected, later: affected });
+      this.#placePod(namespace, pod, digest, affected);
     for (const [service, digest] of this.#services.get(namespace) ?? []) {
       this.#placeService(namespace, service, digest, affected);
     }
     return affected;
   }
 
-  /** @returns `later`: Services that have another Pod, which tells them of itself when it asks */
-  setPod(
-    namespace: string,
-    name: string,
-    digest: PodDigest | null,
-  ): { readonly affected: Affected; readonly later: Affected } {
+  setPod(namespace: string, name: string, digest: PodDigest | null): Affected {
     put(this.#pods, namespace, name, digest);
-    const [affected, later]: [Affected, Affected] = [new Set(), new Set()];
-    this.#placePod(namespace, name, digest, { affected, later });
-    return { affected, later };
+    const affected: Affected = new Set();
+    this.#placePod(namespace, name, digest, affected);
+    return affected;
   }
 
   setService(namespace: string, name: string, digest: ServiceDigest | null): Affected {
@@ -144,18 +141,13 @@ export class Groups {
     return affected;
   }
 
-  #placePod(
-    namespace: string,
-    name: string,
-    digest: PodDigest | null,
-    { affected, later }: { readonly affected: Affected; readonly later: Affected },
-  ): void {
+  #placePod(namespace: string, name: string, digest: PodDigest | null, affected: Affected): void {
     const key = `${namespace}/${name}`;
     const before = this.#placesOfPod.get(key) ?? nowhere;
     const after =
       digest === null
         ? nowhere
-        : this.#placesFor(namespace, name, gatesOfPod(this.gatesIn(namespace), digest));
+        : this.#placesFor(namespace, name, gatesOfPod(this.#gatesInUse(namespace), digest));
     affected.add(`pod/${key}`);
     for (const actor of [...before.keys(), ...after.keys()]) affected.add(`pod/${namespace}/${actor}`);
     for (const group of new Set([...before.values(), ...after.values()])) {
@@ -166,9 +158,8 @@ export class Groups {
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
       group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
       const isSamePod = was === is && hadSum === hasSum;
-      const told = hadSum === 0 ? later : affected;
       for (const service of isSamePod ? [] : group.services.keys())
-        told.add(`service/${namespace}/${service}`);
+        affected.add(`service/${namespace}/${service}`);
     }
     setOrDelete(this.#placesOfPod, key, after);
     for (const group of before.values()) this.#forgetEmpty(group);
@@ -177,7 +168,7 @@ export class Groups {
   #placeService(namespace: string, name: string, digest: ServiceDigest | null, affected: Affected): void {
     const key = `${namespace}/${name}`;
     const before = this.#placesOfService.get(key) ?? nowhere;
-    const gates = digest === null ? [] : gatesOfService(this.gatesIn(namespace), digest);
+    const gates = digest === null ? [] : gatesOfService(this.#gatesInUse(namespace), digest);
     const after = this.#placesFor(namespace, name, gates);
     affected.add(`service/${key}`);
     for (const actor of [...before.keys(), ...after.keys()]) affected.add(`service/${namespace}/${actor}`);
@@ -251,9 +242,8 @@ function gatesOfService(gates: readonly Gate[], { labels }: ServiceDigest) {
   });
 }
 
-/** What of a Pod can alter where a Service's traffic goes; one without an address alters nothing. */
+/** What of a Pod can alter where a Service's traffic goes. */
 function podHash({ uid, address, deleting, finished }: PodDigest): number {
-  if (address === null) return 0;
   return hash(
     `${uid}/${address !== null && 'ip' in address ? address.ip : ''}/${deleting || finished === true}`,
   );

@@ -1,8 +1,10 @@
 /**
- * RouteGate: from the specification as somebody wrote it to one that can be relied on, or to the reasons why it cannot.
+ * RouteGate: from the specification as somebody wrote it to one that can be relied on, or to the reasons why
+ * it cannot.
  *
- * The schema of the custom resource refuses most of this already; here it is judged again, since a resource can be older
- * than its schema. Defaults are those of docs and schema. A field that is not known is left alone.
+ * The schema of the custom resource refuses most of this already; here it is judged again, since a resource
+ * can be older than its schema. Defaults are those of docs and schema. A field that is not known is left
+ * alone.
  */
 import * as v from 'valibot';
 import type { LabelSelector } from '../../base/digests.ts';

@@ -34,10 +34,8 @@ export function createRoutesJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
   /** `<svc>.<ns>.svc.<cluster domain>` */
   readonly clusterDomain: () => string;
-  /** Takes actors that may be told a moment later; absent: they are told at once. */
-  readonly later?: Later;
 }): RoutesJoin {
-  const { world, clusterDomain, later } = parts;
+  const { world, clusterDomain } = parts;
   const groups = new Groups();
 
   const isComplete = (gate: Gate) => {
@@ -53,14 +51,14 @@ export function createRoutesJoin(parts: {
     isComplete: (namespace, name) =>
       groups.gatesIn(namespace).some((gate) => gate.name === name && isComplete(gate)),
     kinds: ['pod', 'service'],
-    fold: (entry, before) => fold(groups, entry, before, later),
+    fold: (entry, before) => fold(groups, entry, before),
     members: () => groups.members(),
     observe(kind, namespace, name) {
       if (kind !== 'pod' && kind !== 'service') return null;
       const group =
         kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
-      if (!isComplete(group.gate)) return null;
+      if (!isComplete(group.gate) || isCrowded(group)) return null;
       if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
       const ready = groups.readyAddresses(group, name);
       return { type: 'service.observed', facts: serviceFacts(world, group, name, ready, clusterDomain()) };
@@ -68,15 +66,16 @@ export function createRoutesJoin(parts: {
   };
 }
 
-type Later = (ids: Affected) => void;
+/** It has more Services than a Pod can keep in mind: nothing is told, and its RouteGate says why. */
+export const isCrowded = ({ services }: Group): boolean => services.size > limits.groupServices;
 
-function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null, later?: Later): Affected {
+function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null): Affected {
   const { namespace, name, digest } = entry;
   switch (digest?.kind ?? before?.kind) {
     case 'routegates':
       return groups.setGate(namespace, name, gateOf(namespace, name, digest));
     case 'pods':
-      return podAffected(groups.setPod(namespace, name, asDigest<PodDigest>(digest, 'pods')), later);
+      return groups.setPod(namespace, name, asDigest<PodDigest>(digest, 'pods'));
     case 'services':
       return groups.setService(namespace, name, asDigest<ServiceDigest>(digest, 'services'));
     case 'endpointslices': {
@@ -97,15 +96,6 @@ function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null, later
     default:
       return new Set();
   }
-}
-
-function podAffected(
-  { affected, later: ids }: { readonly affected: Affected; readonly later: Affected },
-  later?: Later,
-): Affected {
-  if (later === undefined) return union(affected, ids);
-  if (ids.size > 0) later(ids);
-  return affected;
 }
 
 /** @param value of the group's label; undefined: every group of the RouteGates */
@@ -307,11 +297,10 @@ function addressOf(
   return { host: asked === 'IPv6' ? `[${own?.ip ?? ''}]` : (own?.ip ?? ''), asked };
 }
 
-/** What the group's owner says, else the Pods that have an address; at least one. */
+/** What the group's owner says, else the Pods that there are; at least one. */
 function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
-  // One without an address cannot be met yet.
-  const running = [...group.pods.values()].filter(({ finished, address }) => !finished && address).length;
+  const running = [...group.pods.values()].filter(({ finished }) => !finished).length;
   if (!replicas) return Math.max(1, running);
   const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
   return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, running);

@@ -1,12 +1,14 @@
 /**
- * How a caller shows who it is: where a bearer token may stand in a request, and when a request counts as the page's own. Pure.
+ * How a caller shows who it is: where a bearer token may stand in a request, and when a request counts as the
+ * page's own. Pure.
  *
  * - Programs: `Authorization: Bearer …`.
- * - WebSocket clients that cannot set headers: a subprotocol `base64url.bearer.authorization.k8s.io.<token in base64url>` beside
- *   `orrery.inspect.v1`, as the Kubernetes API server takes it.
- * - The page: a cookie that its script cannot read (HttpOnly), that is sent to this host alone and never along with another site's
- *   requests (SameSite=Strict). It holds the token itself, so that every replica knows it and none has to remember sessions. A token is
- *   never taken from the address: addresses are logged.
+ * - WebSocket clients that cannot set headers: a subprotocol `base64url.bearer.authorization.k8s.io.<token in
+ *   base64url>` beside `orrery.inspect.v1`, as the Kubernetes API server takes it.
+ * - The page: a cookie that its script cannot read (HttpOnly), that is sent to this host alone and never
+ *   along with another site's requests (SameSite=Strict). It holds the token itself, so that every replica
+ *   knows it and none has to remember sessions. A token is never taken from the address: addresses are
+ *   logged.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
@@ -24,8 +26,8 @@ export function isDeliberate(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Whether a browser says that another site's page makes the request. A caller that is no browser sends no Origin.
- * Guards what SameSite does not: WebSockets, and pages of other ports of this host.
+ * Whether a browser says that another site's page makes the request. A caller that is no browser sends no
+ * Origin. Guards what SameSite does not: WebSockets, and pages of other ports of this host.
  */
 export function isForeign({ origin, host }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return false;

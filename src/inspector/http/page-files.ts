@@ -1,9 +1,10 @@
 /**
  * The files of the inspector's page, as a browser gets them.
  *
- * Owns: which files those are (what lies in page/, a few modules that the page shares with the rest, and the files of packages named
- * here), and their form: types are stripped from TypeScript where the program runs from its sources, names of packages become
- * addresses. Promises: nothing outside of these is served; each file has an ETag and is compressed once. They hold no data of the cluster.
+ * Owns: which files those are (what lies in page/, a few modules that the page shares with the rest, and the
+ * files of packages named here), and their form: types are stripped from TypeScript where the program runs
+ * from its sources, names of packages become addresses. Promises: nothing outside of these is served; each
+ * file has an ETag and is compressed once. They hold no data of the cluster.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * The paths of the inspector's page: the page, its files, who is signed in, and sending an event.
  *
- * The page's files hold no data and are open to all; `/` answers 401 or 403 to those who may not look, with the page all the same, which then
- * asks for a token. Everything that the page shows comes from `/api/v1`.
+ * The page's files hold no data and are open to all; `/` answers 401 or 403 to those who may not look, with
+ * the page all the same, which then asks for a token. Everything that the page shows comes from `/api/v1`.
  */
 
 import { OrreryError } from '../../base/errors.ts';
@@ -84,7 +84,8 @@ export function pageRoutes(parts: PageParts): Route[] {
         'send the actor an event (JSON), answered with the transition or the reason it was refused; needs `update`',
       open: false,
       verb: 'update',
-      answer: async (request) => jsonAnswer(200, await parts.control.send(idOf(request), eventOf(request))),
+      answer: async (request) =>
+        jsonAnswer(200, await parts.control.send(idOf(request), eventOf(request), `http:${request.user}`)),
     },
   ];
 }

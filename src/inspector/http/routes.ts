@@ -1,5 +1,6 @@
 /**
- * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values out.
+ * The paths of a replica's HTTP and what they answer, as a table. No sockets, no library: values in, values
+ * out.
  */
 
 import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts';

@@ -1,11 +1,11 @@
 /**
  * The HTTP of a replica: health, metrics and the API that answers for the whole cluster.
  *
- * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`. Promises: every
- * answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api` and `/` are asked about at
- * `authorize`, health is open, and metrics where that is wanted; what changes something is refused to pages
- * of other sites; requests are bounded in time and
- * size. Absent: the memory of sessions.
+ * Owns the listening socket and the one import of the HTTP library; what the paths answer is in `routes.ts`.
+ * Promises: every answer carries the security headers; every error is JSON `{error: {code, message}}`; `/api`
+ * and `/` are asked about at `authorize`, health is open, and metrics where that is wanted; what changes
+ * something is refused to pages of other sites; requests are bounded in time and size. Absent: the memory of
+ * sessions.
  */
 import type { Server as TlsServer } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';

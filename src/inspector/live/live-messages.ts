@@ -1,7 +1,8 @@
 /**
  * What is said on `/api/v1/inspect`: JSON, one message each. Types alone; the page reads them too.
  *
- * The client says what it wants to see, as often as that changes; the server tells what is there and then what happens.
+ * The client says what it wants to see, as often as that changes; the server tells what is there and then
+ * what happens.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../../base/views.ts';

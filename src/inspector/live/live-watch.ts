@@ -1,9 +1,11 @@
 /**
- * The watching side of the live feed: what the pages that are open on this replica want to know, asked for once for all of them.
+ * The watching side of the live feed: what the pages that are open on this replica want to know, asked for
+ * once for all of them.
  *
- * Owns: the announcements to the replicas (renewed while somebody watches, taken back when nobody does), and a picture of the whole
- * cluster: every actor's row, replicas and shards, dead letters. Rows are read once, then kept up to date by what the replicas tell, and
- * read again now and then: what was lost on the way is mended. Nothing runs while nobody watches.
+ * Owns: the announcements to the replicas (renewed while somebody watches, taken back when nobody does), and
+ * a picture of the whole cluster: every actor's row, replicas and shards, dead letters. Rows are read once,
+ * then kept up to date by what the replicas tell, and read again now and then: what was lost on the way is
+ * mended. Nothing runs while nobody watches.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';

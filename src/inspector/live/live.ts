@@ -1,8 +1,9 @@
 /**
  * One open live feed: what its client asked to see, told as fast as it reads.
  *
- * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then. While the client leaves too
- * much unread, rows wait (bounded by the number of actors); a step that cannot wait is left out and the actor is sent anew.
+ * Rows are bundled: an actor that steps a hundred times between two messages is sent once, as it is then.
+ * While the client leaves too much unread, rows wait (bounded by the number of actors); a step that cannot
+ * wait is left out and the actor is sent anew.
  */
 
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -1,8 +1,10 @@
 /**
- * The WebSocket `/api/v1/inspect`: who may open it, how long it lives. The one importer of the WebSocket library.
+ * The WebSocket `/api/v1/inspect`: who may open it, how long it lives. The one importer of the WebSocket
+ * library.
  *
- * Promises: nobody is let in who may not `get` the inspector, nor a page of another site; the right is asked for again while the socket
- * is open, and a socket whose client is gone or whose right was taken back is closed. At most `limits.inspectSessions` are open.
+ * Promises: nobody is let in who may not `get` the inspector, nor a page of another site; the right is asked
+ * for again while the socket is open, and a socket whose client is gone or whose right was taken back is
+ * closed. At most `limits.inspectSessions` are open.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';

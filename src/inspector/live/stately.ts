@@ -1,9 +1,11 @@
 /**
- * The live feed in the words of the Stately inspector (`?protocol=stately`): `@xstate.actor`, `@xstate.event`, `@xstate.snapshot`, one JSON
- * message each, so that any tool that understands them can attach.
+ * The live feed in the words of the Stately inspector (`?protocol=stately`): `@xstate.actor`,
+ * `@xstate.event`, `@xstate.snapshot`, one JSON message each, so that any tool that understands them can
+ * attach.
  *
- * An Orrery actor is a root of its own; its id is the session id. All actors of the cluster are told first, then each step as the event
- * and the snapshot it led to. `?actor=<id>`, as often as wanted, restricts the feed to those.
+ * An Orrery actor is a root of its own; its id is the session id. All actors of the cluster are told first,
+ * then each step as the event and the snapshot it led to. `?actor=<id>`, as often as wanted, restricts the
+ * feed to those.
  */
 
 import type { Clock } from '../../base/clock.ts';

@@ -1,5 +1,6 @@
 /**
- * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to. Pure.
+ * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
+ * Pure.
  *
  * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12).
  */

@@ -1,7 +1,9 @@
 /**
- * What the page knows: rows of all actors, the cluster, the actor that is looked at with its history. Fed by the live feed.
+ * What the page knows: rows of all actors, the cluster, the actor that is looked at with its history. Fed by
+ * the live feed.
  *
- * Changes are told at most once a frame, however many messages came; whoever draws reads the whole state then.
+ * Changes are told at most once a frame, however many messages came; whoever draws reads the whole state
+ * then.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';

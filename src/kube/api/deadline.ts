@@ -1,11 +1,13 @@
 /**
- * A deadline for work that talks to the Kubernetes API: it ends by itself, by the clock, or by the caller, whichever is first.
+ * A deadline for work that talks to the Kubernetes API: it ends by itself, by the clock, or by the caller,
+ * whichever is first.
  */
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 
 /**
- * Runs `work` with a signal that is aborted after `ms` or with the caller's; rejects then even if the work does not listen.
+ * Runs `work` with a signal that is aborted after `ms` or with the caller's; rejects then even if the work
+ * does not listen.
  *
  * @throws OrreryError KUBE_UNREACHABLE when time is over or the caller gave up (fact `aborted`)
  */

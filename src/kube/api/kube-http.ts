@@ -1,11 +1,13 @@
 /**
  * HTTP to the Kubernetes API: JSON calls and streams over Node's own client, with kept connections.
  *
- * Owns the connections. Promises: every call is bounded in time and size and ends when its signal is aborted; failures are
- * OrreryErrors; a kept connection that the server had closed meanwhile costs a repeated request, never an error, where the
- * request may be repeated; changed credentials are used for the next connection at once.
- * Absent: who we are (`kube-connection.ts` says that through `GetAccess`), what is asked (`rest.ts`), a throttle of our own (the API
- * server's 429 is honoured by those who ask), compression (it costs more than it saves within a cluster).
+ * Owns the connections. Promises: every call is bounded in time and size and ends when its signal is aborted;
+ * failures are OrreryErrors; a kept connection that the server had closed meanwhile costs a repeated request,
+ * never an error, where the request may be repeated; changed credentials are used for the next connection at
+ * once.
+ * Absent: who we are (`kube-connection.ts` says that through `GetAccess`), what is asked (`rest.ts`), a
+ * throttle of our own (the API server's 429 is honoured by those who ask), compression (it costs more than it
+ * saves within a cluster).
  */
 import { createHash } from 'node:crypto';
 import {
@@ -60,7 +62,8 @@ export interface Transport {
   /** The answer's JSON. */
   call(call: HttpCall, signal: AbortSignal): Promise<unknown>;
   /**
-   * Hands over the pieces of a streamed answer; resolves when the server ends it in good order. What `onPiece` throws ends it.
+   * Hands over the pieces of a streamed answer; resolves when the server ends it in good order. What
+   * `onPiece` throws ends it.
    *
    * @throws OrreryError KUBE_UNREACHABLE if no byte comes for `silenceMs`
    */

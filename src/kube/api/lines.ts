@@ -1,7 +1,8 @@
 /**
  * Bytes to lines: newline-delimited text that arrives in pieces, characters split across them included.
  *
- * Promises: a line is at most `bytesMax` long, a longer one is an error as soon as it is seen, so that memory is bounded (I6).
+ * Promises: a line is at most `bytesMax` long, a longer one is an error as soon as it is seen, so that memory
+ * is bounded (I6).
  */
 import { OrreryError } from '../../base/errors.ts';
 

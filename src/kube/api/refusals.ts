@@ -1,8 +1,8 @@
 /**
  * What the API server says when it says no: HTTP status and metav1.Status to error codes.
  *
- * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names objects and fields, never a value of
- * a Secret (I9).
+ * The message of the API server becomes part of ours, cut in its middle to `messageCharsMax`: it names
+ * objects and fields, never a value of a Secret (I9).
  */
 import { type ErrorCode, OrreryError } from '../../base/errors.ts';
 
@@ -47,7 +47,8 @@ export function watchEventError(request: string, object: unknown, now: number): 
 function codeOf(status: number, reason: string, isToldToWait: boolean, isTooLarge: boolean): ErrorCode {
   if (status === 404) return 'KUBE_NOT_FOUND';
   if (status === 409) return 'KUBE_CONFLICT';
-  // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or Expired.
+  // An expired continue token is reported as 410 Expired, a too old version of a watch as 410 Gone or
+  // Expired.
   if (status === 410 || reason === 'Expired') return 'KUBE_EXPIRED';
   // Of a cluster that was restored from a backup, or of an API server that is behind: what is asked for is
   // not there to be waited for.

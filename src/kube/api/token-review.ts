@@ -1,9 +1,10 @@
 /**
- * Answers who may look at the inspector by asking Kubernetes: whose token is it (TokenReview), and may its owner `get` or
- * `update` `inspector.orrery.dev` (SubjectAccessReview).
+ * Answers who may look at the inspector by asking Kubernetes: whose token is it (TokenReview), and may its
+ * owner `get` or `update` `inspector.orrery.dev` (SubjectAccessReview).
  *
- * Promises: answers are remembered for `limits.accessCacheMs` and for at most `limits.accessCacheEntries` callers, under a hash
- * of the token (the token itself is kept nowhere, I9); a question that Kubernetes did not answer is an error and grants nothing.
+ * Promises: answers are remembered for `limits.accessCacheMs` and for at most `limits.accessCacheEntries`
+ * callers, under a hash of the token (the token itself is kept nowhere, I9); a question that Kubernetes did
+ * not answer is an error and grants nothing.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';

@@ -1,12 +1,12 @@
 /**
- * What a mirror sees of Kubernetes, beside what the world holds of it: the difference is what must be published.
+ * What a mirror sees of Kubernetes, beside what the world holds of it: the difference is what must be
+ * published.
  *
- * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors has them). Promises: a version
- * that is older than one known of the same object changes nothing, unless a complete list shows it: then the
- * cluster was restored from
- * a backup, and the list is right (docs/disaster-recovery.md); an object that was not seen is only gone once
- * the list of
- * its namespace is complete; digests that differ in nothing but the version are equal.
+ * Owns the digests of all objects of one resource, wanted or not (only the replica that mirrors has them).
+ * Promises: a version that is older than one known of the same object changes nothing, unless a complete list
+ * shows it: then the cluster was restored from a backup, and the list is right (docs/disaster-recovery.md);
+ * an object that was not seen is only gone once the list of its namespace is complete; digests that differ in
+ * nothing but the version are equal.
  * Absent: sending (publisher.ts), requests (scope.ts).
  */
 import { isDeepStrictEqual } from 'node:util';

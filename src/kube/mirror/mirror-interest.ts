@@ -1,8 +1,10 @@
 /**
- * The interest of all features in one resource, as one: which objects the world holds (I10), and what their digests tell.
+ * The interest of all features in one resource, as one: which objects the world holds (I10), and what their
+ * digests tell.
  *
- * Promises: an object is held if one feature wants it; a digest is what every digest tells and what each feature keeps, side by side.
- * Absent: any knowledge of a kind; that is the features' (actors/world/watch-declaration.ts).
+ * Promises: an object is held if one feature wants it; a digest is what every digest tells and what each
+ * feature keeps, side by side. Absent: any knowledge of a kind; that is the features'
+ * (actors/world/watch-declaration.ts).
  */
 import type { Interest, InterestChange, WatchDeclaration } from '../../actors/world/watch-declaration.ts';
 import type { ObjectDigest, ResourceName, WorldEntry } from '../../base/digests.ts';

@@ -1,7 +1,8 @@
 /**
  * One list/watch of a mirror: a namespace, or the whole cluster, run by the watch chart.
  *
- * Owns the chart's actor and the question whether what was listed was read with everything in mind that features ask for.
+ * Owns the chart's actor and the question whether what was listed was read with everything in mind that
+ * features ask for.
  */
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubeObject, KubeResource } from '../../base/kube-port.ts';

@@ -126,8 +126,8 @@ export function expiryInMs({ certificate }: DomainContext, at: number): number |
 }
 
 /**
- * Nothing sets an attempt or a limit further away (`bounded`, `limitMs`): whoever wrote one that is had a clock
- * that was ahead.
+ * Nothing sets an attempt or a limit further away (`bounded`, `limitMs`): whoever wrote one that is had a
+ * clock that was ahead.
  */
 export const attemptMaxMs = 26 * hourMs;
 

@@ -1,8 +1,9 @@
 /**
- * What an election remembers, and the pure questions about it: who may lead, until when, what the Lease is to say.
+ * What an election remembers, and the pure questions about it: who may lead, until when, what the Lease is to
+ * say.
  *
- * Times are those of whoever runs the chart, milliseconds since the epoch, and are compared with nothing else: a Lease is judged by
- * when it was *seen* to change, never by the times that stand in it.
+ * Times are those of whoever runs the chart, milliseconds since the epoch, and are compared with nothing
+ * else: a Lease is judged by when it was *seen* to change, never by the times that stand in it.
  */
 
 import { equal } from '../../base/equal.ts';

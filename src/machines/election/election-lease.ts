@@ -1,7 +1,8 @@
 /**
  * What an election sees of its Lease, whom it may claim it for, and what the Lease is to say. Pure.
  *
- * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the Lease anew.
+ * The Lease counts its changes of holder; a term is that count + 1, and never goes back whoever made the
+ * Lease anew.
  */
 
 import { equal } from '../../base/equal.ts';

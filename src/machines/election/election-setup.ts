@@ -1,7 +1,8 @@
 /**
  * The guards, delays and actions of the election chart, by the names that the chart uses.
  *
- * Each is a line over a pure function: what is decided stands in election-candidates.ts and election-lease.ts.
+ * Each is a line over a pure function: what is decided stands in election-candidates.ts and
+ * election-lease.ts.
  */
 
 import { assign, cancel, enqueueActions, raise, setup } from 'xstate';

@@ -1,13 +1,16 @@
 /**
- * `election/<ns>/<name>`: decides who leads, by one Lease that other programs contend for too. The same chart runs for candidates that
- * campaign over NATS and, in memory, for one process that campaigns for itself.
+ * `election/<ns>/<name>`: decides who leads, by one Lease that other programs contend for too. The same chart
+ * runs for candidates that campaign over NATS and, in memory, for one process that campaigns for itself.
  *
- * Who sends: the world or the command line (`election.observed`), candidates (`election.campaign|renew|resign`), the Lease and what was
- * asked of it (`lease.*`). What it promises:
- * - A holder that is not ours is respected for the duration that its record names, counted from when the record was seen to change.
- * - Nobody leads by us past the renew deadline, counted from before the last request that succeeded was asked for; leading ends first,
- *   then others are talked to. It ends at once when the Lease is seen in other hands.
- * - Each reign has a term of its own, greater than any before: the Lease's transitions + 1, kept when the Lease is made anew.
+ * Who sends: the world or the command line (`election.observed`), candidates
+ * (`election.campaign|renew|resign`), the Lease and what was asked of it (`lease.*`). What it promises:
+ * - A holder that is not ours is respected for the duration that its record names, counted from when the
+ *   record was seen to change.
+ * - Nobody leads by us past the renew deadline, counted from before the last request that succeeded was asked
+ *   for; leading ends first, then others are talked to. It ends at once when the Lease is seen in other
+ *   hands.
+ * - Each reign has a term of its own, greater than any before: the Lease's transitions + 1, kept when the
+ *   Lease is made anew.
  * - Every renewal changes the Lease by a whole second. Nothing is written for a reign whose Lease is over.
  * Absent: the API server (effects), who asks how (requests, command line), clocks of other machines.
  */
@@ -17,6 +20,7 @@ import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
 import { type ElectionContext, newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
 import { isHeartbeat } from './election-heartbeat.ts';
+import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
 export const electionMachine = electionSetup.createMachine({
@@ -211,7 +215,8 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isDeadlineOver', actions: ['loseByDeadline', 'tell'], target: 'observing' },
           { actions: 'armDeadline' },
         ],
-        // Silence ends a reign by this event alone: whoever takes the election over hears of the world first, and grants grace.
+        // Silence ends a reign by this event alone: whoever takes the election over hears of the world first,
+        // and grants grace.
         'election.holder.due': [
           { guard: 'isHolderOver', actions: 'endBySilence', target: 'steppingDown' },
           { actions: 'armHolder' },
@@ -340,6 +345,7 @@ export const electionChart: Chart = {
   createdBy: ['election.observed'],
   effects: electionEffects,
   leaps: true,
+  tell: tellElection,
   quiet: isHeartbeat,
   migrations: {
     // Since when the condition stands was not kept, and no candidate had a subject of its own.

@@ -1,8 +1,10 @@
 /**
- * What an election's Lease says, and the times that an election is held with: plain data that charts, effects and commands share.
+ * What an election's Lease says, and the times that an election is held with: plain data that charts, effects
+ * and commands share.
  *
- * Source of the names: `coordination.k8s.io/v1` Lease. Times of a record are the text that stands in the object (MicroTime): they
- * are written for people and compared for equality, never with a clock, for they come from another machine's.
+ * Source of the names: `coordination.k8s.io/v1` Lease. Times of a record are the text that stands in the
+ * object (MicroTime): they are written for people and compared for equality, never with a clock, for they
+ * come from another machine's.
  */
 
 /** Where the Lease is. */

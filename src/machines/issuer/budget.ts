@@ -1,8 +1,10 @@
 /**
- * Token buckets as single numbers (the generic cell rate algorithm): a bucket is the time at which it is full again.
+ * Token buckets as single numbers (the generic cell rate algorithm): a bucket is the time at which it is full
+ * again.
  *
- * A bucket of `capacity` that refills evenly over `periodMs` lets through what a token bucket of that size would. Pure; a bucket
- * that is full needs no memory at all. Absent: fixed windows, which let twice the amount through at their borders.
+ * A bucket of `capacity` that refills evenly over `periodMs` lets through what a token bucket of that size
+ * would. Pure; a bucket that is full needs no memory at all. Absent: fixed windows, which let twice the
+ * amount through at their borders.
  */
 
 export interface BucketSize {

@@ -1,7 +1,6 @@
 /**
  * The issuer chart's context: what an Issuer remembers.
- * Absent: whose turn it is (issuer-queue), limits
- * (issuer-limits), reports.
+ * Absent: whose turn it is (issuer-queue), limits (issuer-limits), reports.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorInput } from '../actor-input.ts';

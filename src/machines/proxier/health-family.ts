@@ -1,10 +1,11 @@
 /**
- * One family of a health chart: something that receives changes and has to work them off (a service proxy's IPv4 rules, a shard, a
- * watch). The reference is kube-proxy's health server: a change that waits for as long as the timeout makes the family late.
+ * One family of a health chart: something that receives changes and has to work them off (a service proxy's
+ * IPv4 rules, a shard, a watch). The reference is kube-proxy's health server: a change that waits for as long
+ * as the timeout makes the family late.
  *
- * Owns: what is remembered of a family and when it is late, as pure functions, and the region of a chart that is made of them.
- * Promises: only the first change that waits is timed; whatever says "updated" settles all that waited; a family that was never
- * updated is never late (it is starting).
+ * Owns: what is remembered of a family and when it is late, as pure functions, and the region of a chart that
+ * is made of them. Promises: only the first change that waits is timed; whatever says "updated" settles all
+ * that waited; a family that was never updated is never late (it is starting).
  */
 
 /** What is known of one family; times in milliseconds since the epoch. */
@@ -122,7 +123,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
       },
       late: {
         description: 'A change has been waiting for the timeout or longer: the proxy does not keep up.',
-        tags: 'settled',
+        tags: ['settled', 'wrong'],
         on: {
           'proxier.updated': toSynced,
           'proxier.observed': { guard: 'isOtherTimeout', target: 'pending' },

@@ -1,16 +1,18 @@
 /**
- * `proxier/_/<node>`: whether the service proxy of a node keeps up with what it is told, and whether the node should get traffic.
- * Regions `IPv4` and `IPv6` follow the proxy, region `node` follows the Node object.
+ * `proxier/_/<node>`: whether the service proxy of a node keeps up with what it is told, and whether the node
+ * should get traffic. Regions `IPv4` and `IPv6` follow the proxy, region `node` follows the Node object.
  *
  * Who sends: the node's proxy or whoever speaks for it (`proxier.reported`, or `proxier.queued` and
  * `proxier.updated`; the first of them brings the actor into being), the router (`proxier.observed`). What it
  * promises:
- * - Only the oldest change that waits is timed; the family is late once it has waited for the timeout, exactly then included.
+ * - Only the oldest change that waits is timed; the family is late once it has waited for the timeout,
+ *   exactly then included.
  * - A family that was never updated is never late.
- * - The node counts as eligible until something is known of it; then as the Node says; a deleted Node is ineligible.
- * - The actor ends: an hour after the last word of a deleted Node, a day after the last one of a node that nobody knows.
- * Absent: HTTP (health/), and any effect. Whoever answers computes lateness from the context and the time: a deadline that comes
- * a moment late must not make the answer wrong.
+ * - The node counts as eligible until something is known of it; then as the Node says; a deleted Node is
+ *   ineligible.
+ * - The actor ends: an hour after the last word of a deleted Node, a day after the last one of a node that
+ *   nobody knows. Absent: HTTP (health/), and any effect. Whoever answers computes lateness from the context
+ *   and the time: a deadline that comes a moment late must not make the answer wrong.
  */
 
 import { assign, raise, setup } from 'xstate';
@@ -37,6 +39,7 @@ import {
   withFamily,
 } from './proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from './proxier-events.ts';
+import { tellProxier } from './proxier-reason.ts';
 
 type OfFamily = { readonly family: IpFamily };
 
@@ -57,7 +60,7 @@ export const proxierMachine = setup({
     context: {} as ProxierContext,
     events: {} as ProxierEvent & Stamp,
     input: {} as ActorInput & { readonly timeoutMs?: number },
-    tags: {} as 'settled',
+    tags: {} as 'settled' | 'wrong',
   },
   guards: {
     isOfFamily: ({ event }, { family }: OfFamily) => 'family' in event && event.family === family,
@@ -114,6 +117,7 @@ export const proxierMachine = setup({
       states: {
         unknown: {
           description: 'Nothing is known of the Node; it counts as eligible.',
+          tags: 'settled',
           on: {
             ...heard,
             'proxier.observed': [
@@ -158,6 +162,7 @@ export const proxierMachine = setup({
             },
             deleted: {
               description: 'There is no such Node any more.',
+              tags: 'settled',
               on: {
                 ...heard,
                 'proxier.observed': { guard: 'isIneligible', target: 'leaving', actions: 'noteTimeout' },
@@ -186,6 +191,7 @@ export const proxierChart: Chart = {
   durable: true,
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
   effects: [],
+  tell: tellProxier,
   // A family may remember its last report; where there was none, nothing is missing.
   migrations: { 1: (stored) => stored },
 };

@@ -1,6 +1,6 @@
 /**
- * What the release chart asks for. Each names the fence of the leadership under which it was decided: one that is run after the
- * leadership moved must change nothing, whoever runs it.
+ * What the release chart asks for. Each names the fence of the leadership under which it was decided: one
+ * that is run after the leadership moved must change nothing, whoever runs it.
  */
 import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
@@ -8,8 +8,8 @@ import type { RoundFailed, StatusUnknown } from './release-events.ts';
 import type { KindName, ReleaseStatus } from './release-table.ts';
 
 /**
- * Writes the status on condition that the fence is still the last one, and, with `epoch`, that no node was added or changed since.
- * Outcome: status.written | status.refused | status.unknown.
+ * Writes the status on condition that the fence is still the last one, and, with `epoch`, that no node was
+ * added or changed since. Outcome: status.written | status.refused | status.unknown.
  */
 export interface ReleaseStatusWrite {
   readonly type: 'release-status.write';

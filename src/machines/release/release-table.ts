@@ -1,9 +1,10 @@
 /**
- * The rules of release-gated reconciliation, pure: how releases compare, what a written state suits, and what a leader does about it.
+ * The rules of release-gated reconciliation, pure: how releases compare, what a written state suits, and what
+ * a leader does about it.
  *
- * Letters of the rules: L is the release of a replica's bundle, M the oldest release that can serve what the bundle writes
- * (minServingRelease), R the oldest release whose written state a replica of the bundle can serve (minReconcilerRelease);
- * V and C are release and minimumCompatible of the written status.
+ * Letters of the rules: L is the release of a replica's bundle, M the oldest release that can serve what the
+ * bundle writes (minServingRelease), R the oldest release whose written state a replica of the bundle can
+ * serve (minReconcilerRelease); V and C are release and minimumCompatible of the written status.
  */
 import { compareReleases } from '../../base/semantic-version.ts';
 
@@ -121,8 +122,8 @@ export function unionOfKinds(a: readonly KindName[], b: readonly KindName[]): re
 }
 
 /**
- * Why a replica must not serve with the written state, in words; null: it may (L ≥ C and V ≥ R). Whether the state is Working or
- * Done does not matter: a replica that suits both sides may go on.
+ * Why a replica must not serve with the written state, in words; null: it may (L ≥ C and V ≥ R). Whether the
+ * state is Working or Done does not matter: a replica that suits both sides may go on.
  */
 export function unsuitedFor(
   seen: SeenStatus,

@@ -28,12 +28,8 @@ export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
 /** A Pod that asked does not need the proof any more. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
 /** The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its uid. */
-export type RouteProven = RouteProof & {
+export type RouteProven = {
   readonly type: 'route.proven';
-  /** Those of other Services, which came while the Pod was busy. */
-  readonly also?: readonly RouteProof[];
-};
-export type RouteProof = {
   readonly service: string;
   readonly serviceUid: string;
   readonly uid: string;
@@ -55,12 +51,8 @@ export type RouteLost = {
   readonly since?: readonly number[];
 };
 /** A round of the Service did not reach the Pod, which had asked to hear what did. */
-export type RouteMissed = MissedAnswer & {
+export type RouteMissed = {
   readonly type: 'route.missed';
-  /** Those of other Services, which came while the Pod was busy. */
-  readonly also?: readonly MissedAnswer[];
-};
-export type MissedAnswer = {
   readonly service: string;
   readonly serviceUid: string;
   /** What answered, for people. */

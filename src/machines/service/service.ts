@@ -46,15 +46,17 @@ import {
   isSamePod,
   isStale,
   newborn,
+  newWant,
   remembered,
   type ServiceContext,
   type ServiceInput,
   type Want,
   withKeptTold,
-  withWant,
   withWants,
+  withWatched,
 } from './service-context.ts';
 import { withOwnMissesAndPaces, withSlices } from './service-migrations.ts';
+import { tellService } from './service-reason.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
 import { slicesReconcile } from './slices-effects.ts';
 import { merged } from './waiting-events.ts';
@@ -154,7 +156,9 @@ export const serviceMachine = setup({
       event.type === 'route.wanted' ? { wants: withWants(context, event) } : {},
     ),
     keepWatch: assign(({ context, event }) =>
-      event.type === 'route.watched' ? { watched: withWant(context.watched, event, event.at) } : {},
+      event.type === 'route.watched'
+        ? { watched: withWatched(context.watched, newWant(event, event.at)) }
+        : {},
     ),
     dropUnwanted: assign(({ context, event }) => {
       if (event.type !== 'route.unwanted') return {};
@@ -253,4 +257,5 @@ export const serviceChart: Chart = {
   effects: serviceEffects,
   migrations: { 1: withSlices, 2: withOwnMissesAndPaces },
   merge: merged,
+  tell: tellService,
 };

@@ -1,9 +1,10 @@
 /**
- * The life of one holding: a shard of actors, or the watch of one kind of Kubernetes object, as one replica sees it.
+ * The life of one holding: a shard of actors, or the watch of one kind of Kubernetes object, as one replica
+ * sees it.
  *
- * Who sends: the planner (`holding.assigned`, `holding.withdrawn`), the outcomes of its own effects, and whoever sees that a write
- * was refused (`holding.fenced`). What it promises: work is done only between a won claim and a drain; after `fenced` nothing
- * more is done, from whatever state.
+ * Who sends: the planner (`holding.assigned`, `holding.withdrawn`), the outcomes of its own effects, and
+ * whoever sees that a write was refused (`holding.fenced`). What it promises: work is done only between a won
+ * claim and a drain; after `fenced` nothing more is done, from whatever state.
  */
 
 import { assign, setup } from 'xstate';

@@ -1,16 +1,16 @@
 /**
  * `watch`: the life of one list/watch on the Kubernetes API, in the replica that mirrors the resource.
  *
- * Who sends: the runner of its two effects (`watch.page.listed`, `watch.opened`, `watch.advanced`, `watch.ended`,
- * `watch.failed`) and the mirror
- * (`watch.relist`). The objects themselves go from the runner to the mirror and never through here.
- * What it promises:
+ * Who sends: the runner of its two effects (`watch.page.listed`, `watch.opened`, `watch.advanced`,
+ * `watch.ended`, `watch.failed`) and the mirror (`watch.relist`). The objects themselves go from the runner
+ * to the mirror and never through here. What it promises:
  * - It never ends by itself, whatever the API server does; every wait has a deadline.
- * - It is `synced` from the first full list on, and stays so while it lists again: what was seen last stays visible.
- * - A watch that ended in good order is opened again at once from the last version; 410 lists afresh; everything else waits
- *   250 ms to 30 s, growing and with jitter, or as long as the API server asked for.
- * - The pauses start small again only after a stream that lasted: no hot loop against a server that accepts and breaks off.
- * Absent: HTTP, objects, what is made of them.
+ * - It is `synced` from the first full list on, and stays so while it lists again: what was seen last stays
+ *   visible.
+ * - A watch that ended in good order is opened again at once from the last version; 410 lists afresh;
+ *   everything else waits 250 ms to 30 s, growing and with jitter, or as long as the API server asked for.
+ * - The pauses start small again only after a stream that lasted: no hot loop against a server that accepts
+ *   and breaks off. Absent: HTTP, objects, what is made of them.
  */
 
 import { assign, setup } from 'xstate';

@@ -1,5 +1,6 @@
 /**
- * The annotation `orrery.dev/probe`: `<scheme>://[host]:<port>[/path] [period=10s] [timeout=1s] [failures=3] [successes=1]`.
+ * The annotation `orrery.dev/probe`: `<scheme>://[host]:<port>[/path] [period=10s] [timeout=1s] [failures=3]
+ * [successes=1]`.
  *
  * Scheme `http`, `https` or `tcp`; the host is the Host header, never an address that is called. Pure.
  */

@@ -1,9 +1,11 @@
 /**
- * `workload/<ns>/<name>`: a workload outside the cluster that asks to be probed, or with which something is wrong.
+ * `workload/<ns>/<name>`: a workload outside the cluster that asks to be probed, or with which something is
+ * wrong.
  *
- * Who sends: the router (`workload.observed`), the effects (`workload.probed`, `workload.marked`, `workload.unmarked`), people
- * (`workload.recheck`). What it promises:
- * - The condition Ready follows the probe's thresholds, and is set right again, within a period, if somebody else changes it.
+ * Who sends: the router (`workload.observed`), the effects (`workload.probed`, `workload.marked`,
+ * `workload.unmarked`), people (`workload.recheck`). What it promises:
+ * - The condition Ready follows the probe's thresholds, and is set right again, within a period, if somebody
+ *   else changes it.
  * - Without the annotation (or with one that cannot be read) the status is never touched.
  * - What is wrong is said once in a Warning Event, and again when something else is wrong.
  * Absent: calls (the effect); who gets traffic (the Services' slices read the condition).
@@ -30,6 +32,7 @@ import {
   warning,
 } from './workload-context.ts';
 import { workloadEffects } from './workload-effects.ts';
+import { tellWorkload } from './workload-reason.ts';
 
 type Args = { readonly context: WorkloadContext };
 
@@ -167,7 +170,8 @@ export const workloadMachine = setup({
         resting: {
           description: 'The condition says what the probe says; the next round follows after the period.',
           tags: 'settled',
-          // A condition that somebody else changed is set right after the next round, not at once: two that disagree would never rest.
+          // A condition that somebody else changed is set right after the next round, not at once: two that
+          // disagree would never rest.
           always: { guard: 'isUnprobed', target: 'unprobed' },
           on: { 'workload.recheck': 'probing' },
           after: { period: 'probing' },
@@ -195,4 +199,5 @@ export const workloadChart: Chart = {
   durable: true,
   createdBy: ['workload.observed'],
   effects: workloadEffects,
+  tell: tellWorkload,
 };

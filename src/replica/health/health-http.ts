@@ -1,7 +1,6 @@
 /**
- * Health and readiness alone, on a port of their own (`--health-http`): whoever holds the connections of
- * the other one open cannot make
- * a replica look dead. The same answers are on `--http`, too.
+ * Health and readiness alone, on a port of their own (`--health-http`): whoever holds the connections of the
+ * other one open cannot make a replica look dead. The same answers are on `--http`, too.
  */
 import type { HttpReply } from '../../actors/feature.ts';
 import type { Clock } from '../../base/clock.ts';

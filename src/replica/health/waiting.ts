@@ -1,8 +1,9 @@
 /**
- * What a replica answers before it has met NATS: that it lives, and why it is not ready. The same as later, when NATS is away for a while.
+ * What a replica answers before it has met NATS: that it lives, and why it is not ready. The same as later,
+ * when NATS is away for a while.
  *
- * For the time of the first connection only; then the replica's own server takes the address over. Absent: metrics and the API, which
- * are answered with 503.
+ * For the time of the first connection only; then the replica's own server takes the address over. Absent:
+ * metrics and the API, which are answered with 503.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { HostPort } from '../../base/config-values.ts';

@@ -1,4 +1,7 @@
-/** Recorded transitions, re-run: what was recorded comes out again, and what was tampered with is found and named. */
+/**
+ * Recorded transitions, re-run: what was recorded comes out again, and what was tampered with is found and
+ * named.
+ */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

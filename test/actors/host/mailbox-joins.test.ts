@@ -1,4 +1,7 @@
-/** Messages that wait for a busy actor and are taken in one step: none is lost, none is taken twice, each sender is told. */
+/**
+ * Messages that wait for a busy actor and are taken in one step: none is lost, none is taken twice, each
+ * sender is told.
+ */
 import { describe, expect, test } from 'vitest';
 import { takeNext } from '../../../src/actors/host/mailbox.ts';
 import { shortId } from '../../../src/actors/host/next-record.ts';

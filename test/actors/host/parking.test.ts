@@ -1,4 +1,6 @@
-/** An actor whose chart fails for a while goes on where it was once the chart does not fail any more (I4, I8). */
+/**
+ * An actor whose chart fails for a while goes on where it was once the chart does not fail any more (I4, I8).
+ */
 import { expect, test } from 'vitest';
 import { recordOf } from '../../../src/actors/host/cell.ts';
 import type { Stepper } from '../../../src/actors/host/step.ts';

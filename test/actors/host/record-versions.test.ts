@@ -1,4 +1,7 @@
-/** What a replica does with the record of an earlier release: it goes on with it (I8 has what it does with that of a later one). */
+/**
+ * What a replica does with the record of an earlier release: it goes on with it (I8 has what it does with
+ * that of a later one).
+ */
 import { expect, test } from 'vitest';
 import { type ActorRecord, packRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import { shardOf } from '../../../src/bus/partition.ts';

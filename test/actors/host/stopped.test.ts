@@ -1,4 +1,7 @@
-/** A process that was stopped (SIGSTOP, a suspended machine) goes on with what it reads from before: it must not act on it. */
+/**
+ * A process that was stopped (SIGSTOP, a suspended machine) goes on with what it reads from before: it must
+ * not act on it.
+ */
 import { expect, test } from 'vitest';
 import { createSaver } from '../../../src/actors/host/saver.ts';
 import { createShardRun } from '../../../src/actors/shards/shard-run.ts';

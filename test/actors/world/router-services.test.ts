@@ -1,4 +1,7 @@
-/** What the router tells Services, and whom a change concerns. What must hold is docs/features/routes.md §4; tests in quotes say it in short. */
+/**
+ * What the router tells Services, and whom a change concerns. What must hold is docs/features/routes.md §4;
+ * tests in quotes say it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateSpec } from '../harness.ts';

@@ -1,6 +1,6 @@
 /**
- * The picture of the world (I10) after a long absence – what was removed meanwhile is gone, although nothing in the stream says so any
- * more – and after the broker came back with an empty disk.
+ * The picture of the world (I10) after a long absence – what was removed meanwhile is gone, although nothing
+ * in the stream says so any more – and after the broker came back with an empty disk.
  */
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';

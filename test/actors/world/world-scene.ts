@@ -123,7 +123,9 @@ export class WorldScene {
     return scene;
   }
 
-  /** Objects of namespace `shop` unless the name has one of its own: `pods/web-0`, `owners.example.com//one`. */
+  /**
+   * Objects of namespace `shop` unless the name has one of its own: `pods/web-0`, `owners.example.com//one`.
+   */
   async put(objects: Readonly<Record<string, object | null>>): Promise<this> {
     for (const [path, digest] of Object.entries(objects)) {
       const [resource = '', namespaceOrName = '', name] = path.split('/');

@@ -1,4 +1,7 @@
-/** What only a real server shows: how it deals actors to shards, what it does when it dies, and what its tools see. */
+/**
+ * What only a real server shows: how it deals actors to shards, what it does when it dies, and what its tools
+ * see.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -217,7 +220,10 @@ describe('a server that dies', () => {
   });
 });
 
-/** A signal reaches the threads of a process one by one: until the last has stopped, the server may still answer. */
+/**
+ * A signal reaches the threads of a process one by one: until the last has stopped, the server may still
+ * answer.
+ */
 async function pause(server: NatsServer): Promise<void> {
   server.pause();
   const isStopped = () =>

@@ -89,7 +89,8 @@ test('“Failure count and next attempt survive the death of all replicas”', a
   expect(model.statuses.get('app.example.com')).toMatchObject({ failures: 4 });
 });
 
-// Outages of weeks are the chart's test (test/machines/issuer/issuer.test.ts): here every heartbeat of every second is played.
+// Outages of weeks are the chart's test (test/machines/issuer/issuer.test.ts): here every heartbeat of every
+// second is played.
 test.each([3 * minute, 25 * minute])(
   '“After an outage of the authority of any length: first attempt within 5 min of its return” – %d ms',
   async (outageMs) => {

@@ -1,6 +1,6 @@
 /**
- * “Owner killed anywhere in the flow”: three replicas as processes, a real ACME server, and SIGKILL for the one that obtains the
- * certificate, while its request to the authority is on the way.
+ * “Owner killed anywhere in the flow”: three replicas as processes, a real ACME server, and SIGKILL for the
+ * one that obtains the certificate, while its request to the authority is on the way.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * A real ACME server (pebble) with a real DNS server beside it, as child processes on free ports; and in front of pebble a proxy that can
- * be told to be away, to answer something else, and that counts orders.
+ * A real ACME server (pebble) with a real DNS server beside it, as child processes on free ports; and in
+ * front of pebble a proxy that can be told to be away, to answer something else, and that counts orders.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -200,7 +200,9 @@ async function startFront() {
     const ask = (left: number) => {
       const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
       if (to === undefined || left === 0) return void response.writeHead(502).end();
-      const out = httpRequest(`${to}${request.url}`, { agent, method: request.method });
+      const { host } = request.headers;
+      const headers = host === undefined ? {} : { host };
+      const out = httpRequest(`${to}${request.url}`, { agent, method: request.method, headers });
       out.on('response', (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);

@@ -1,6 +1,6 @@
 /**
- * Secrets stay secret (I9): a whole run with account, EAB, CA and certificate keys, of which every message on every subject, every record,
- * every log line, every metric and every API answer is searched for any of them.
+ * Secrets stay secret (I9): a whole run with account, EAB, CA and certificate keys, of which every message on
+ * every subject, every record, every log line, every metric and every API answer is searched for any of them.
  */
 import { createPrivateKey } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** How leading ends: losing, sleeping, giving back. Sentences in quotes are the rules of docs/features/elections.md. */
+/**
+ * How leading ends: losing, sleeping, giving back. Sentences in quotes are the rules of
+ * docs/features/elections.md.
+ */
 import { describe, expect, test } from 'vitest';
 import { leases } from '../../../src/features/elections/resources.ts';
 import type { VirtualClock } from '../../virtual-clock.ts';

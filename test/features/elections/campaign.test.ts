@@ -1,4 +1,7 @@
-/** One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the rules of docs/features/elections.md. */
+/**
+ * One process campaigns on a Lease: the table of behaviours, with virtual time. Sentences in quotes are the
+ * rules of docs/features/elections.md.
+ */
 import { describe, expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort } from '../../../src/base/kube-port.ts';

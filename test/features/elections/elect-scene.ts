@@ -1,6 +1,6 @@
 /**
- * `orrery elect` as people run it: real processes around a shell script that writes down when it starts, beats and ends; a development
- * API server, and for each candidate a line to it that can be cut.
+ * `orrery elect` as people run it: real processes around a shell script that writes down when it starts,
+ * beats and ends; a development API server, and for each candidate a line to it that can be cut.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -133,7 +133,10 @@ export const stubborn = [
   `trap '${say('told')}' TERM; ${say('start')}; while :; do ${say('beat')}; sleep 0.1; done`,
 ];
 
-/** Pairs of candidates whose commands were at work at the same time: between the first and the last line of each term. */
+/**
+ * Pairs of candidates whose commands were at work at the same time: between the first and the last line of
+ * each term.
+ */
 export function overlaps(lines: readonly Line[]): string[] {
   const spans = new Map<string, { who: string; term: number; from: number; to: number }>();
   for (const { at, who, term } of lines) {

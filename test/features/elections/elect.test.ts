@@ -1,4 +1,7 @@
-/** `orrery elect` around real commands: exit codes, signals, hand-overs, crashes, pauses and an API server that is lost. */
+/**
+ * `orrery elect` around real commands: exit codes, signals, hand-overs, crashes, pauses and an API server
+ * that is lost.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { orrery } from '../../cli/command.ts';
 import { until } from '../../until.ts';

@@ -1,4 +1,7 @@
-/** Chart, runner and client together against a hostile API server: the watch never stops, and ends with the right objects. */
+/**
+ * Chart, runner and client together against a hostile API server: the watch never stops, and ends with the
+ * right objects.
+ */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalActor, startLocal } from '../../../src/actors/host/local.ts';
 import type { KubeObject } from '../../../src/base/kube-port.ts';

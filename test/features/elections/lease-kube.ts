@@ -1,6 +1,7 @@
 /**
- * A Kubernetes API in memory that keeps Leases as the real one does: versions are conditions, times must be MicroTime. Every write is
- * remembered with the time at which it came; requests can be made to fail, to hang and to lose their answers.
+ * A Kubernetes API in memory that keeps Leases as the real one does: versions are conditions, times must be
+ * MicroTime. Every write is remembered with the time at which it came; requests can be made to fail, to hang
+ * and to lose their answers.
  */
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
@@ -16,7 +17,10 @@ export interface LeaseWriteSeen {
   readonly record: LeaseRecord | null;
 }
 
-/** What becomes of a request: it is done; it fails before it is done; it is done and its answer is lost; it hangs and is never done. */
+/**
+ * What becomes of a request: it is done; it fails before it is done; it is done and its answer is lost; it
+ * hangs and is never done.
+ */
 export type Fate = 'done' | 'fails' | 'unanswered' | 'hangs';
 
 export class LeaseKube extends FakeKube {

@@ -1,4 +1,7 @@
-/** Candidates over NATS while replicas and candidates die: one holder for each term, terms that grow, and a leader that is kept. */
+/**
+ * Candidates over NATS while replicas and candidates die: one holder for each term, terms that grow, and a
+ * leader that is kept.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Random, seededRandom } from '../../../src/base/random.ts';
 import type { CampaignAnswer, RenewAnswer } from '../../../src/machines/election/election-words.ts';
@@ -12,7 +15,10 @@ interface Belief {
   until: number;
 }
 
-/** As a candidate in any language is to be written: asks each second, and leads until its own count says that its time is over. */
+/**
+ * As a candidate in any language is to be written: asks each second, and leads until its own count says that
+ * its time is over.
+ */
 class Candidate {
   readonly beliefs: Belief[] = [];
   isDead = false;

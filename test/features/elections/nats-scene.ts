@@ -1,6 +1,6 @@
 /**
- * Elections on several replicas with virtual time: the real charts, hosts, requests and Lease effects, on the memory bus and a
- * Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
+ * Elections on several replicas with virtual time: the real charts, hosts, requests and Lease effects, on the
+ * memory bus and a Kubernetes API in memory. Candidates ask over the bus, as those in any language do.
  */
 import { type ControlServer, serveControl } from '../../../src/actors/control/control-server.ts';
 import { runnerOf } from '../../../src/actors/effect-runner.ts';

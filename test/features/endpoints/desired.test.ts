@@ -1,4 +1,7 @@
-/** What the slices of a Service must say: each rule for one workload. The whole path shows the same on an API server. */
+/**
+ * What the slices of a Service must say: each rule for one workload. The whole path shows the same on an API
+ * server.
+ */
 import { expect, test } from 'vitest';
 import type {
   SelectingService,

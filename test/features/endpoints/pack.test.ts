@@ -1,6 +1,7 @@
 /**
- * Packing against an oracle that knows nothing of it: random Services, workloads, ports, families, sizes and histories; what stands after
- * the writes must be what is wanted, by a way on which no endpoint that moves is ever absent.
+ * Packing against an oracle that knows nothing of it: random Services, workloads, ports, families, sizes and
+ * histories; what stands after the writes must be what is wanted, by a way on which no endpoint that moves is
+ * ever absent.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -185,7 +186,9 @@ describe('an endpoint that moves', () => {
   });
 });
 
-/** Wanted endpoints that stood at the beginning and are missing after some write, the writes made one by one. */
+/**
+ * Wanted endpoints that stood at the beginning and are missing after some write, the writes made one by one.
+ */
 function absences(
   standing: readonly StandingSlice[],
   writes: readonly PlannedWrite[],

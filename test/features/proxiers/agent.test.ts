@@ -1,4 +1,7 @@
-/** The node agent on the memory bus: answers while NATS is away, catches up, and is not fooled by what the stream forgot. */
+/**
+ * The node agent on the memory bus: answers while NATS is away, catches up, and is not fooled by what the
+ * stream forgot.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';

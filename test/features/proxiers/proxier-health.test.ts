@@ -1,4 +1,7 @@
-/** The library function: kube-proxy's rules, sentence by sentence, and its answers byte for byte over a real socket. */
+/**
+ * The library function: kube-proxy's rules, sentence by sentence, and its answers byte for byte over a real
+ * socket.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

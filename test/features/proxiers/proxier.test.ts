@@ -1,4 +1,7 @@
-/** Proxiers in a cluster: brought into being by messages, told of their Nodes, asked for over HTTP at any replica. */
+/**
+ * Proxiers in a cluster: brought into being by messages, told of their Nodes, asked for over HTTP at any
+ * replica.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';

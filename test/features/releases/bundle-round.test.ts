@@ -1,6 +1,6 @@
 /**
- * Rounds over a bundle against an API server (the one of KUBECONFIG, else the development one): what is applied, adopted, left alone,
- * replaced, pruned, and what is told of drift.
+ * Rounds over a bundle against an API server (the one of KUBECONFIG, else the development one): what is
+ * applied, adopted, left alone, replaced, pruned, and what is told of drift.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BundleObject } from '../../../src/features/releases/bundle.ts';
@@ -102,7 +102,9 @@ test('with orrery.dev/on-immutable: recreate it is deleted and made anew', async
   expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
 });
 
-/** Objects of which a field cannot be changed, in two forms; the server says so in words of its own for each. */
+/**
+ * Objects of which a field cannot be changed, in two forms; the server says so in words of its own for each.
+ */
 function unchangeable(ns: string): Array<readonly [string, BundleObject, BundleObject]> {
   const named = (name: string, namespace?: string) => ({
     name,

@@ -1,4 +1,7 @@
-/** Reading a bundle: what is right is read, whatever is wrong is said in one line that names file, object and what is expected. */
+/**
+ * Reading a bundle: what is right is read, whatever is wrong is said in one line that names file, object and
+ * what is expected.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

@@ -1,7 +1,8 @@
 /**
- * Seeds of replicas of three releases that come, end, die, are cut off, and lose their leadership to nobody's advantage. Whatever
- * happens: objects are only applied under a status that suits them, never within the 5 s of a former leader, and by the leader alone; and
- * when it is quiet the newest that live have written Done, and exactly those serve that it suits.
+ * Seeds of replicas of three releases that come, end, die, are cut off, and lose their leadership to nobody's
+ * advantage. Whatever happens: objects are only applied under a status that suits them, never within the 5 s
+ * of a former leader, and by the leader alone; and when it is quiet the newest that live have written Done,
+ * and exactly those serve that it suits.
  */
 import { expect, test } from 'vitest';
 import { ledShard } from '../../../src/base/limits.ts';
@@ -124,7 +125,8 @@ function unsettled(scene: ReleaseScene, living: readonly Living[]): string[] {
   const newest = living.map(({ bundle }) => bundle.release).reduce(newerOf);
   const status = scene.statuses.at(-1);
   const of = bundles.find(({ release }) => release === newest);
-  // An older one that still lives keeps the newest from writing what would hurt it, if it came too late to be shut out.
+  // An older one that still lives keeps the newest from writing what would hurt it, if it came too late to be
+  // shut out.
   const isHindered = living.some(({ bundle }) => of !== undefined && isOlder(bundle.release, of.minServing));
   const isDone = status?.state === 'Done' && status.release === newest;
   if (!isDone && !isHindered) found.push(`not done with ${newest}: ${JSON.stringify(status)}`);

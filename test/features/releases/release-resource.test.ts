@@ -1,4 +1,7 @@
-/** The Release resource: made where it is missing, its status replaced, older ones never over newer ones, Events about it. */
+/**
+ * The Release resource: made where it is missing, its status replaced, older ones never over newer ones,
+ * Events about it.
+ */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ensureDefinitions, readManifests } from '../../../packages/dev-cluster/manifests.ts';
 import { systemClock } from '../../../src/base/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * Replicas of different releases on one memory bus with virtual time. Statuses are written by the real effect; rounds are counted and
- * answered as the test says; a replica can be cut off, killed, or robbed of its leadership at any point.
+ * Replicas of different releases on one memory bus with virtual time. Statuses are written by the real
+ * effect; rounds are counted and answered as the test says; a replica can be cut off, killed, or robbed of
+ * its leadership at any point.
  */
 
 import { expect } from 'vitest';
@@ -139,7 +140,10 @@ export class ReleaseScene {
     return { type: 'round.finished', fence, round, summary: await this.summary(one) };
   }
 
-  /** Somebody else claims the leadership over the leader's head, as after a pause that was taken for its death, and lives on. */
+  /**
+   * Somebody else claims the leadership over the leader's head, as after a pause that was taken for its
+   * death, and lives on.
+   */
   async usurp(lives = false): Promise<void> {
     const replica = 'usurper';
     const value = { replica, incarnation: 'x', at: this.clock.now(), releasedAt: null };

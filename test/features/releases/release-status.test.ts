@@ -1,4 +1,7 @@
-/** The status of a release is written under the leadership's fence and, where nodes matter, under their epoch; else it says why not. */
+/**
+ * The status of a release is written under the leadership's fence and, where nodes matter, under their epoch;
+ * else it says why not.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { ledShard } from '../../../src/base/limits.ts';
 import { decode } from '../../../src/bus/codec.ts';

@@ -1,4 +1,7 @@
-/** An API server for the tests of rounds: the development one, or that which KUBECONFIG names; each test has a namespace of its own. */
+/**
+ * An API server for the tests of rounds: the development one, or that which KUBECONFIG names; each test has a
+ * namespace of its own.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * A network that balances each call at random over the Pods that a Service reaches by now, in virtual time: the outside of engines
- * under test. Rounds are made by the program's own sampler and limiter; only the single call is replaced.
+ * A network that balances each call at random over the Pods that a Service reaches by now, in virtual time:
+ * the outside of engines under test. Rounds are made by the program's own sampler and limiter; only the
+ * single call is replaced.
  */
 
 import { parseAddress } from '../../../src/base/address.ts';
@@ -13,7 +14,10 @@ import { createSampler, type Sampler } from '../../../src/features/routes/probe/
 import type { RouteSample } from '../../../src/machines/service/route-effects.ts';
 import { type Outside, reachable } from '../../actors/harness.ts';
 
-/** How a backend answers: by its own address, with an error, without the header, by the address of nobody, or never. */
+/**
+ * How a backend answers: by its own address, with an error, without the header, by the address of nobody, or
+ * never.
+ */
 export type Manner = 'healthy' | 'unhealthy' | 'anonymous' | 'stranger' | 'silent';
 
 export class BalancedNetwork {
@@ -24,7 +28,10 @@ export class BalancedNetwork {
   inFlightMax = 0;
   /** Calls by host. */
   readonly callsTo = new Map<string, number>();
-  /** `<host> <ip>` → when a healthy Pod at this address last answered through the host by its name, ms since the epoch. */
+  /**
+   * `<host> <ip>` → when a healthy Pod at this address last answered through the host by its name, ms since
+   * the epoch.
+   */
   readonly proofs = new Map<string, number>();
   readonly manners = new Map<string, Manner>();
   readonly #routes = new Map<string, string[]>();

@@ -1,4 +1,7 @@
-/** “1,000 gated Pods × 20 Services on one replica: bounded memory and sockets, no starvation.” (docs/features/routes.md §4, "Must hold" 6) */
+/**
+ * “1,000 gated Pods × 20 Services on one replica: bounded memory and sockets, no starvation.”
+ * (docs/features/routes.md §4, "Must hold" 6)
+ */
 import { expect, test } from 'vitest';
 import { recordOf } from '../../../src/actors/host/cell.ts';
 import { limits } from '../../../src/base/limits.ts';

@@ -1,6 +1,7 @@
 /**
- * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the first sentence of the
- * docs/features/routes.md §3: no condition True before a 200 with this Pod's own IP through every verifiable Service.
+ * A group of Pods and Services to which a seed does everything that can happen to one, and the judge of the
+ * first sentence of the docs/features/routes.md §3: no condition True before a 200 with this Pod's own IP
+ * through every verifiable Service.
  */
 
 import { unpackRecord } from '../../../src/actors/host/records.ts';

@@ -1,4 +1,7 @@
-/** What docs/features/routes.md §4 promises on whole engines, in virtual time. Sentences in quotes are the specification's. */
+/**
+ * What docs/features/routes.md §4 promises on whole engines, in virtual time. Sentences in quotes are the
+ * specification's.
+ */
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/base/random.ts';
 import { pod, reachable, service, TestCluster } from '../../actors/harness.ts';

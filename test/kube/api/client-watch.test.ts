@@ -1,4 +1,7 @@
-/** Watches over HTTP against servers that misbehave: nothing is lost unnoticed, and nothing is waited for for ever. */
+/**
+ * Watches over HTTP against servers that misbehave: nothing is lost unnoticed, and nothing is waited for for
+ * ever.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';

@@ -1,4 +1,7 @@
-/** The client against servers that misbehave: what it asks, what it makes of the answers, and that it never waits for ever. */
+/**
+ * The client against servers that misbehave: what it asks, what it makes of the answers, and that it never
+ * waits for ever.
+ */
 import { rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';

@@ -1,8 +1,9 @@
 /**
- * A small Kubernetes API over real HTTP that keeps objects of one resource and can misbehave in every way that was ever seen.
+ * A small Kubernetes API over real HTTP that keeps objects of one resource and can misbehave in every way
+ * that was ever seen.
  *
- * Well-behaved by itself: paged lists, watches from a version with bookmarks, 410 for versions that were compacted. A fault
- * takes a request before it is served; it is used once.
+ * Well-behaved by itself: paged lists, watches from a version with bookmarks, 410 for versions that were
+ * compacted. A fault takes a request before it is served; it is used once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -186,7 +187,8 @@ export class HostileApi {
       return;
     }
     const limit = Number(url.searchParams.get('limit') ?? '500');
-    // The objects as they are now: a continued list of a real server is of the old version, the watch heals the difference.
+    // The objects as they are now: a continued list of a real server is of the old version, the watch heals
+    // the difference.
     const all = [...this.objects.values()];
     const next = (from ?? 0) + limit;
     json(response, 200, {

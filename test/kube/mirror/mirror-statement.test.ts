@@ -8,7 +8,10 @@ import { pods, routeGates } from '../../../src/features/routes/resources.ts';
 import { gate, pod, proxyGroups, Scene, withPods } from './mirror-scene.ts';
 
 describe('the statement', () => {
-  /** For each statement of the name: the gates that it names, and what of the resource stood in the stream before it. */
+  /**
+   * For each statement of the name: the gates that it names, and what of the resource stood in the stream
+   * before it.
+   */
   function statements(scene: Scene, name: string, resource: string) {
     const before = new Map<string, AnyDigest>();
     const made: Array<{ gates: readonly string[]; resource: string | null; objects: AnyDigest[] }> = [];

@@ -1,4 +1,7 @@
-/** The pod chart: proving and marking. What must hold is docs/features/routes.md §3; tests in quotes say it in short. */
+/**
+ * The pod chart: proving and marking. What must hold is docs/features/routes.md §3; tests in quotes say it in
+ * short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {
@@ -251,7 +254,7 @@ describe('marking', () => {
   test('a patch without an outcome is tried again (I4)', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
-    expect(pod.wait(12_000).state).toBe('marking.backingOff');
+    expect(pod.wait(30_000).state).toBe('marking.backingOff');
     pod.wait(1_000);
     expect(pod.askedOf('pod-condition.patch')).toHaveLength(1);
   });

@@ -1,4 +1,7 @@
-/** A Pod of group `one` with three Services, and the events that its chart is told: words for the tests of the pod chart. */
+/**
+ * A Pod of group `one` with three Services, and the events that its chart is told: words for the tests of the
+ * pod chart.
+ */
 
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
@@ -86,7 +89,10 @@ export const recheck: PodEvent = { type: 'pod.recheck' };
 export const newPod = (...events: readonly PodEvent[]): PodDriver =>
   new ActorDriver<PodEvent, PodContext>('pod', 'shop', 'web-0').take(...events);
 
-/** A Pod whose condition was written by us after every route was proven; nothing is left of what it asked for on the way. */
+/**
+ * A Pod whose condition was written by us after every route was proven; nothing is left of what it asked for
+ * on the way.
+ */
 export function readyPod(change: Partial<PodFacts> = {}): PodDriver {
   const pod = newPod(observed(change), ...allProven, patched(), observed({ ...change, condition: 'True' }));
   pod.asked();

@@ -1,4 +1,7 @@
-/** The pod chart: what it decides at first sight and at each change. What must hold is docs/features/routes.md §2; tests in quotes say it in short. */
+/**
+ * The pod chart: what it decides at first sight and at each change. What must hold is docs/features/routes.md
+ * §2; tests in quotes say it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {

@@ -1,4 +1,7 @@
-/** A release actor under a test's hand: a leader with a bundle, nodes, a written status, and outcomes of what it asks for. */
+/**
+ * A release actor under a test's hand: a leader with a bundle, nodes, a written status, and outcomes of what
+ * it asks for.
+ */
 
 import type { ReleaseContext } from '../../../src/machines/release/release-context.ts';
 import type { ReleaseEvent, RoundSummary } from '../../../src/machines/release/release-events.ts';

@@ -1,4 +1,7 @@
-/** Every cell of the table of release-gated reconciliation: what is written before, whether is waited, what is written after. */
+/**
+ * Every cell of the table of release-gated reconciliation: what is written before, whether is waited, what is
+ * written after.
+ */
 import { describe, expect, test } from 'vitest';
 import { compareReleases, isRelease } from '../../../src/base/semantic-version.ts';
 import {

@@ -1,4 +1,7 @@
-/** The service chart: answers without the header. What must hold is docs/features/routes.md §4; tests in quotes say it in short. */
+/**
+ * The service chart: answers without the header. What must hold is docs/features/routes.md §4; tests in
+ * quotes say it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   answered,

@@ -1,4 +1,7 @@
-/** A Service of a group with two Pods, and the events that its chart is told: words for the tests of the service chart. */
+/**
+ * A Service of a group with two Pods, and the events that its chart is told: words for the tests of the
+ * service chart.
+ */
 import type { SampleSummary, ServiceEvent } from '../../../src/machines/service/route-events.ts';
 import type { RouteProbe, ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';

@@ -1,4 +1,7 @@
-/** The endpoints region of the Service chart: when a pass over the slices is made, when it is tried again, when nothing is done. */
+/**
+ * The endpoints region of the Service chart: when a pass over the slices is made, when it is tried again,
+ * when nothing is done.
+ */
 import { describe, expect, test } from 'vitest';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
@@ -113,7 +116,10 @@ describe('how long a pass gathers', () => {
     expect(pass?.gather.maxMs).toBeLessThanOrEqual(20);
   });
 
-  /** How long, at most, the passes gather that are made when changes come so long after the end of the last pass, ms. */
+  /**
+   * How long, at most, the passes gather that are made when changes come so long after the end of the last
+   * pass, ms.
+   */
   const longestAfter = (...pauses: number[]) => {
     const service = settled();
     return pauses.map((ms, at) => {

@@ -1,4 +1,7 @@
-/** The service chart: routes that are watched (whenRouteIsLost: withdraw). What must hold is docs/features/routes.md §6; tests in quotes say it in short. */
+/**
+ * The service chart: routes that are watched (whenRouteIsLost: withdraw). What must hold is
+ * docs/features/routes.md §6; tests in quotes say it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import {

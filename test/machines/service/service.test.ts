@@ -1,4 +1,7 @@
-/** The service chart, region `routes`: wants, rounds and answers. What must hold is docs/features/routes.md §4; tests in quotes say it in short. */
+/**
+ * The service chart, region `routes`: wants, rounds and answers. What must hold is docs/features/routes.md
+ * §4; tests in quotes say it in short.
+ */
 import { describe, expect, test } from 'vitest';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import {

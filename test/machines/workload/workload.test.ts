@@ -1,4 +1,6 @@
-/** The workload chart: thresholds, the condition that is kept, what is said about workloads that are wrong. */
+/**
+ * The workload chart: thresholds, the condition that is kept, what is said about workloads that are wrong.
+ */
 import { describe, expect, test } from 'vitest';
 import { readProbe } from '../../../src/machines/workload/probe-annotation.ts';
 import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';

@@ -1,5 +1,6 @@
 /**
- * One change followed with real processes: from the watch over NATS to the patch, across replicas, in one trace.
+ * One change followed with real processes: from the watch over NATS to the patch, across replicas, in one
+ * trace.
  *
  * With ORRERY_TRACE_TEXT=<file> the trace is written there; docs/operating.md shows one that was made so.
  */

@@ -1,10 +1,10 @@
 /**
- * "A proof is kept per (Service, Pod uid, IP) until one of the three changes: nothing proven is probed again. A moved shard keeps the
- * proofs; a restarted Orrery does not probe what it had proven" (readiness).
+ * "A proof is kept per (Service, Pod uid, IP) until one of the three changes: nothing proven is probed again.
+ * A moved shard keeps the proofs; a restarted Orrery does not probe what it had proven" (readiness).
  *
- * No Pod asks a Service for a proof that a stored record of it held, unless something real took the proof back: another address, a
- * Service that left the group or changed its ports, a person who asks to look again, a route that was reported lost, the end of
- * the actor.
+ * No Pod asks a Service for a proof that a stored record of it held, unless something real took the proof
+ * back: another address, a Service that left the group or changed its ports, a person who asks to look again,
+ * a route that was reported lost, the end of the actor.
  */
 
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
@@ -46,7 +46,10 @@ function placeOf(digest: Digest | null): string {
   return digest?.kind === 'services' ? JSON.stringify([digest.labels, digest.ports]) : '';
 }
 
-/** Whether the Service is still among those of the Pod, as its actor was told: what really happened may have been told late. */
+/**
+ * Whether the Service is still among those of the Pod, as its actor was told: what really happened may have
+ * been told late.
+ */
 function isWanted({ record }: Saved, proof: string): boolean {
   const { facts } = record.snapshot.context as PodContext;
   const [service = '', uid] = proof.split(' ');
@@ -55,7 +58,10 @@ function isWanted({ record }: Saved, proof: string): boolean {
 
 type Saved = Sighting & { readonly kind: 'saved' };
 
-/** The proof that the step took. What a condition that is True already stands for is adopted without one, and may be asked for later. */
+/**
+ * The proof that the step took. What a condition that is True already stands for is adopted without one, and
+ * may be asked for later.
+ */
 function proofsOf({ record }: Saved): string[] {
   const { facts, proofs } = record.snapshot.context as PodContext;
   const event = record.feed.at(-1)?.event as { type?: string; service?: string } | undefined;

@@ -1,11 +1,15 @@
 /**
- * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries again without a pause.
+ * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries
+ * again without a pause.
  */
 import { limits } from '../../../src/base/limits.ts';
 import type { SimReplica } from '../sim-replica.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-/** A replica of the simulation has a few dozen actors; when it takes all shards over it writes some hundred messages. */
+/**
+ * A replica of the simulation has a few dozen actors; when it takes all shards over it writes some hundred
+ * messages.
+ */
 const appendsPerSecond = 1_500;
 
 export const bounds: CheckerKind = {

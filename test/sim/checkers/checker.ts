@@ -1,6 +1,7 @@
 /**
- * What a checker is: it sees everything, keeps what it needs, and says when a promise is broken. It never changes anything, and what it
- * knows comes from outside of the replicas (streams, the simulated Kubernetes and routing), not from what they believe.
+ * What a checker is: it sees everything, keeps what it needs, and says when a promise is broken. It never
+ * changes anything, and what it knows comes from outside of the replicas (streams, the simulated Kubernetes
+ * and routing), not from what they believe.
  */
 
 import type { Sighting } from '../sightings.ts';

@@ -1,8 +1,8 @@
 /**
  * The feed: "every saved step, once and in order; none is missing after a crash".
  *
- * What is told of an actor are its stored transitions, word for word, revision after revision; never one that was not stored. In the
- * end all are told.
+ * What is told of an actor are its stored transitions, word for word, revision after revision; never one that
+ * was not stored. In the end all are told.
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';

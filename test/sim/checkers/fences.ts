@@ -1,8 +1,8 @@
 /**
  * I2: "For one actor, revisions grow by one, fences never go down, and there is one writer per fence."
  *
- * A step must be stored while its fence is the shard's last one, by the replica that the fence names. A record that is stored again
- * at its revision (to take finished effects out of it) must be the same step.
+ * A step must be stored while its fence is the shard's last one, by the replica that the fence names. A
+ * record that is stored again at its revision (to take finished effects out of it) must be the same step.
  */
 import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/host/records.ts';
 import type { Sighting } from '../sightings.ts';

@@ -1,8 +1,8 @@
 /**
  * I8: "A broken object, message or handler hurts one actor, never its neighbours."
  *
- * Nothing in the simulated world makes a chart fail or a handler throw: no actor is ever parked. Rubbish in the mail becomes a dead
- * letter; that the messages behind it are taken is I5's and liveness' to see.
+ * Nothing in the simulated world makes a chart fail or a handler throw: no actor is ever parked. Rubbish in
+ * the mail becomes a dead letter; that the messages behind it are taken is I5's and liveness' to see.
  */
 import type { CheckerKind } from './checker.ts';
 

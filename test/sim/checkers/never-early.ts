@@ -1,10 +1,12 @@
 /**
- * "Never Ready early: no condition True before a 200 with this Pod's own IP through every verifiable Service" (readiness).
+ * "Never Ready early: no condition True before a 200 with this Pod's own IP through every verifiable Service"
+ * (readiness).
  *
- * At the moment when the API server serves a patch True, every Service that the step which asked for it knew of must have really
- * answered, through the simulated routing, with this Pod's address and status 200, since the Pod has that address. A Service that
- * was replaced by another of its name meanwhile, of which the actor cannot know yet, may have answered in its place: a probe is addressed
- * by name. A Service that cannot tell its Pods apart owes a round in which something answered and nobody named himself.
+ * At the moment when the API server serves a patch True, every Service that the step which asked for it knew
+ * of must have really answered, through the simulated routing, with this Pod's address and status 200, since
+ * the Pod has that address. A Service that was replaced by another of its name meanwhile, of which the actor
+ * cannot know yet, may have answered in its place: a probe is addressed by name. A Service that cannot tell
+ * its Pods apart owes a round in which something answered and nobody named himself.
  */
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { CheckerKind, Eye } from './checker.ts';

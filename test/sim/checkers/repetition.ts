@@ -1,9 +1,10 @@
 /**
- * I5: "Delivering a message twice changes nothing the second time", and its other half: a message is not lost.
+ * I5: "Delivering a message twice changes nothing the second time", and its other half: a message is not
+ * lost.
  *
- * Each message (told by the id of its sender) leads to one step of its actor at most, under however many sequences it was stored, as
- * long as the record remembers ids; the position of the mail in a record never goes back. A message of a person is taken, or becomes a
- * dead letter, in the end.
+ * Each message (told by the id of its sender) leads to one step of its actor at most, under however many
+ * sequences it was stored, as long as the record remembers ids; the position of the mail in a record never
+ * goes back. A message of a person is taken, or becomes a dead letter, in the end.
  */
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';

@@ -1,8 +1,8 @@
 /**
  * I1: "An effect runs only after the step that asked for it was saved under the current fence."
  *
- * Every effect that begins must stand, word for word, in the outbox of a record that was stored before. That the record was stored
- * by the owner under its fence is I2's to see (fences.ts).
+ * Every effect that begins must stand, word for word, in the outbox of a record that was stored before. That
+ * the record was stored by the owner under its fence is I2's to see (fences.ts).
  */
 import type { CheckerKind } from './checker.ts';
 

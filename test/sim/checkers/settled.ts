@@ -1,14 +1,15 @@
 /**
- * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every shard has an owner that
- * works, every actor that the world calls for has the facts as they are, and every Pod whose routes work has its condition True.
+ * Liveness: once nothing fails and nothing changes any more, everything comes to rest within a bound: every
+ * shard has an owner that works, every actor that the world calls for has the facts as they are, and every
+ * Pod whose routes work has its condition True.
  *
- * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the bound is over.
+ * `unsettled` says what is still missing; the simulation asks it each second, and it is a breach when the
+ * bound is over.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
-import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
@@ -19,15 +20,19 @@ import type { CheckerKind, Eye } from './checker.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**
- * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s) that are given up, and then the
- * longest of the pauses: a question is asked again after a minute, an effect is given up after half a minute, twice.
+ * Longest time to come to rest, ms: a broker's answer that never comes (5 s), a claim (6 s) and a load (30 s)
+ * that are given up, and then the longest of the pauses: a question is asked again after a minute, an effect
+ * is given up after half a minute, twice.
  */
 export const restMs = 180_000;
 
 /** What is known of the actors from outside. */
 export interface Settlement {
   readonly records: ReadonlyMap<string, ActorRecord>;
-  /** Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and believes that it is. */
+  /**
+   * Uids of Pods whose condition was taken back before their actor had seen it True: it cannot tell that, and
+   * believes that it is.
+   */
   readonly takenUnseen: ReadonlySet<string>;
   /** Takes a sighting. */
   see(sighting: Sighting): void;
@@ -86,9 +91,9 @@ export function unsettled(
   ];
 }
 
-function ownersMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {
+function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const active = replicas().flatMap(({ engine }) => engine.ownership.active());
-  const missing = Array.from({ length: shardCount }, (_, shard) => `shard/${shard}`).filter(
+  const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
     (name) => active.filter((one) => one === name).length !== 1,
   );
   return missing.map((name) => `${name} has no one owner that works`);
@@ -114,7 +119,9 @@ function actorsBehind(
   const behind: string[] = [];
   for (const [kind, name] of names) {
     const id: ActorId = `${kind}/${namespace}/${name}`;
-    const owner = replicas().find(({ engine }) => engine.ownership.active().includes(`shard/${shardOf(id)}`));
+    const owner = replicas().find(({ engine }) =>
+      engine.ownership.active().includes(`shard/${shardOf(id, world.shards)}`),
+    );
     const observation = owner?.routes?.observe(kind, namespace, name) ?? null;
     const record = records.get(id);
     const known = record && !record.gone ? (record.snapshot.context as { facts: unknown }).facts : null;

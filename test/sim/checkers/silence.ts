@@ -1,15 +1,19 @@
 /**
  * I3: "A replica that cannot save does nothing outside."
  *
- * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect; nor does one for an actor whose
- * shard has belonged to another for some time. What was saved before may still begin within moments: its acknowledgement was on its way.
+ * A replica whose connection has been cut, or whose every save is lost, for some time begins no effect; nor
+ * does one for an actor whose shard has belonged to another for some time. What was saved before may still
+ * begin within moments: its acknowledgement was on its way.
  */
 
 import { limits } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
 
-/** Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its outbox, so much later. */
+/**
+ * Messages that were delivered but are followed late (process-bus.ts) can open a shard, and with it its
+ * outbox, so much later.
+ */
 const momentMs = 2_500;
 /** A process that was stopped for less than this may still believe the acknowledgement that it finds. */
 const beliefMs = limits.appendTimeoutMs + momentMs;
@@ -26,7 +30,7 @@ export const silence: CheckerKind = {
       const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
       if (mutedMs > momentMs)
         eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
-      const owner = owners.get(shardOf(actor));
+      const owner = owners.get(shardOf(actor, eye.world.shards));
       const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;
       if (lostMs > beliefMs)
         eye.breach(

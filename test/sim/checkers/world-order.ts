@@ -1,9 +1,10 @@
 /**
- * I10: "The world may lag, never lie: a new uid under an old name is a delete and a create"; and the router's promise that an actor is
- * only told facts that rest on a complete picture.
+ * I10: "The world may lag, never lie: a new uid under an old name is a delete and a create"; and the router's
+ * promise that an actor is only told facts that rest on a complete picture.
  *
- * What an actor is told never goes back, neither to an earlier object of its name nor to an earlier place of the world stream. The Services in a Pod's facts are those of its group as they
- * once stood together in the world stream, after each resource was stated to be complete for the RouteGate.
+ * What an actor is told never goes back, neither to an earlier object of its name nor to an earlier place of
+ * the world stream. The Services in a Pod's facts are those of its group as they once stood together in the
+ * world stream, after each resource was stated to be complete for the RouteGate.
  */
 
 import { selects } from '../../../src/base/digests.ts';
@@ -69,7 +70,9 @@ interface Pictures {
   wasComplete(services: string): boolean;
 }
 
-/** The join of RouteGates and Services once more, in the simplest way that is right, apart from the router's. */
+/**
+ * The join of RouteGates and Services once more, in the simplest way that is right, apart from the router's.
+ */
 function createPictures(): Pictures {
   const services = new Map<string, ServiceDigest>();
   let gate: RouteGateDigest | null = null;

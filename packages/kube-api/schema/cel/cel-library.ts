@@ -1,8 +1,8 @@
 /**
  * The expression language of Kubernetes' validation rules (CEL): the one file that knows the library.
  *
- * Owns: environments with Kubernetes' functions, compilation, and errors in the words of the real server's compiler. Absent:
- * comprehensions with two variables, cost limits, and the exact words of syntax errors.
+ * Owns: environments with Kubernetes' functions, compilation, and errors in the words of the real server's
+ * compiler. Absent: comprehensions with two variables, cost limits, and the exact words of syntax errors.
  */
 import {
   Environment,
@@ -77,7 +77,10 @@ export function durationOf(text: string): unknown {
   return evaluated(() => base.evaluate(`duration(${JSON.stringify(text)})`));
 }
 
-/** Quoted text, which stays, and calls of `has`, which is replaced by our own, for the library's takes plain names only. */
+/**
+ * Quoted text, which stays, and calls of `has`, which is replaced by our own, for the library's takes plain
+ * names only.
+ */
 const hasCalls = /("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\bhas(?=\s*\()/g;
 
 const base = baseEnvironment();

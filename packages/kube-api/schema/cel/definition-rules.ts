@@ -1,4 +1,6 @@
-/** What is wrong with the rules of a definition: they must compile, and their messages must be of one line. */
+/**
+ * What is wrong with the rules of a definition: they must compile, and their messages must be of one line.
+ */
 import { type Cause, invalidValue, notSupported, required } from '../../causes.ts';
 import type { Schema, ValidationRule } from '../schema.ts';
 import { CelError, type CelProgram } from './cel-library.ts';

@@ -1,7 +1,8 @@
 /**
  * Functions on texts, lists and sets that Kubernetes adds to the standard ones of its expression language.
  *
- * Those that the library already has (`lowerAscii`, `split`, `join`, `substring`, `matches`, …) are not repeated.
+ * Those that the library already has (`lowerAscii`, `split`, `join`, `substring`, `matches`, …) are not
+ * repeated.
  */
 import { compiledPattern } from '../formats.ts';
 

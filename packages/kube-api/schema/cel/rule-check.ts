@@ -1,8 +1,8 @@
 /**
  * Holds an object against its definition's rules.
  *
- * Promises: a rule that names `oldSelf` is asked only where there is an old value to compare with; on an update, a part that
- * did not change is not held against rules that it broke already.
+ * Promises: a rule that names `oldSelf` is asked only where there is an old value to compare with; on an
+ * update, a part that did not change is not held against rules that it broke already.
  */
 import { type Cause, type CauseReason, invalidValue } from '../../causes.ts';
 import { equal, isObject, type Json } from '../../json.ts';

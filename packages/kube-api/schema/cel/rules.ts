@@ -25,7 +25,10 @@ export interface Rules {
 
 const known = new WeakMap<Schema, Rules | 'none'>();
 
-/** The rules of a whole schema; undefined if it has none. Nothing is thrown: what cannot be compiled says so in its place. */
+/**
+ * The rules of a whole schema; undefined if it has none. Nothing is thrown: what cannot be compiled says so
+ * in its place.
+ */
 export function rulesOf(schema: Schema): Rules | undefined {
   const found = known.get(schema) ?? compiled(schema);
   known.set(schema, found);

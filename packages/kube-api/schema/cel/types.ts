@@ -1,7 +1,8 @@
 /**
  * Schemas as types of the expression language, and JSON values as values of these types.
  *
- * Owns: the names by which expressions know fields (`a-b` is `a__dash__b`). What the schema does not describe is not seen.
+ * Owns: the names by which expressions know fields (`a-b` is `a__dash__b`). What the schema does not describe
+ * is not seen.
  */
 import { isObject, type Json, type JsonObject } from '../../json.ts';
 import type { Schema } from '../schema.ts';

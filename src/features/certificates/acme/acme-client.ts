@@ -1,9 +1,10 @@
 /**
  * One account at one ACME authority (RFC 8555): the only file that knows the ACME library.
  *
- * The library signs, counts nonces and knows the resources; the HTTP is ours (authority-http.ts), put under it as its adapter: so every call has a
- * signal, a bound and the Issuer's own roots of trust, refusals keep their type and Retry-After, and nothing is retried behind our back
- * but a bad nonce. Absent: policy – who orders when, and what a failure means – and renewal information (ari.ts).
+ * The library signs, counts nonces and knows the resources; the HTTP is ours (authority-http.ts), put under
+ * it as its adapter: so every call has a signal, a bound and the Issuer's own roots of trust, refusals keep
+ * their type and Retry-After, and nothing is retried behind our back but a bad nonce. Absent: policy – who
+ * orders when, and what a failure means – and renewal information (ari.ts).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Authorization, Client, Order } from 'acme-client';

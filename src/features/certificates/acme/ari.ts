@@ -1,5 +1,6 @@
 /**
- * Renewal information (RFC 9773), which the ACME library does not know: when the authority would like a certificate to be renewed.
+ * Renewal information (RFC 9773), which the ACME library does not know: when the authority would like a
+ * certificate to be renewed.
  */
 import type { Clock } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';

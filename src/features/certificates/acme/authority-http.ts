@@ -1,8 +1,10 @@
 /**
- * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust where they are given.
+ * HTTP to certificate authorities and webhooks: one bounded call, with the authorities' own roots of trust
+ * where they are given.
  *
- * Owns the connections. Promises: a call ends when its signal is aborted, after its time, or past its size; redirects are not
- * followed; what does not come to an answer is ACME_UNREACHABLE. Absent: retries, and what an answer means (problem.ts).
+ * Owns the connections. Promises: a call ends when its signal is aborted, after its time, or past its size;
+ * redirects are not followed; what does not come to an answer is ACME_UNREACHABLE. Absent: retries, and what
+ * an answer means (problem.ts).
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';

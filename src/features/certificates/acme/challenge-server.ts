@@ -1,8 +1,10 @@
 /**
- * `--acme-http`: answers the authority's question for an HTTP-01 challenge (RFC 8555 8.3), whichever replica asked for the certificate.
+ * `--acme-http`: answers the authority's question for an HTTP-01 challenge (RFC 8555 8.3), whichever replica
+ * asked for the certificate.
  *
- * Owns the socket. Promises: a known token gets its key authorization, everything else 404; only so many unknown tokens are looked up at
- * a time, so that a flood of guesses costs NATS nothing. A port that is taken is tried again and again: the replica lives without it.
+ * Owns the socket. Promises: a known token gets its key authorization, everything else 404; only so many
+ * unknown tokens are looked up at a time, so that a flood of guesses costs NATS nothing. A port that is taken
+ * is tried again and again: the replica lives without it.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

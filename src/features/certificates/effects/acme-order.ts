@@ -1,7 +1,9 @@
 /**
- * Effect `acme.order`: a new order at the authority. Outcome order.made, whose URL the record keeps before anything else is done.
+ * Effect `acme.order`: a new order at the authority. Outcome order.made, whose URL the record keeps before
+ * anything else is done.
  *
- * After a crash between the answer and the record there is one order too many; authorities forget it, and some give out the same again.
+ * After a crash between the answer and the record there is one order too many; authorities forget it, and
+ * some give out the same again.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -1,8 +1,9 @@
 /**
- * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with `kubectl get`.
+ * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with
+ * `kubectl get`.
  *
- * The uid is part of the patch, so that another Election under the old name is left alone; running it twice leaves the same (I5). The
- * Election is read before, for the time since which it is valid.
+ * The uid is part of the patch, so that another Election under the old name is left alone; running it twice
+ * leaves the same (I5). The Election is read before, for the time since which it is valid.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

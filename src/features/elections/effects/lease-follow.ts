@@ -1,5 +1,6 @@
 /**
- * Effect `lease.follow`: says how a Lease is and how it changes, for a while. It writes nothing, so it may run as often as it likes (I5).
+ * Effect `lease.follow`: says how a Lease is and how it changes, for a while. It writes nothing, so it may
+ * run as often as it likes (I5).
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { LeaseFollow } from '../../../machines/election/election-effects.ts';

@@ -1,8 +1,8 @@
 /**
  * Effect `lease.release`: gives a Lease back, if a fresh look shows that it is still the one that was held.
  *
- * The freed Lease has no holder and lasts a second, as client-go's does; its transitions stay, so that terms go on growing.
- * Running it twice finds it given back already (I5).
+ * The freed Lease has no holder and lasts a second, as client-go's does; its transitions stay, so that terms
+ * go on growing. Running it twice finds it given back already (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

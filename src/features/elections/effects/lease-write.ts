@@ -1,7 +1,8 @@
 /**
  * Effect `lease.write`: makes a Lease or replaces it, on condition of its version.
  *
- * Run again after a crash it is refused as a conflict, and the look that follows shows that the Lease says what was asked for (I5).
+ * Run again after a crash it is refused as a conflict, and the look that follows shows that the Lease says
+ * what was asked for (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

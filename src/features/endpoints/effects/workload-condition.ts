@@ -1,8 +1,9 @@
 /**
  * Effect `workload-condition.patch`: sets the condition Ready in the status of one ExternalWorkload.
  *
- * The conditions of a custom resource are one list to a merge patch: they are read, and written with the resourceVersion that was read, so
- * that nobody else's condition is lost; on a conflict they are read again. Running it twice leaves the same (I5).
+ * The conditions of a custom resource are one list to a merge patch: they are read, and written with the
+ * resourceVersion that was read, so that nobody else's condition is lost; on a conflict they are read again.
+ * Running it twice leaves the same (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

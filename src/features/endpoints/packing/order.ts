@@ -1,8 +1,10 @@
 /**
- * The order of the writes of one plan: an endpoint that moves stands in its new slice before it leaves the old one.
+ * The order of the writes of one plan: an endpoint that moves stands in its new slice before it leaves the
+ * old one.
  *
- * Each write names those that must have succeeded before it. Creates wait for nothing; deletes come last. Where two slices would
- * exchange endpoints, each waiting for the other, what one of them gains goes to a new slice instead.
+ * Each write names those that must have succeeded before it. Creates wait for nothing; deletes come last.
+ * Where two slices would exchange endpoints, each waiting for the other, what one of them gains goes to a new
+ * slice instead.
  */
 import type { SliceEndpoint, SlicePort } from '../digests.ts';
 import type { Bin } from './slices.ts';

@@ -10,8 +10,8 @@ export type Create = Extract<PlannedWrite, { operation: 'create' }>;
 export type Update = Extract<PlannedWrite, { operation: 'update' }>;
 
 /**
- * A new slice. It has the name that the API server would make from `generateName`, but one that follows from `suffix`: who makes it
- * again after a crash finds it there.
+ * A new slice. It has the name that the API server would make from `generateName`, but one that follows from
+ * `suffix`: who makes it again after a crash finds it there.
  *
  * @param triggeredAt ms since the epoch; null: not known
  */
@@ -39,8 +39,8 @@ export function newSlice(
 }
 
 /**
- * What makes the standing slice, in exactly that version, say what it must: a JSON merge patch. Annotations and finalizers of others
- * stay.
+ * What makes the standing slice, in exactly that version, say what it must: a JSON merge patch. Annotations
+ * and finalizers of others stay.
  */
 export function slicePatch(
   frame: SliceFrame,

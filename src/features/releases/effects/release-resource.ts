@@ -1,8 +1,9 @@
 /**
  * Effect `release-resource.write`: what the Release resource of a bundle says, and Events about it.
  *
- * The resource is for people; its specification is empty, and Orrery makes it where it is missing. Writes follow one another, so that
- * an older status never replaces a newer one. Where its definition is not installed nothing is written, and nothing else depends on it.
+ * The resource is for people; its specification is empty, and Orrery makes it where it is missing. Writes
+ * follow one another, so that an older status never replaces a newer one. Where its definition is not
+ * installed nothing is written, and nothing else depends on it.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

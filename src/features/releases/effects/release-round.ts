@@ -1,8 +1,8 @@
 /**
  * Effect `release.round`: one round over all objects of the bundle that this replica leads with.
  *
- * A round that was asked for under an earlier leadership, perhaps by a replica of another release, does nothing here: its leadership
- * is over, and what this replica would apply is not what was meant.
+ * A round that was asked for under an earlier leadership, perhaps by a replica of another release, does
+ * nothing here: its leadership is over, and what this replica would apply is not what was meant.
  */
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { ReleaseRound } from '../../../machines/release/release-effects.ts';

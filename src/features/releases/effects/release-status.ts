@@ -1,8 +1,9 @@
 /**
  * Effect `release-status.write`: writes what the objects of a bundle suit, as the leader alone may.
  *
- * Conditional on the fence of the leadership, and where nodes matter on their epoch too, in one atomic batch that moves the epoch: who
- * looked at the nodes before looks again. Running it twice under one leadership writes the same (I5); under a later one it is refused.
+ * Conditional on the fence of the leadership, and where nodes matter on their epoch too, in one atomic batch
+ * that moves the epoch: who looked at the nodes before looks again. Running it twice under one leadership
+ * writes the same (I5); under a later one it is refused.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

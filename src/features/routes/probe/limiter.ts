@@ -1,10 +1,11 @@
 /**
  * The process-wide limit on probe calls in flight, fair between groups.
  *
- * Promises: at most `inFlight` calls run. Groups that wait take turns, one call each. While others want slots, a group does not
- * take one more than remain free (dynamic thresholds, Choudhury and Hahne 1998). Groups that are doubtful (they swallowed every
- * call of theirs last time) hold at most half of the slots together, however many they are, so that those that answer are
- * never kept from calling. A call that is given up before its turn takes no slot.
+ * Promises: at most `inFlight` calls run. Groups that wait take turns, one call each. While others want
+ * slots, a group does not take one more than remain free (dynamic thresholds, Choudhury and Hahne 1998).
+ * Groups that are doubtful (they swallowed every call of theirs last time) hold at most half of the slots
+ * together, however many they are, so that those that answer are never kept from calling. A call that is
+ * given up before its turn takes no slot.
  * Absent: time. How long a call may hold its slot is the call's own business.
  */
 import { OrreryError } from '../../../base/errors.ts';

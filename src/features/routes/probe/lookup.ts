@@ -1,8 +1,9 @@
 /**
- * Name resolution of probes by a name server of their own, for machines whose resolver does not know the cluster's names.
+ * Name resolution of probes by a name server of their own, for machines whose resolver does not know the
+ * cluster's names.
  *
- * Promises: only that server is asked; the answer is never cached, so a Service that gets another address is found at once; a name
- * without an address ends in the server's error (ENOTFOUND, ENODATA, ETIMEOUT).
+ * Promises: only that server is asked; the answer is never cached, so a Service that gets another address is
+ * found at once; a name without an address ends in the server's error (ENOTFOUND, ENODATA, ETIMEOUT).
  * Absent: the system's resolver, which Node asks by itself where no lookup is given (in a cluster: always).
  */
 import type { LookupAddress } from 'node:dns';

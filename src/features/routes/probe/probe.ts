@@ -1,12 +1,13 @@
 /**
  * One round of calls through a Service: which Pods does it reach?
  *
- * Promises: each address that answers with status 200 is reported once, as it is seen; the round ends early when every wanted
- * address has answered, when nothing has answered at all after as many calls as there are replicas, and in any case after
- * `limits.probeRoundMs`; a few calls at a time, and a single one while the last round of the group met nothing but silence, so
- * that Services that swallow calls hold few of the slots of the process.
- * A header value that is no address counts as unhealthy under that value: it proves nobody, and it is no sign of a backend
- * that cannot name itself either.
+ * Promises: each address that answers with status 200 is reported once, as it is seen; the round ends early
+ * when every wanted address has answered, when nothing has answered at all after as many calls as there are
+ * replicas, and in any case after `limits.probeRoundMs`; a few calls at a time, and a single one while the
+ * last round of the group met nothing but silence, so that Services that swallow calls hold few of the slots
+ * of the process.
+ * A header value that is no address counts as unhealthy under that value: it proves nobody, and it is no sign
+ * of a backend that cannot name itself either.
  * Absent: when the next round follows, and what the answers mean; both are the Service chart's.
  */
 

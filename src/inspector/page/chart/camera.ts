@@ -1,5 +1,6 @@
 /**
- * The window onto a chart: follows what is active, or shows the whole, or stays where a person put it (drag, wheel with Ctrl, buttons, touch).
+ * The window onto a chart: follows what is active, or shows the whole, or stays where a person put it (drag,
+ * wheel with Ctrl, buttons, touch).
  */
 import type { Box, ChartLayout } from '../../charts/chart-layout.ts';
 import { activePaths } from './drawings.ts';
@@ -24,8 +25,8 @@ export function wholeView(layout: ChartLayout, width: number, height: number): V
 }
 
 /**
- * What is active, where it came from and where it may go, as far as that stays readable; then at least what is active. The whole where that
- * is readable anyway.
+ * What is active, where it came from and where it may go, as far as that stays readable; then at least what
+ * is active. The whole where that is readable anyway.
  */
 export function followView(
   layout: ChartLayout,

@@ -1,5 +1,6 @@
 /**
- * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart it is, and whether it is well.
+ * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart
+ * it is, and whether it is well.
  */
 
 import type { ChartLayout } from '../../charts/chart-layout.ts';

@@ -1,9 +1,10 @@
 /**
  * Which arrows of a chart a recorded step took. Pure.
  *
- * The record says which event came and which states it led from and to. One step may be several arrows: the one of the event, then
- * those without an event that follow at once. Of several ways the shortest is taken; which of two guards let the event through where
- * both lead to the same state cannot be told, and does not matter to the eye.
+ * The record says which event came and which states it led from and to. One step may be several arrows: the
+ * one of the event, then those without an event that follow at once. Of several ways the shortest is taken;
+ * which of two guards let the event through where both lead to the same state cannot be told, and does not
+ * matter to the eye.
  */
 import type { HistoryStep } from '../../../base/views.ts';
 import { timerName } from '../../../base/words.ts';

@@ -43,7 +43,8 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
   useListKeys(ids, selected, setSelected);
   useEffect(() => setSelected(-1), [filter]);
-  // The keyboard goes along with the choice: Enter then opens the link that is focused, and a screen reader says which it is.
+  // The keyboard goes along with the choice: Enter then opens the link that is focused, and a screen reader
+  // says which it is.
   useEffect(() => {
     if (selected < 0) return;
     document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });

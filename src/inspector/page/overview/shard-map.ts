@@ -1,7 +1,7 @@
 /**
- * Replicas and their shards as an orrery: each replica a sun, its shards on orbits around it, larger with more actors. A shard has the same
- * place about every sun, so that the one that moves is seen to fly to its new sun while all others stay. Where a planet is says who owns
- * it; the colour says it again.
+ * Replicas and their shards as an orrery: each replica a sun, its shards on orbits around it, larger with
+ * more actors. A shard has the same place about every sun, so that the one that moves is seen to fly to its
+ * new sun while all others stay. Where a planet is says who owns it; the colour says it again.
  */
 import type { ShardView } from '../../../base/views.ts';
 import { ownerIndex, ownerLetter } from '../pieces.ts';

@@ -3,7 +3,7 @@
  * Pure.
  */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
-import { pickContext } from '../../actors/host/cell-context.ts';
+import { pickContext } from '../../actors/host/cell.ts';
 import type { Transition } from '../../base/views.ts';
 
 type Reading = Pick<EngineView, 'shards'>;

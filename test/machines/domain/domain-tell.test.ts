@@ -1,4 +1,7 @@
-/** What a domain and an Issuer tell of themselves, in each of their states: the words of `orrery get` and of conditions. */
+/**
+ * What a domain and an Issuer tell of themselves, in each of their states: the words of `orrery get` and of
+ * conditions.
+ */
 import { describe, expect, test } from 'vitest';
 import type { DomainEvent } from '../../../src/machines/domain/domain-events.ts';
 import type { IssuerContext } from '../../../src/machines/issuer/issuer-context.ts';

@@ -12,7 +12,8 @@ import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import { dated } from '../../kube/api/conditions.ts';
 import type { PodDigest, RouteGateDigest, RouteGateSpec } from './digests.ts';
-import { deadlocksOf, type Judgement, verifyingOf } from './gate-verdict.ts';
+import { gateBounds, type Refusal } from './gate-bounds.ts';
+import { deadlocksOf, type Judgement, largeGroups, verifyingOf } from './gate-verdict.ts';
 import { type Group, objectOf } from './groups.ts';
 import { routeGates } from './resources.ts';
 
@@ -69,10 +70,16 @@ export function gateStatus(
   digest: RouteGateDigest,
   pods: readonly PodDigest[],
   groups: readonly Group[],
-  { now, isComplete }: { readonly now: number; readonly isComplete: boolean },
+  {
+    now,
+    isComplete,
+    refusal = null,
+  }: { readonly now: number; readonly isComplete: boolean; readonly refusal?: Refusal | null },
 ): GateStatus {
   const { spec, generation: observedGeneration } = digest;
-  if ('invalid' in spec) return { ...nothing, observedGeneration, ...unusable(spec.invalid) };
+  if ('invalid' in spec)
+    return { ...nothing, observedGeneration, ...unusable({ reason: 'InvalidSpec', message: spec.invalid }) };
+  if (refusal !== null) return { ...nothing, observedGeneration, ...unusable(refusal) };
   const selected = pods.filter(
     ({ labels, deleting, finished }) =>
       !deleting &&
@@ -111,6 +118,7 @@ export function gateStatus(
     warnings: [
       ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
       ...ungatedWarning(ungated, spec),
+      ...largeGroups(groups).map((message) => ({ reason: 'GroupTooLarge', message })),
     ],
   };
 }
@@ -147,8 +155,8 @@ const nothing = {
   warnings: [],
 };
 
-function unusable(message: string) {
-  const judgement = { status: 'False', reason: 'InvalidSpec', message } as const;
+function unusable({ reason, message }: Pick<Judgement, 'reason' | 'message'>) {
+  const judgement = { status: 'False', reason, message } as const;
   return { valid: judgement, verifying: judgement };
 }
 
@@ -156,6 +164,8 @@ export class GateStatusKeeper {
   readonly #parts: GateStatusParts;
   readonly #due = new Map<string, { readonly at: number; readonly timer: Timer }>();
   readonly #written = new Map<string, string>();
+  /** Gates beyond the bounds. */
+  readonly #refused = new Set<string>();
   #abort: AbortController | null = null;
 
   constructor(parts: GateStatusParts) {
@@ -175,12 +185,16 @@ export class GateStatusKeeper {
     for (const { timer } of this.#due.values()) timer.cancel();
     this.#due.clear();
     this.#written.clear();
+    this.#refused.clear();
   }
 
   #onChange(namespace: string, digest: AnyDigest | null): void {
     if (this.#abort === null || !(kindsThatTell as readonly string[]).includes(digest?.kind ?? '')) return;
     for (const entry of this.#parts.world.entries('routegates')) {
-      if (entry.namespace === namespace) this.#soon(`${namespace}/${entry.name}`, pauseMs);
+      // A gate that goes may leave its place to one elsewhere.
+      const key = `${entry.namespace}/${entry.name}`;
+      const mayGetPlace = digest?.kind === 'routegates' && this.#refused.has(key);
+      if (entry.namespace === namespace || mayGetPlace) this.#soon(key, pauseMs);
     }
   }
 
@@ -222,13 +236,20 @@ export class GateStatusKeeper {
     const { kube, world, groupsOfGate, isComplete, warn, clock } = this.#parts;
     const [namespace = '', name = ''] = key.split('/');
     const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
-    if (digest === null) return false;
+    this.#refused.delete(key);
+    if (digest === null) {
+      this.#written.delete(key);
+      return false;
+    }
+    const refusal = gateBounds(world.entries('routegates')).refusalOf(namespace, name);
+    if (refusal !== null) this.#refused.add(key);
     const pods = [...world.entries('pods')].flatMap((entry) =>
       entry.namespace === namespace ? (asDigest<PodDigest>(entry.digest, 'pods') ?? []) : [],
     );
     const status = gateStatus(digest, pods, groupsOfGate(namespace, name), {
       now: clock.now(),
       isComplete: isComplete(namespace, name),
+      refusal,
     });
     const text = JSON.stringify(status);
     if (this.#written.get(key) === text) return status.waiting > 0;

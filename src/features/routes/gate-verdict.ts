@@ -3,13 +3,31 @@
  * picture alone.
  */
 import { type Labels, selects } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
+import { wantBytes } from '../../machines/service/service-context.ts';
 import { type Group, objectOf } from './groups.ts';
-import { unaskable } from './routes-join.ts';
+import { isCrowded, unaskable } from './routes-join.ts';
 
 export interface Judgement {
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
+}
+
+/** Groups with more Pods than a Service can look for at one time: docs/features/routes.md §4. */
+export function largeGroups(groups: readonly Group[]): string[] {
+  const isLarge = ({ gate, pods }: Group) => {
+    const bytes = [...pods].reduce((sum, [name, { uid, address }]) => {
+      const ip = address !== null && 'ip' in address ? address.ip : '';
+      return sum + wantBytes({ pod: `pod/${gate.namespace}/${name}`, uid, ip, family: 'IPv4' });
+    }, 0);
+    return bytes > limits.routeWantBytes;
+  };
+  const large = groups.filter(isLarge);
+  return large.map(
+    ({ value, pods }) =>
+      `group ${value} has ${pods.size} Pods, more than a Service looks for at one time: they take turns, and a lost route is noticed for some of them only`,
+  );
 }
 
 /** Names in a message; the rest is counted. */
@@ -51,6 +69,12 @@ export function verifyingOf(
       `${blind.length} of ${services.length} Services cannot be asked: ${listed(names)}`,
     );
   }
+  const crowded = groups.filter(isCrowded).map(({ value }) => value);
+  if (crowded.length > 0)
+    return no(
+      'TooManyServices',
+      `nothing is verified in groups of more than ${limits.groupServices} Services: ${listed(crowded)}`,
+    );
   const [first] = deadlocks;
   if (first !== undefined) return no('Deadlock', first);
   if (unverified > 0)

@@ -1,5 +1,6 @@
 /** What the status of a RouteGate says of its Pods. */
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/base/limits.ts';
 import type { PodDigest, RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import { gateStatus } from '../../../src/features/routes/gate-status.ts';
 import type { Group } from '../../../src/features/routes/groups.ts';
@@ -152,5 +153,26 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
     expect(
       statusOf([pod(0)], [pod(0)], [service({ routing: { readyOnly: { app: 'other' } } })]).warnings,
     ).toEqual([]);
+  });
+});
+
+describe('a group that is beyond a bound', () => {
+  const many = <T>(count: number, of: (n: number) => T) => Array.from({ length: count }, (_, n) => of(n));
+
+  test('of Services verifies nothing, and says so', () => {
+    const services = many(limits.groupServices + 1, () => service());
+    expect(statusOf([pod(0)], [pod(0)], services).verifying).toMatchObject({
+      status: 'False',
+      reason: 'TooManyServices',
+    });
+    expect(statusOf([pod(0)], [pod(0)], services.slice(1)).verifying).toMatchObject({ status: 'True' });
+  });
+
+  test('of Pods is told that they take turns', () => {
+    const pods = many(2_000, (n) => pod(n));
+    expect(statusOf(pods).warnings).toMatchObject([
+      { reason: 'GroupTooLarge', message: expect.stringContaining('2000 Pods') },
+    ]);
+    expect(statusOf(pods.slice(0, 500)).warnings).toEqual([]);
   });
 });

@@ -7,10 +7,10 @@
  * saved, for a record must not name what is over.
  */
 import type { Stamp } from '../../machines/stamp.ts';
-import type { HostParts } from './host-parts.ts';
-import type { NextRecord } from './next-record.ts';
-import type { Cell, Hot, MailboxItem } from './owned.ts';
-import type { StampedEvent, Stepper, StepResult } from './step.ts';
+import type { HostParts } from '../host/host-parts.ts';
+import type { NextRecord } from '../host/next-record.ts';
+import type { Cell, Hot, MailboxItem } from '../host/owned.ts';
+import type { StampedEvent, Stepper, StepResult } from '../host/step.ts';
 
 export interface TakenStep {
   readonly stepper: Stepper;

@@ -109,3 +109,35 @@ export function forgetEnded(run: ShardRun, now: number): void {
     if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
   }
 }
+
+/** What was picked from records at rest: each is unpacked once, however often it is asked for. */
+const read = new WeakMap<Uint8Array, { readonly picked: unknown }>();
+
+/**
+ * Something of an actor's context, without waking it. A record of an earlier version says what it said then.
+ *
+ * @param pick takes what is wanted from the context, and is kept in its place; the same for every call
+ * @returns undefined: the actor is new, or its record cannot be read
+ */
+export function pickContext<T>(cell: Cell, pick: (context: unknown) => T): T | undefined {
+  const { hot, packed, id } = cell;
+  if (hot !== null) {
+    const context = hot.snapshot?.context ?? hot.record?.snapshot.context;
+    return context === undefined ? undefined : pick(context);
+  }
+  if (packed === null) return undefined;
+  const known = read.get(packed);
+  if (known !== undefined) return known.picked as T | undefined;
+  const picked = picking(() => pick(unpackRecord(packed, id).snapshot.context));
+  read.set(packed, { picked });
+  return picked;
+}
+
+function picking<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    // A release that is newer than this one wrote it.
+    return undefined;
+  }
+}

@@ -3,7 +3,7 @@ import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
 import { change, effectList, eventName } from '../../../base/words.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
-import { activePaths, toneOf } from '../chart/drawings.ts';
+import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
@@ -116,7 +116,7 @@ export function Related({
   return html`<section class="card related" aria-labelledby="h-related"><h2 id="h-related">Talks with</h2><ul>
     ${sorted.slice(0, relatedMax).map(([other, { heard, said }]) => {
       const row = rows.get(other);
-      return html`<li key=${other}>${row ? html`<${Mark} tone=${toneOf(other.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />` : html`<span class="gone" title="not there now">×</span>`}
+      return html`<li key=${other}>${row ? html`<${Mark} health=${row.reason.health} parked=${row.parked} />` : html`<span class="gone" title="not there now">×</span>`}
         <${ActorLink} id=${other} /><span class="talk" title="${said} sent, ${heard} received">${said > 0 && `→ ${said}`} ${heard > 0 && `← ${heard}`}</span></li>`;
     })}
     ${sorted.length > relatedMax && html`<li class="quiet">and ${sorted.length - relatedMax} more</li>`}

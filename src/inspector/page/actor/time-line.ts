@@ -2,7 +2,7 @@
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../../../base/words.ts';
-import { toneOf } from '../chart/drawings.ts';
+import { healthThen } from '../chart/drawings.ts';
 import { go, goTo } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { actorHref } from '../page-address.ts';
@@ -61,7 +61,7 @@ function Strip({
     (
       step,
       offset,
-    ) => html`<i key=${step.rev} class="${toneOf(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
+    ) => html`<i key=${step.rev} class="${healthThen(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
     title="rev ${step.rev}: ${eventName(step.event.type)}" onClick=${() => goTo(id, steps, first + offset)}></i>`,
   )}</div>`;
 }
@@ -93,7 +93,7 @@ function StepRow({
   return html`<div class="step-row ${isShown && isPast ? 'shown' : ''}" aria-current=${isShown ? 'step' : undefined} onClick=${select}>
     <a class="rev" href=${actorHref(id, step.rev)} aria-label="Revision ${step.rev}">${step.rev}</a>
     <time class="clock" title=${new Date(step.at).toISOString()}>${clockTime(step.at)}</time>
-    <${Mark} tone=${toneOf(kind, step.to)} />
+    <${Mark} health=${healthThen(kind, step.to)} />
     <span class="event">${eventName(step.event.type)}</span>
     <span class="led">${step.from === step.to ? html`<span class="quiet">stays</span>` : led(step)}</span>
     <span class="cause">${sender ? html`<${ActorLink} id=${sender.id} at=${sender.rev} />` : step.cause ? html`<span class="quiet">${step.cause}</span>` : ''}</span>

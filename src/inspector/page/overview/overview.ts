@@ -120,7 +120,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     return html`<section class="card troubles" aria-label="What is wrong"><p class="quiet">reading the cluster …</p></section>`;
   if (isWell) {
     return html`<section class="card troubles well" aria-labelledby="h-troubles">
-      <${Mark} tone="settled" /><h2 id="h-troubles">Nothing needs a look</h2>
+      <${Mark} health="ok" /><h2 id="h-troubles">Nothing needs a look</h2>
       <p class="quiet">no actor is parked or in trouble, no dead letters, all ${cluster.shards.length} shards are owned</p>
     </section>`;
   }
@@ -135,7 +135,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     <ul class="trouble-rows">
       ${summary.wrong.map(
         (row) => html`<li key=${row.id}>
-        <${Mark} tone="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
+        <${Mark} health="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
         <span class="why">${row.lastError ?? ''}</span><${Age} since=${row.since} now=${now} />
       </li>`,
       )}

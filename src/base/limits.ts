@@ -154,6 +154,25 @@ export const limits = {
   probeCallsWaiting: 1_024 * 3,
   /** Pods of a group that its Services know, to keep answers for those that have not asked; of more, none. */
   probeKeptAnswers: 256,
+  /**
+   * RouteGates of one namespace that are in use, the oldest first: each may add an actor for every Pod that
+   * it selects. Gates by hand are a few; a tool may make one for each Service of a namespace.
+   */
+  routeGatesPerNamespace: 64,
+  /** Kinds that RouteGates name as owners of groups, and that are mirrored: 0.7 MB each in a replica. */
+  groupKinds: 64,
+  /** The same that the RouteGates of one namespace bring in: one tenant leaves room for others. */
+  groupKindsPerNamespace: 4,
+  /**
+   * Services of one group: a Pod's record has up to 600 bytes for each, and stays below recordBytes. In a
+   * larger group nobody hears anything, so no Pod is let go unproven, and the RouteGate says so.
+   */
+  groupServices: 500,
+  /**
+   * Questions of Pods in a Service's record, bytes; the same again for the Pods that it watches. About 1,200
+   * Pods with short names; of more the oldest question makes room, and is asked again within a minute.
+   */
+  routeWantBytes: 192 * 1024,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
   /** Development cluster: objects in one page of a list; the page size of Kubernetes' own informers. */
@@ -240,6 +259,8 @@ export const limits = {
   devControllerBatch: 256,
   /** Connections to one certificate authority: ten orders are in work at one time. */
   acmeConnections: 16,
+  /** Hosts that one Service or Ingress may ask for: each is an actor, and a certificate. */
+  hostsPerObject: 256,
   /** One answer of a certificate authority, ms; issuing itself is asked for again and again. */
   acmeRequestMs: 20_000,
   /** Bytes of one answer of a certificate authority: a chain of ten large certificates fits many times. */
@@ -268,6 +289,12 @@ export const limits = {
   bundleObjects: 2_000,
   /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
   bundleFileBytes: 16 * 1024 * 1024,
+  /** Lines of one sentence (one level, one text) in a span of time: enough to see what they share. */
+  logLinesPerSpan: 20,
+  /** That span, ms. At its end one line tells how many were left out. */
+  logSpanMs: 10_000,
+  /** Sentences whose lines are counted at one time: the program has some two hundred. */
+  logSentences: 1_000,
   /** Fields or items kept of one object in a log line: a line is for reading. */
   logFields: 64,
   /** Levels of nesting kept in a log line; what lies deeper is left out. */

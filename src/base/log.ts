@@ -1,8 +1,10 @@
 /**
  * The log of a replica: one JSON object a line on the standard error stream.
  *
- * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies in the facts; an
- * error is written with its code, facts and causes. Absent: rotation and shipping; the platform does both.
+ * Promises (I9): what looks like a secret, by its name or by its form, is never written, however deep it lies
+ * in the facts; an error is written with its code, facts and causes. Of a fault that thousands of actors meet
+ * the first lines are written and the others counted, so that it fills no disk and hides nothing else; debug
+ * lines are all written. Absent: rotation and shipping; the platform does both.
  */
 import { destination, pino } from 'pino';
 import { type Clock, systemClock, timestamp } from './clock.ts';
@@ -43,8 +45,13 @@ export function createLog({ level, facts = {}, clock = systemClock, write }: Log
     },
     stream,
   );
+  const rate = createLogRate(clock, (sentence, left) => {
+    const [level, message] = partsOf(sentence);
+    const facts = { left, seconds: limits.logSpanMs / 1000, message };
+    logger[level](facts, 'more lines of one kind than are written');
+  });
   return {
-    ...wrap(logger, threshold),
+    ...wrap(logger, threshold, rate),
     get level() {
       return threshold.level;
     },
@@ -63,14 +70,25 @@ interface Sink {
   child(facts: Record<string, unknown>): Sink;
 }
 
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
+const sentenceOf = (level: Level, message: string) => `${level} ${message}`;
+
+function partsOf(sentence: string): [level: Level, message: string] {
+  const space = sentence.indexOf(' ');
+  return [sentence.slice(0, space) as Level, sentence.slice(space + 1)];
+}
+
 type Threshold = { level: LogLevel };
 
 type ChildLog = Log & Pick<LeveledLog, 'child'>;
 
-function wrap(sink: Sink, threshold: Threshold): ChildLog {
+function wrap(sink: Sink, threshold: Threshold, rate: LogRate): ChildLog {
   const isOn = (level: LogLevel) => logLevels.indexOf(level) >= logLevels.indexOf(threshold.level);
-  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: object, message: string) => {
-    if (isOn(level)) sink[level](withoutSecrets(facts), withoutSecretText(message));
+  const at = (level: Level) => (facts: object, message: string) => {
+    if (!isOn(level)) return;
+    const text = withoutSecretText(message);
+    if (level === 'debug' || rate.admits(sentenceOf(level, text))) sink[level](withoutSecrets(facts), text);
   };
   return {
     debug: at('debug'),
@@ -78,7 +96,7 @@ function wrap(sink: Sink, threshold: Threshold): ChildLog {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold),
+    child: (facts) => wrap(sink.child(withoutSecrets(facts)), threshold, rate),
   };
 }
 
@@ -128,7 +146,10 @@ function cleanError(error: Error, depth: number): Record<string, unknown> {
   };
 }
 
-/** Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords in URLs. */
+/**
+ * Forms of secrets in running text: PEM private keys, JSON web tokens, bearer tokens, NATS seeds, passwords
+ * in URLs.
+ */
 const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g, hidden],
@@ -140,4 +161,52 @@ const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
 export function withoutSecretText(text: string): string {
   const short = text.length > limits.logTextChars ? `${text.slice(0, limits.logTextChars)}…` : text;
   return secretForms.reduce((left, [form, instead]) => left.replace(form, instead), short);
+}
+
+/** How many lines one sentence may have; it is the same each time (log-port.ts), so there are few. */
+interface LogRate {
+  /** Whether a line of the sentence may be written now. */
+  admits(sentence: string): boolean;
+}
+
+interface Span {
+  /** Monotonic, ms. */
+  readonly until: number;
+  written: number;
+  /** Lines that were left out. */
+  left: number;
+}
+
+/** @param tell is called at the end of a span in which lines were left out */
+function createLogRate(clock: Clock, tell: (sentence: string, left: number) => void): LogRate {
+  const spans = new Map<string, Span>();
+  const begin = (sentence: string, now: number): Span => {
+    const span = { until: now + limits.logSpanMs, written: 0, left: 0 };
+    // Sentences that somebody made of names are not worth remembering.
+    if (spans.size >= limits.logSentences) forgetOver(spans, now);
+    if (spans.size < limits.logSentences) spans.set(sentence, span);
+    return span;
+  };
+  const leave = (sentence: string, span: Span, now: number) => {
+    span.left++;
+    if (span.left > 1) return;
+    clock.after(span.until - now, () => {
+      if (spans.get(sentence) === span) spans.delete(sentence);
+      tell(sentence, span.left);
+    });
+  };
+  return {
+    admits(sentence) {
+      const now = clock.monotonic();
+      const known = spans.get(sentence);
+      const span = known !== undefined && known.until > now ? known : begin(sentence, now);
+      if (span.written >= limits.logLinesPerSpan) leave(sentence, span, now);
+      else span.written++;
+      return span.left === 0;
+    },
+  };
+}
+
+function forgetOver(spans: Map<string, Span>, now: number): void {
+  for (const [sentence, { until }] of spans) if (until <= now) spans.delete(sentence);
 }

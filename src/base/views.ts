@@ -194,7 +194,8 @@ export interface ControlPort {
   get(id: ActorId, request?: GetRequest): Promise<ActorView | null>;
   list(request: ListRequest): Promise<ListAnswer>;
   shards(): Promise<ShardsView>;
-  send(id: ActorId, event: PlainEvent): Promise<SendAnswer>;
+  /** @param by for whom it is sent, where it is not whoever asks: in the step's cause and in the log */
+  send(id: ActorId, event: PlainEvent, by?: string): Promise<SendAnswer>;
 }
 
 /** A step in an actor's history, with the context that it led to where that can be told. */

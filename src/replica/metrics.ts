@@ -108,6 +108,8 @@ export interface Metrics extends FeatureMetrics {
   unreadable(what: string): void;
   watchRestart(resource: string): void;
   worldLag(resource: string, seconds: number): void;
+  /** Nothing more is told of the resource: nobody mirrors it any more. */
+  forgetResource(resource: string): void;
   shardMove(): void;
   /** Where gauges come from that are looked up when somebody asks; a second call replaces the first. */
   observed(source: () => Iterable<Gauge>): void;
@@ -141,6 +143,10 @@ export function createMetrics(
     unreadable: (what) => count('orrery_unreadable_total', { what }),
     watchRestart: (resource) => count('orrery_watch_restarts_total', { resource }),
     worldLag: (resource, seconds) => known.gauges.get('orrery_world_lag_seconds')?.set({ resource }, seconds),
+    forgetResource(resource) {
+      known.gauges.get('orrery_world_lag_seconds')?.remove({ resource });
+      known.counters.get('orrery_watch_restarts_total')?.remove({ resource });
+    },
     shardMove: () => count('orrery_shard_moves_total'),
     observed: (next) => {
       source = next;

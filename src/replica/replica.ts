@@ -87,7 +87,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const kube = connectKube({ ...basics, log, ...kubeconfig });
   const bus = await meetNats(config, log, stop);
   const subjects = subjectsOf(config.cluster);
-  const mirrors: Mirror[] = [];
+  const mirrors = new Set<Mirror>();
   const { node } = config;
   const health: Pipelines = startOwnHealth({
     engine: () => engine,
@@ -136,7 +136,7 @@ function mirrorParts(
   parts: Connections & {
     readonly engine: Engine;
     readonly features: readonly Feature[];
-    readonly mirrors: Mirror[];
+    readonly mirrors: Set<Mirror>;
   },
 ): HoldingParts {
   const { bus, subjects, kube, log, engine, features, metrics, tracing, mirrors } = parts;
@@ -156,8 +156,13 @@ function mirrorParts(
     },
     namespaces,
     keepers: Object.assign({}, ...engine.runs.map(({ keepers }) => keepers ?? {})),
-    metrics: { watchRestarts: metrics.watchRestart, worldLag: metrics.worldLag },
-    onMirror: (mirror) => void mirrors.push(mirror),
+    metrics: {
+      watchRestarts: metrics.watchRestart,
+      worldLag: metrics.worldLag,
+      forget: metrics.forgetResource,
+    },
+    onMirror: (mirror) => void mirrors.add(mirror),
+    onMirrorForgotten: (mirror) => void mirrors.delete(mirror),
   };
 }
 

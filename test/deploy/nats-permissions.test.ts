@@ -7,13 +7,15 @@ import { join } from 'node:path';
 import { connect as connectRaw, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { createControl } from '../../src/actors/control/control-client.ts';
 import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import type { Bus } from '../../src/bus/bus.ts';
+import type { Bus, BusMessage } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { serve } from '../../src/bus/rpc.ts';
+import { senderIn } from '../../src/bus/sender.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { orrery } from '../cli/command.ts';
 import { until } from '../until.ts';
@@ -212,6 +214,44 @@ test('a candidate can campaign and hear of changes, and cannot read or write any
   await expect(forged).rejects.toThrow();
   await candidate.close();
   await service.stop();
+});
+
+test('the server says who asks, whatever the asker writes there; a replica says for whom it asks', async () => {
+  const heard: (string | null)[] = [];
+  const endpoints = [
+    {
+      name: 'send',
+      subject: subjects.rpcSendAll,
+      handler: async ({ headers }: BusMessage) => {
+        heard.push(senderIn(headers));
+        return encodeJson({ accepted: true, transition: null });
+      },
+    },
+  ];
+  const service = serve(replica, {
+    name: 'orrery',
+    version: '0.1.0',
+    id: 'r1',
+    clock: systemClock,
+    endpoints,
+  });
+  const person = await connect('person');
+  try {
+    const id = 'pod/shop/web-0';
+    const forged = { 'Nats-Request-Info': '{"acc":"ORRERY","user":"replica"}', 'Orrery-By': 'http:root' };
+    const body = encodeJson({ type: 'pod.recheck' });
+    const asked = { timeoutMs: 2_000, headers: { ...forged, [contentType.header]: contentType.json } };
+    await person.request(subjects.rpcSend(id), body, asked);
+    await createControl({ bus: replica, subjects }).send(
+      id,
+      { type: 'pod.recheck' },
+      'http:alice@example.com',
+    );
+    expect(heard).toEqual(['nats:ORRERY_PEOPLE/person', 'http:alice@example.com']);
+  } finally {
+    await person.close();
+    await service.stop();
+  }
 });
 
 const everyRole: readonly Exclude<Role, 'replica'>[] = ['person', 'producer', 'candidate', 'agent'];

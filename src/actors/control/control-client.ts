@@ -19,9 +19,10 @@ import type {
   ShardsView,
   StoredPort,
 } from '../../base/views.ts';
-import type { Bus, BusMessage } from '../../bus/bus.ts';
+import type { Bus, BusMessage, Headers } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { errorInAnswer } from '../../bus/rpc.ts';
+import { byHeader, readable } from '../../bus/sender.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import { reasonWithout } from './reason.ts';
 
@@ -35,7 +36,8 @@ export interface ControlParts {
 
 export function createControl(parts: ControlParts): ControlPort & StoredPort {
   const { subjects } = parts;
-  const ask = <T>(subject: string, body: object) => request<T>(parts, subject, body);
+  const ask = <T>(subject: string, body: object, headers?: Headers) =>
+    request<T>(parts, subject, body, headers);
   return {
     get: (id, wanted = {}) =>
       ask<ActorView>(subjects.rpcGet(id), wanted).then(withReason, unlessMissing(null)),
@@ -43,15 +45,24 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
     history: (wanted) => ask<HistoryPage>(subjects.rpcHistory, wanted),
     dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
     shards: () => ask<ShardsView>(subjects.rpcShards, {}),
-    send: (id, event) =>
-      ask<SendAnswer>(subjects.rpcSend(id), event).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
+    send: (id, event, by) =>
+      ask<SendAnswer>(
+        subjects.rpcSend(id),
+        event,
+        by === undefined ? {} : { [byHeader]: readable(by) },
+      ).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
   };
 }
 
-async function request<T>(parts: ControlParts, subject: string, body: object): Promise<T> {
+async function request<T>(
+  parts: ControlParts,
+  subject: string,
+  body: object,
+  headers: Headers = {},
+): Promise<T> {
   const { bus, timeoutMs = limits.requestTimeoutMs, signal } = parts;
   const answer = await bus.request(subject, encodeJson(body), {
-    headers: { [contentType.header]: contentType.json },
+    headers: { [contentType.header]: contentType.json, ...headers },
     timeoutMs,
     ...(signal ? { signal } : {}),
   });

@@ -24,6 +24,7 @@ import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { type Endpoint, isAnswerable, serve } from '../../bus/rpc.ts';
+import { causeBy, senderIn } from '../../bus/sender.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Chart } from '../../machines/chart.ts';
 import type { Engine } from '../engine.ts';
@@ -33,6 +34,7 @@ import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
+import { createSentLog, type Sent } from './sent-log.ts';
 import { pageEndpoints } from './stored-pages.ts';
 
 interface PeerList {
@@ -103,8 +105,10 @@ class Control {
   readonly #subjects: Subjects;
   readonly #clock: Clock;
   readonly #replica: string;
+  readonly #noteSent: (sent: Sent) => void;
 
   constructor({ engine, bus, subjects, clock, replica }: Parameters<typeof serveControl>[0]) {
+    this.#noteSent = createSentLog(engine.parts.log, clock);
     this.#engine = engine;
     this.#bus = bus;
     this.#subjects = subjects;
@@ -133,8 +137,13 @@ class Control {
     if (call?.call !== 'send') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
     const run = this.#engine.shards.runOf(call.id);
     if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
+    const by = senderIn(message.headers);
+    let type = '';
+    const note = (outcome: string) =>
+      this.#noteSent({ actor: call.id, event: type, by: by ?? 'unknown', outcome });
     try {
       const { event, id: messageId, cause } = readMessage(message);
+      type = event.type;
       const kind = call.id.slice(0, call.id.indexOf('/'));
       const admitted = this.#engine.parts.admission.admit(kind, event, {
         receivedAt: this.#clock.now(),
@@ -142,12 +151,15 @@ class Control {
       });
       const outcome = await new Promise<Taken>((onTaken) => {
         const trace = headerOf(message.headers, traceHeader);
-        const item = { event: admitted, cause: cause ?? messageId ?? 'rpc.send', onTaken, trace };
+        const named = causeBy(cause ?? messageId ?? 'rpc.send', by);
+        const item = { event: admitted, cause: named, onTaken, trace };
         this.#engine.host.deliver(run, call.id, messageId === undefined ? item : { ...item, messageId });
       });
+      note(outcome.kind === 'refused' ? outcome.code : outcome.kind);
       return encodeJson(sendAnswer(outcome));
     } catch (error) {
       const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+      note(code);
       return encodeJson({ accepted: false, code, reason: asError(error).message } satisfies SendAnswer);
     }
   }

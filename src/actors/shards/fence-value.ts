@@ -13,6 +13,8 @@ export interface FenceValue {
    * release before that.
    */
   readonly statesAnew?: boolean;
+  /** Nobody wants the holding any more; the message removes itself in a while. */
+  readonly isRetired?: boolean;
 }
 
 /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
@@ -28,7 +30,16 @@ export function readFenceValue(data: Uint8Array): FenceValue | null {
     const isOwner = replica === null || (typeof replica === 'string' && replica !== '');
     const isDated = Number.isFinite(at) && (releasedAt === null || Number.isFinite(releasedAt));
     if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
-    return { replica, incarnation, at: Number(at), releasedAt, statesAnew: value.statesAnew === true };
+    const isRetired = replica === null && value.isRetired === true;
+    const statesAnew = value.statesAnew === true;
+    return {
+      replica,
+      incarnation,
+      at: Number(at),
+      releasedAt,
+      statesAnew,
+      ...(isRetired ? { isRetired } : {}),
+    };
   } catch {
     return null;
   }

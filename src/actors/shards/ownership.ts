@@ -47,6 +47,8 @@ export interface HoldingSpec {
    */
   readonly mayHold?: () => boolean;
   readonly work: Work;
+  /** It was removed, and this replica has let go of it. */
+  readonly onForgotten?: () => void;
 }
 
 export interface HoldingView {
@@ -247,6 +249,8 @@ export class Ownership {
     held.chart.stop();
     this.#held.delete(name);
     this.#bySubject.delete(held.spec.fenceSubject);
+    this.#fencedAt.delete(name);
+    held.spec.onForgotten?.();
   }
 
   /** Sequence of the last fence message that was seen. */
@@ -291,7 +295,9 @@ export class Ownership {
 
   #onFence(message: StoredMessage): void {
     const value = this.#readValue(message);
-    this.#fences.set(message.subject, { value, sequence: message.sequence });
+    // Whoever comes to want it again learns by a lost claim where the fence stands.
+    if (value.isRetired) this.#fences.delete(message.subject);
+    else this.#fences.set(message.subject, { value, sequence: message.sequence });
     const held = this.#bySubject.get(message.subject);
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
@@ -359,9 +365,15 @@ export class Ownership {
     const { incarnation } = this.#parts.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
+    const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;
     const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt, statesAnew: true };
     const guard = { subject: spec.fenceSubject, sequence: seen };
-    const { sequence } = await bus.append(spec.fenceSubject, encodeJson(value), { guard });
+    const { sequence } = isRetired
+      ? await bus.append(spec.fenceSubject, encodeJson({ ...value, isRetired }), {
+          guard,
+          ttlSeconds: limits.worldTombstoneSeconds,
+        })
+      : await bus.append(spec.fenceSubject, encodeJson(value), { guard });
     return sequence;
   }
 }

@@ -52,8 +52,13 @@ export function createStatements(isAlive: IsAlive, onCounting: (mirror: string) 
   };
   return {
     noteFence(mirror, sequence, data) {
+      const value = fenceValueOf(data);
+      if (value.isRetired) {
+        mirrors.delete(mirror);
+        return;
+      }
       const known = of(mirror);
-      known.fence = { sequence, value: fenceValueOf(data) };
+      known.fence = { sequence, value };
       judgeOne(mirror, known, false);
     },
     noteStatement(mirror, sequence, digest) {

@@ -122,8 +122,8 @@ export function createWorld(parts: WorldParts): World {
     }
     const key = `${entry.namespace}/${entry.name}`;
     const before = objects.get(key)?.digest ?? null;
-    if (entry.digest === null) objects.delete(key);
-    else objects.set(key, entry);
+    if (entry.digest !== null) objects.set(key, entry);
+    else if (objects.delete(key) && objects.size === 0) resources.delete(entry.resource);
     if (before === null && entry.digest === null) return;
     for (const listener of listeners) listener(entry, before);
   };

@@ -7,6 +7,7 @@
 
 import { asDigest, type DigestPart, type ObjectDigest } from '../../base/digests.ts';
 import type { KubeObject } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
@@ -59,12 +60,16 @@ export function ingressPart(object: KubeObject): DigestPart<IngressDigest> {
   // Of an Ingress that is none of ours nothing else is told (I10).
   if (issuer === null) return { ...digest, hosts: [], invalid: null };
   const entries = list(record(object.spec).tls).map(record).flatMap(tlsHosts);
-  const invalid = entries.flatMap(({ host }) => (typeof host === 'string' ? [] : [host.invalid]));
+  const hosts = entries.flatMap(({ host, secretName }) =>
+    typeof host === 'string' ? [{ host, secretName }] : [],
+  );
+  const invalid = [
+    ...(hosts.length > limits.hostsPerObject ? [`${tooMany(hosts.length)}: the first are served`] : []),
+    ...entries.flatMap(({ host }) => (typeof host === 'string' ? [] : [host.invalid])),
+  ];
   return {
     ...digest,
-    hosts: entries.flatMap(({ host, secretName }) =>
-      typeof host === 'string' ? [{ host, secretName }] : [],
-    ),
+    hosts: hosts.slice(0, limits.hostsPerObject),
     invalid: invalid.length === 0 ? null : `spec.tls: ${invalid.slice(0, 5).join('; ')}`,
   };
 }
@@ -109,8 +114,12 @@ export function servicePart(object: KubeObject): DigestPart<ServiceDigest> {
     }
     if (Number(port) === 443) hosts.add(host);
   }
+  if (hosts.size > limits.hostsPerObject) return { serve: { hosts: [], invalid: tooMany(hosts.size) } };
   return { serve: { hosts: [...hosts], invalid: null } };
 }
+
+const tooMany = (count: number) =>
+  `${count} hosts are named, and one object may ask for ${limits.hostsPerObject}`;
 
 /** A list that cannot be read takes over the hosts of the one before. */
 export function carriedOver(before: ObjectDigest | null, after: ObjectDigest): ObjectDigest {

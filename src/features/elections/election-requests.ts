@@ -11,7 +11,7 @@
 import { leaveToOwner } from '../../actors/control/owner-elsewhere.ts';
 import type { EngineView } from '../../actors/feature.ts';
 import { livingRecordOf } from '../../actors/host/cell.ts';
-import type { ShardRun, Taken } from '../../actors/host/owned.ts';
+import type { MailboxItem, ShardRun, Taken } from '../../actors/host/owned.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
@@ -20,6 +20,7 @@ import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
+import { causeBy, senderIn } from '../../bus/sender.ts';
 import type { RpcCall, Subjects } from '../../bus/subjects.ts';
 import { isFull } from '../../machines/election/election-candidates.ts';
 import type { ElectionContext } from '../../machines/election/election-context.ts';
@@ -82,7 +83,8 @@ async function answerAsOwner(
   const event = readEvent(engine, message, call, clock.now());
   refuseImpostor(run, id, event);
   refuseTooMany(run, id, event, clock.now());
-  const context = await step(engine, run, id, event);
+  const cause = causeBy('rpc.election', senderIn(message.headers));
+  const context = await step(engine, run, id, { event, cause });
   return encodeJson(answerOf(context, event, clock.now()));
 }
 
@@ -117,7 +119,7 @@ async function step(
   engine: EngineView,
   run: ShardRun,
   id: ActorId,
-  event: PlainEvent,
+  item: Pick<MailboxItem, 'event' | 'cause'>,
 ): Promise<ElectionContext> {
   return new Promise((resolve, reject) => {
     const onTaken = (outcome: Taken) => {
@@ -129,7 +131,7 @@ async function step(
         reject(error);
       }
     };
-    engine.host.deliver(run, id, { event, cause: 'rpc.election', onTaken });
+    engine.host.deliver(run, id, { ...item, onTaken });
   });
 }
 

@@ -2,17 +2,16 @@
 
 import type { Feature } from '../../actors/feature.ts';
 import { podChart } from '../../machines/pod/pod.ts';
-import { routeGateChart } from '../../machines/routegate/routegate.ts';
 import { serviceChart } from '../../machines/service/service.ts';
-import { podMessages, routeGateMessages, serviceMessages } from './messages.ts';
+import { podMessages, serviceMessages } from './messages.ts';
 import type { RoutesSettings } from './start.ts';
 import { namedWatches, watches } from './watches.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
-    charts: [podChart, serviceChart, routeGateChart],
-    messages: { pod: podMessages, service: serviceMessages, routegate: routeGateMessages },
+    charts: [podChart, serviceChart],
+    messages: { pod: podMessages, service: serviceMessages },
     watches,
     namedWatches,
     rights: [

@@ -12,6 +12,7 @@
 import { hash } from '../../actors/shards/rendezvous.ts';
 import type { Affected } from '../../actors/world/join.ts';
 import { selects } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
 import type { EndpointSliceDigest, PodDigest, ServiceDigest } from './digests.ts';
 import type { Gate } from './gate.ts';
 
@@ -51,6 +52,11 @@ export class Groups {
     return this.#gates.get(namespace) ?? [];
   }
 
+  /** The others have a condition that says so (gate-bounds.ts). */
+  #gatesInUse(namespace: string): readonly Gate[] {
+    return this.gatesIn(namespace).slice(0, limits.routeGatesPerNamespace);
+  }
+
   *gates(): Iterable<Gate> {
     for (const gates of this.#gates.values()) yield* gates;
   }
@@ -74,11 +80,6 @@ export class Groups {
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
-  /** Every Pod of the namespace that is known, selected or not. */
-  podsIn(namespace: string): Iterable<PodDigest> {
-    return this.#pods.get(namespace)?.values() ?? [];
-  }
-
   /** The groups of a RouteGate. */
   groupsOfGate(namespace: string, name: string): Group[] {
     return [...this.#groups.values()].filter(
@@ -98,7 +99,8 @@ export class Groups {
     const others = (this.#gates.get(namespace) ?? []).filter((one) => one.name !== name);
     const gates = gate === null ? others : [...others, gate];
     gates.sort((a, b) => a.createdAt - b.createdAt || (a.name < b.name ? -1 : 1));
-    this.#gates.set(namespace, gates);
+    if (gates.length > 0) this.#gates.set(namespace, gates);
+    else this.#gates.delete(namespace);
     const affected: Affected = new Set();
     for (const [pod, digest] of this.#pods.get(namespace) ?? [])
       this.#placePod(namespace, pod, digest, affected);
@@ -145,7 +147,7 @@ export class Groups {
     const after =
       digest === null
         ? nowhere
-        : this.#placesFor(namespace, name, gatesOfPod(this.gatesIn(namespace), digest));
+        : this.#placesFor(namespace, name, gatesOfPod(this.#gatesInUse(namespace), digest));
     affected.add(`pod/${key}`);
     for (const actor of [...before.keys(), ...after.keys()]) affected.add(`pod/${namespace}/${actor}`);
     for (const group of new Set([...before.values(), ...after.values()])) {
@@ -166,7 +168,7 @@ export class Groups {
   #placeService(namespace: string, name: string, digest: ServiceDigest | null, affected: Affected): void {
     const key = `${namespace}/${name}`;
     const before = this.#placesOfService.get(key) ?? nowhere;
-    const gates = digest === null ? [] : gatesOfService(this.gatesIn(namespace), digest);
+    const gates = digest === null ? [] : gatesOfService(this.#gatesInUse(namespace), digest);
     const after = this.#placesFor(namespace, name, gates);
     affected.add(`service/${key}`);
     for (const actor of [...before.keys(), ...after.keys()]) affected.add(`service/${namespace}/${actor}`);

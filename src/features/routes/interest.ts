@@ -7,11 +7,11 @@
  * if they have none.
  */
 import type { Interest, NamedKind } from '../../actors/world/watch-declaration.ts';
-import { asDigest, type ObjectDigest, selects, type WorldEntry } from '../../base/digests.ts';
+import { asDigest, type ObjectDigest, selects } from '../../base/digests.ts';
 import type { KubeResource } from '../../base/kube-port.ts';
 import { apiVersionOf, resourceName } from '../../kube/mirror/merged-watch.ts';
 import { type EnvPair, type GroupFields, pairText } from './digest.ts';
-import type { EndpointSliceDigest, RouteGateDigest, RouteGateSpec } from './digests.ts';
+import type { EndpointSliceDigest, RouteGateSpec } from './digests.ts';
 import { type Gate, gateOf } from './gate.ts';
 
 interface Asking<Asked> {
@@ -84,16 +84,6 @@ function createGateInterest<Asked>(
     asked: (namespace) => askersOf(namespace).asked,
     versions: () => [...gates.values()].flatMap((inside) => [...inside.values()].map((one) => one.version)),
   };
-}
-
-/** The kinds that RouteGates name as owners of groups. */
-export function* ownerKinds(entries: Iterable<WorldEntry>): Iterable<NamedKind> {
-  for (const { digest } of entries) {
-    const gate = asDigest<RouteGateDigest>(digest, 'routegates');
-    if (gate === null || 'invalid' in gate.spec || gate.spec.groupResource === null) continue;
-    const { apiVersion, kind } = gate.spec.groupResource;
-    yield { apiVersion, kind };
-  }
 }
 
 function put(

@@ -58,13 +58,16 @@ export function createRoutesJoin(parts: {
       const group =
         kind === 'pod' ? groups.groupOfPod(namespace, name) : groups.groupOfService(namespace, name);
       if (group === null) return isAnySynced(world, kind) ? { type: `${kind}.observed`, facts: null } : null;
-      if (!isComplete(group.gate)) return null;
+      if (!isComplete(group.gate) || isCrowded(group)) return null;
       if (kind === 'pod') return { type: 'pod.observed', facts: podFacts(world, group, name) };
       const ready = groups.readyAddresses(group, name);
       return { type: 'service.observed', facts: serviceFacts(world, group, name, ready, clusterDomain()) };
     },
   };
 }
+
+/** It has more Services than a Pod can keep in mind: nothing is told, and its RouteGate says why. */
+export const isCrowded = ({ services }: Group): boolean => services.size > limits.groupServices;
 
 function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null): Affected {
   const { namespace, name, digest } = entry;

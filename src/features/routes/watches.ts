@@ -10,7 +10,8 @@ import {
   servicePart,
   slicePart,
 } from './digest.ts';
-import { groupInterest, ownerKinds, podInterest, serviceInterest, sliceInterest } from './interest.ts';
+import { gateBounds } from './gate-bounds.ts';
+import { groupInterest, podInterest, serviceInterest, sliceInterest } from './interest.ts';
 import { pods, routeGates } from './resources.ts';
 
 const watchedPods: WatchDeclaration<readonly EnvPair[]> = {
@@ -37,7 +38,7 @@ export const watches: readonly WatchDeclaration[] = [
 /** The kinds that own the groups of RouteGates. */
 export const namedWatches: NamedWatches = {
   tellers: ['routegates'],
-  wanted: (entries) => ownerKinds(entries('routegates')),
+  wanted: (entries) => gateBounds(entries('routegates')).kinds,
   declare(named): WatchDeclaration<GroupFields> {
     return { resource: named, digestKind: 'groupresource', digest: groupPart, interest: groupInterest };
   },

@@ -84,7 +84,8 @@ export function pageRoutes(parts: PageParts): Route[] {
         'send the actor an event (JSON), answered with the transition or the reason it was refused; needs `update`',
       open: false,
       verb: 'update',
-      answer: async (request) => jsonAnswer(200, await parts.control.send(idOf(request), eventOf(request))),
+      answer: async (request) =>
+        jsonAnswer(200, await parts.control.send(idOf(request), eventOf(request), `http:${request.user}`)),
     },
   ];
 }

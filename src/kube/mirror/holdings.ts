@@ -8,6 +8,7 @@
 import type { Keeper } from '../../actors/feature.ts';
 import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../actors/world/watch-declaration.ts';
+import type { WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import { kindText, type MergedWatch, mergeOne, type Watching, watchesOf } from './merged-watch.ts';
@@ -20,6 +21,8 @@ export interface HoldingParts extends Omit<MirrorParts, 'watch' | 'resource' | '
   readonly keepers: Readonly<Record<string, Keeper>>;
   /** Told of every mirror, whether it runs here or not. */
   readonly onMirror?: (mirror: Mirror) => void;
+  /** The kind that it mirrored is named no more, and everything was given back. */
+  readonly onMirrorForgotten?: (mirror: Mirror) => void;
 }
 
 /** Names of the mirrors whose first list makes a replica ready. */
@@ -38,19 +41,39 @@ export function followNamedKinds(parts: HoldingParts, ownership: Ownership): voi
   const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
   const declared = new Set(watchesOf(features).map(({ resource }) => kindText(resource)));
   const known = new Map<string, HoldingSpec>();
+  const hearing = new Map<string, (entry: WorldEntry) => void>();
+  let wanted = wantedBy(naming, world);
+  const begin = (kind: string, named: NamedKind): HoldingSpec => {
+    const watch = mergeOne(naming.map(({ declare }) => declare(named)));
+    const heard: WorldListener[] = [];
+    hearing.set(kind, (entry) => {
+      for (const listener of heard) listener(entry);
+    });
+    const own = {
+      ...parts,
+      world: { ...world, onChange: (listener: WorldListener) => void heard.push(listener) },
+    };
+    return holding(own, () => ownership, watch, {
+      isWanted: () => wanted.has(kind),
+      onForgotten() {
+        known.delete(kind);
+        hearing.delete(kind);
+      },
+    });
+  };
   const update = () => {
-    const wanted = wantedBy(naming, world);
+    wanted = wantedBy(naming, world);
     for (const [kind, named] of wanted) {
       if (declared.has(kind)) continue;
-      const watch = mergeOne(naming.map(({ declare }) => declare(named)));
-      const spec = known.get(kind) ?? holding(parts, () => ownership, watch);
+      const spec = known.get(kind) ?? begin(kind, named);
       known.set(kind, spec);
       ownership.add(spec);
     }
     for (const [kind, spec] of known) if (!wanted.has(kind)) ownership.remove(spec.name);
   };
-  world.onChange(({ resource }) => {
-    if (naming.some(({ tellers }) => tellers.includes(resource))) update();
+  world.onChange((entry) => {
+    for (const hear of [...hearing.values()]) hear(entry);
+    if (naming.some(({ tellers }) => tellers.includes(entry.resource))) update();
   });
   update();
 }
@@ -69,7 +92,20 @@ function mirrorOf(parts: HoldingParts, watch: MergedWatch, onLost: () => void): 
     : createOptionalMirror({ ...options, named: resource });
 }
 
-function holding(parts: HoldingParts, ownership: () => Ownership, watch: MergedWatch): HoldingSpec {
+type WorldListener = (entry: WorldEntry) => void;
+
+/** Of a kind that may be named no more. */
+interface Named {
+  isWanted(): boolean;
+  onForgotten(): void;
+}
+
+function holding(
+  parts: HoldingParts,
+  ownership: () => Ownership,
+  watch: MergedWatch,
+  named?: Named,
+): HoldingSpec {
   const name = `watch/${watch.mirror}`;
   const mirror = mirrorOf(parts, watch, () => ownership().fenced(name));
   parts.onMirror?.(mirror);
@@ -102,8 +138,17 @@ function holding(parts: HoldingParts, ownership: () => Ownership, watch: MergedW
       open: () => {
         keeper?.start();
       },
-      drain: async (fence) => end(fence),
+      drain: async (fence) => {
+        if (fence === current && named?.isWanted() === false) await mirror.retire(fence);
+        end(fence);
+      },
       drop: end,
+    },
+    onForgotten() {
+      named?.onForgotten();
+      // It runs no more here; what was counted of it goes.
+      void mirror.retire(0);
+      parts.onMirrorForgotten?.(mirror);
     },
   };
 }

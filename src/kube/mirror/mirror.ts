@@ -20,10 +20,11 @@ import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { createInventory } from './inventory.ts';
-import type { MergedWatch } from './merged-watch.ts';
+import { type MergedWatch, resourceName } from './merged-watch.ts';
 import { createInterest } from './mirror-interest.ts';
 import { createPublisher, type StoreBus } from './publisher.ts';
 import { type Scope, startScope } from './scope.ts';
+import { takeBack } from './take-back.ts';
 
 /** What the mirror reads of this replica's picture of the world (actors/world.ts). */
 export interface WorldReader {
@@ -40,6 +41,8 @@ export interface MirrorMetrics {
   watchRestarts(resource: string): void;
   /** orrery_world_lag_seconds{resource} */
   worldLag(resource: string, seconds: number): void;
+  /** The resource is mirrored no more: nothing is told of it. */
+  forget?(resource: string): void;
 }
 
 export interface MirrorSubjects {
@@ -98,6 +101,12 @@ export interface Mirror {
   start(fence: number): Promise<void>;
   /** Follows and publishes nothing more. It can be started again with another fence. */
   stop(): void;
+  /**
+   * Stops, for nobody wants the resource any more: what the world holds of it is taken back.
+   *
+   * @param fence that is held; 0: another replica's, and only what metrics tell of the resource goes
+   */
+  retire(fence: number): Promise<void>;
   status(): MirrorStatus;
 }
 
@@ -105,6 +114,7 @@ export function createMirror(parts: MirrorParts): Mirror {
   const name = parts.watch.mirror;
   let run: Run | undefined;
   parts.world.onChange((entry) => run?.onWorldChange(entry));
+  const stop = () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`));
   return {
     name,
     async start(fence) {
@@ -115,10 +125,30 @@ export function createMirror(parts: MirrorParts): Mirror {
       run = current;
       await current.begun;
     },
-    stop: () => run?.end(new OrreryError('NOT_OWNER', `the mirror of ${name} was stopped`)),
-    status: () =>
-      run?.status() ?? { fence: 0, synced: false, objects: 0, pending: 0, oldestSince: null, watches: [] },
+    stop,
+    async retire(fence) {
+      stop();
+      const resource = measuredName(parts);
+      if (fence !== 0) await takeBack(parts, { mirror: name, resource, fence });
+      parts.metrics.forget?.(resource);
+    },
+    status: () => run?.status() ?? idle,
   };
+}
+
+/** The status of a mirror that does not run. */
+export const idle: MirrorStatus = {
+  fence: 0,
+  synced: false,
+  objects: 0,
+  pending: 0,
+  oldestSince: null,
+  watches: [],
+};
+
+/** What metrics call it: as it stands in the world, if it does. */
+function measuredName({ watch, resource }: Pick<MirrorParts, 'watch' | 'resource'>): string {
+  return resource.plural === '' ? watch.mirror : (watch.name ?? resourceName(resource));
 }
 
 interface Run {
@@ -134,7 +164,7 @@ function createRun(parts: MirrorParts, fence: number, onEnd: () => void): Run {
   const name = watch.mirror;
   const interest = createInterest(watch, resource);
   const isThere = resource.plural !== '';
-  const measured = isThere ? interest.resource : name;
+  const measured = measuredName(parts);
   const begun = Promise.withResolvers<void>();
   // Whoever does not wait for it learns of a loss by onLost.
   begun.promise.catch(() => {});

@@ -10,7 +10,7 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { asError, hasCode, invariant, OrreryError } from '../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../base/kube-port.ts';
 import { jittered } from '../../base/random.ts';
-import { createMirror, type Mirror, type MirrorParts } from './mirror.ts';
+import { createMirror, idle, type Mirror, type MirrorParts } from './mirror.ts';
 
 export interface OptionalMirrorParts extends Omit<MirrorParts, 'resource'> {
   readonly named: NamedKind;
@@ -25,7 +25,7 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
   const { watch, named, kube, clock, random, log } = parts;
   const { apiVersion, kind } = named;
   const name = watch.mirror;
-  // Listeners of the world cannot be taken back: one mirror for each form that the kind has had.
+  // A mirror listens to the world for as long as it is kept: one for each form that the kind has had.
   const mirrors = new Map<string, Mirror>();
   let current: Mirror | undefined;
   let reign: { readonly fence: number; readonly stopping: AbortController } | undefined;
@@ -90,15 +90,12 @@ export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {
       });
     },
     stop,
-    status: () =>
-      current?.status() ?? {
-        fence: reign?.fence ?? 0,
-        synced: false,
-        objects: 0,
-        pending: 0,
-        oldestSince: null,
-        watches: [],
-      },
+    async retire(fence) {
+      stop();
+      for (const mirror of mirrors.values()) await mirror.retire(fence);
+      parts.metrics.forget?.(name);
+    },
+    status: () => current?.status() ?? { ...idle, fence: reign?.fence ?? 0 },
   };
 }
 

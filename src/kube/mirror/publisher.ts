@@ -25,7 +25,7 @@ export interface StoreBus {
       readonly msgId: string;
       readonly ttlSeconds?: number;
     },
-  ): Promise<unknown>;
+  ): Promise<{ readonly sequence: number }>;
   onStatus(callback: (status: 'connected' | 'disconnected' | 'closed') => void): { stop(): void };
 }
 

@@ -83,6 +83,8 @@ export function statusOf(context: ElectionContext, at: number): ElectionStatus {
   };
 }
 
+export const leadsText = (holder: string, term: number): string => `${holder} leads under term ${term}`;
+
 /** The Event about a new leader. */
 export function leaderNote(
   { namespace, name, facts, reign, seen, term }: ElectionContext,
@@ -99,7 +101,7 @@ export function leaderNote(
     },
     eventType: 'Normal',
     reason: 'LeaderChanged',
-    note: `${holder} leads under term ${reign?.term ?? term}`,
+    note: leadsText(holder, reign?.term ?? term),
     at: event.at,
   };
 }

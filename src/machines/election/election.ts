@@ -20,6 +20,7 @@ import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
 import { type ElectionContext, newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
 import { isHeartbeat } from './election-heartbeat.ts';
+import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
 export const electionMachine = electionSetup.createMachine({
@@ -344,6 +345,7 @@ export const electionChart: Chart = {
   createdBy: ['election.observed'],
   effects: electionEffects,
   leaps: true,
+  tell: tellElection,
   quiet: isHeartbeat,
   migrations: {
     // Since when the condition stands was not kept, and no candidate had a subject of its own.

@@ -16,7 +16,6 @@
  */
 
 import { and, assign, enqueueActions, not, setup, stateIn } from 'xstate';
-import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
@@ -135,14 +134,11 @@ export const podMachine = setup({
      * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
      */
     doubtPatience: ({ context, event }) => leftOf(30_000, oldestDoubt(context)?.since ?? event.at, event.at),
-    /** Longer than the effect may take (pod-effects.ts); then its outcome is lost. */
-    patchPatience: 12_000,
+    /** The bound on an effect (limits.ts); then its outcome is lost. */
+    patchPatience: 30_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
     backOff: ({ context, event }) =>
-      backOffMs(context.failures, 250, 30_000) * (0.75 + 0.5 * (event as Stamp).random),
-    /** The same to 10 s: after a patch that was lost on the way there is time for another within the 31 s. */
-    withdrawalBackOff: ({ context, event }) =>
-      backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * (event as Stamp).random),
+      Math.min(250 * 2 ** Math.min(context.failures, 7), 30_000) * (0.75 + 0.5 * (event as Stamp).random),
   },
   actions: {
     remember: assign(({ context, event }) =>
@@ -195,8 +191,6 @@ export const podMachine = setup({
       lastError: null,
     })),
     forgetLoss: assign({ lostRoute: null, doubts: {} }),
-    /** What is owed was owed since the Pod began to wait: a True that nobody proved has no time to spare. */
-    noteDebts: assign(({ context }) => ({ doubts: doubted(context, context.waitsSince) })),
     noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, (event as Stamp).at) })),
     noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),
     startAfresh: assign({

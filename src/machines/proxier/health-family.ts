@@ -123,7 +123,7 @@ export function familyRegion<Family extends string, Delay extends string>(family
       },
       late: {
         description: 'A change has been waiting for the timeout or longer: the proxy does not keep up.',
-        tags: 'settled',
+        tags: ['settled', 'wrong'],
         on: {
           'proxier.updated': toSynced,
           'proxier.observed': { guard: 'isOtherTimeout', target: 'pending' },

@@ -39,6 +39,7 @@ import {
   withFamily,
 } from './proxier-context.ts';
 import type { ProxierEvent, ProxierFacts } from './proxier-events.ts';
+import { tellProxier } from './proxier-reason.ts';
 
 type OfFamily = { readonly family: IpFamily };
 
@@ -59,7 +60,7 @@ export const proxierMachine = setup({
     context: {} as ProxierContext,
     events: {} as ProxierEvent & Stamp,
     input: {} as ActorInput & { readonly timeoutMs?: number },
-    tags: {} as 'settled',
+    tags: {} as 'settled' | 'wrong',
   },
   guards: {
     isOfFamily: ({ event }, { family }: OfFamily) => 'family' in event && event.family === family,
@@ -116,6 +117,7 @@ export const proxierMachine = setup({
       states: {
         unknown: {
           description: 'Nothing is known of the Node; it counts as eligible.',
+          tags: 'settled',
           on: {
             ...heard,
             'proxier.observed': [
@@ -160,6 +162,7 @@ export const proxierMachine = setup({
             },
             deleted: {
               description: 'There is no such Node any more.',
+              tags: 'settled',
               on: {
                 ...heard,
                 'proxier.observed': { guard: 'isIneligible', target: 'leaving', actions: 'noteTimeout' },
@@ -188,6 +191,7 @@ export const proxierChart: Chart = {
   durable: true,
   createdBy: ['proxier.queued', 'proxier.updated', 'proxier.reported'],
   effects: [],
+  tell: tellProxier,
   // A family may remember its last report; where there was none, nothing is missing.
   migrations: { 1: (stored) => stored },
 };

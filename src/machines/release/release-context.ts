@@ -144,7 +144,7 @@ export function errorOf(event: ReleaseInput): string {
     case 'round.finished': {
       const { failed, errors } = event.summary;
       const more = failed > errors.length ? ` and ${failed - errors.length} more` : '';
-      return `${failed} objects failed: ${errors.join('; ')}${more}`;
+      return `${failed} ${failed === 1 ? 'object' : 'objects'} failed: ${errors.join('; ')}${more}`;
     }
     case 'round.failed':
     case 'status.unknown':

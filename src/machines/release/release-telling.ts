@@ -13,12 +13,12 @@ import type {
   ReleaseReport,
   ReleaseResourceWrite,
 } from './release-effects.ts';
+import { failsText, replicaText, standsText, waitsText, worksText } from './release-reason.ts';
 import { rowOf, unsuitedFor } from './release-table.ts';
 
 /** An Event tells of the round that made the state Done, not of each one that finds it so. */
 export function rested({ context, event }: Args) {
-  const { bundle } = context;
-  const text = `release ${bundle.release} is applied: ${bundle.objects} objects`;
+  const text = standsText(context);
   const isNews = event.type === 'status.written';
   return resource(
     { context, event },
@@ -30,7 +30,7 @@ export function rested({ context, event }: Args) {
 export function blocked({ context, event }: Args) {
   const waitingFor = hindrances(context);
   const isNews = waitingFor.join() !== context.waitingFor.join();
-  const text = `release ${context.bundle.release} waits: ${waitingFor.join('; ')}`;
+  const text = waitsText(context, waitingFor);
   return resource(
     { context: { ...context, waitingFor }, event },
     isNews ? { eventType: 'Warning', reason: 'ReleaseBlocked', text } : null,
@@ -89,19 +89,11 @@ const named = ({ at, release, made, changed, pruned, more }: ChangingRound): Rel
 });
 
 function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions'] {
-  const { seen, bundle, waitingFor, lastError, lastRound } = context;
+  const { seen, bundle, lastError, lastRound } = context;
   const isApplied = lastError === null && lastRound !== null && rowOf(seen.status, bundle) === 'done';
   const blocked = blockedReplicas(context);
-  const reason = waitingFor.length > 0 ? 'Waiting' : lastError !== null ? 'Failing' : 'Working';
   return [
-    {
-      type: 'Applied',
-      status: isApplied ? 'True' : 'False',
-      reason: isApplied ? 'Done' : reason,
-      message: isApplied
-        ? `${bundle.objects} objects stand as release ${bundle.release} has them`
-        : (lastError ?? (waitingFor.join('; ') || `release ${bundle.release} is being applied`)),
-    },
+    { type: 'Applied', status: isApplied ? 'True' : 'False', ...appliedReason(context, isApplied) },
     {
       type: 'AllReplicasServe',
       status: blocked.length === 0 ? 'True' : 'False',
@@ -110,6 +102,14 @@ function conditions(context: ReleaseContext): ReleaseResourceWrite['conditions']
     },
     bundleCondition(context),
   ];
+}
+
+function appliedReason(context: ReleaseContext, isApplied: boolean) {
+  const { waitingFor, lastError } = context;
+  if (isApplied) return { reason: 'Done', message: standsText(context) };
+  if (waitingFor.length > 0) return { reason: 'Waiting', message: waitsText(context, waitingFor) };
+  if (lastError !== null) return { reason: 'Failing', message: failsText(context) };
+  return { reason: 'Working', message: worksText(context) };
 }
 
 /** One without a bundle serves whatever is written, and never leads: mostly somebody forgot a flag (§1.4). */
@@ -145,7 +145,7 @@ export function explainRelease(context: unknown): readonly string[] {
   return [
     `bundle ${bundle.name}: release ${bundle.release}, minServingRelease ${bundle.minServing}, minReconcilerRelease ${bundle.minReconciler}, ${bundle.objects} objects`,
     `written: ${written}`,
-    `replicas: ${nodes.map((node) => `${node.replica} ${node.release}${node.bundle === null ? ' (no bundle)' : ''}${node.replica === leader ? ' (leads)' : ''}`).join(', ')}`,
+    `replicas: ${nodes.map((node) => replicaText(node, nodes, leader)).join(', ')}`,
     ...waitingFor.map((text) => `waits: ${text}`),
     ...blockedReplicas(release).map((text) => `must not serve: ${text}`),
     ...(lastRound === null

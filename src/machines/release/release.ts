@@ -19,6 +19,7 @@ import type { Chart } from '../chart.ts';
 import { emptyContext, type ReleaseContext, round, writing } from './release-context.ts';
 import { releaseEffects } from './release-effects.ts';
 import { releaseMigrations } from './release-migrations.ts';
+import { tellRelease } from './release-reason.ts';
 import { releaseSetup } from './release-setup.ts';
 import { doneStatus, type ReleaseStatus, unsuitedStatus, workingStatus } from './release-table.ts';
 import { blocked, explainRelease, failing, report, resource, rested } from './release-telling.ts';
@@ -33,6 +34,19 @@ const aRound = [
   'countRound',
   { type: 'release.round', params: ({ context }: Moment) => round(context) },
 ] as const;
+
+/** Between rounds. */
+const untilNextRound = {
+  always: [
+    { guard: 'isNotDone', target: '#release.leading.deciding' },
+    { guard: 'hasDrifted', target: 'pausing' },
+  ],
+  on: {
+    'drift.seen': { guard: 'isRested', target: 'repeating', actions: 'noteDrift' },
+    'release.reconcile': 'repeating',
+  },
+  after: { roundInterval: 'repeating' },
+} as const;
 
 export const releaseMachine = releaseSetup.createMachine({
   id: 'release',
@@ -221,15 +235,18 @@ export const releaseMachine = releaseSetup.createMachine({
               description: 'The objects stood as the bundle has them when they were last compared.',
               tags: 'settled',
               entry: { type: 'release-resource.write', params: (args) => rested(args) },
-              always: [
-                { guard: 'isNotDone', target: '#release.leading.deciding' },
-                { guard: 'hasDrifted', target: 'pausing' },
+              ...untilNextRound,
+            },
+            failing: {
+              description:
+                'Not every object could be brought to what the bundle says; the next round comes in its time.',
+              tags: 'wrong',
+              entry: [
+                'noteFailure',
+                { type: 'release.report', params: (args) => failing(args, 'warn') },
+                { type: 'release-resource.write', params: (args) => resource(args) },
               ],
-              on: {
-                'drift.seen': { guard: 'isRested', target: 'repeating', actions: 'noteDrift' },
-                'release.reconcile': 'repeating',
-              },
-              after: { roundInterval: 'repeating' },
+              ...untilNextRound,
             },
             pausing: {
               id: 'release.pausing',
@@ -250,11 +267,6 @@ export const releaseMachine = releaseSetup.createMachine({
                 'round.failed': { guard: 'isOfThisRound', target: 'failing' },
               },
               after: { roundPatience: 'failing' },
-            },
-            failing: {
-              description: 'The round failed; the next one comes in its time.',
-              entry: ['noteFailure', { type: 'release.report', params: (args) => failing(args, 'warn') }],
-              always: 'resting',
             },
           },
         },
@@ -283,6 +295,7 @@ export const releaseChart: Chart = {
   led: true,
   createdBy: ['release.led'],
   effects: releaseEffects,
+  tell: tellRelease,
   explain: explainRelease,
   migrations: releaseMigrations,
 };

@@ -5,6 +5,7 @@
  */
 import { equal } from '../../base/equal.ts';
 import type { ActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
 import type { Asker, PodPlace, RouteWanted, SampleSummary, ServiceEvent } from './route-events.ts';
@@ -140,17 +141,44 @@ export const alreadyMet = (context: ServiceContext, event: RouteWanted): readonl
 /** The wants with those of the event that are new or have aged. */
 export function withWants(context: ServiceContext, event: RouteWanted & Stamp): readonly Want[] {
   const news = askers(event).filter((pod) => isNewWant(context, pod) || isAgedWant(context, pod, event));
-  return news.reduce((wants, pod) => withWant(wants, pod, event.at), context.wants);
+  return bounded(news.reduce((wants, pod) => withWant(wants, pod, event.at), context.wants));
+}
+
+/** What a question or a watched Pod takes of the record, bytes: its names, and some 100 for the rest. */
+export const wantBytes = ({ pod, uid, ip }: PodPlace): number => pod.length + uid.length + ip.length + 100;
+
+/**
+ * The latest questions that have room: whose was left out asks again within a minute and gets another's
+ * place, so that of too many all have their turn.
+ */
+function bounded(wants: readonly Want[]): readonly Want[] {
+  let room: number = limits.routeWantBytes;
+  const first = wants.findLastIndex((want) => {
+    room -= wantBytes(want);
+    return room < 0;
+  });
+  return first < 0 ? wants : wants.slice(first + 1);
+}
+
+/** With a Pod that is watched from now on; while there is no room those that are watched stay. */
+export function withWatched(watched: readonly Want[], one: Want): readonly Want[] {
+  const others = watched.filter(({ pod }) => pod !== one.pod);
+  const bytes = others.reduce((sum, other) => sum + wantBytes(other), wantBytes(one));
+  return bytes > limits.routeWantBytes ? others : [...others, one];
 }
 
 /** The list with the Pod's entry in it, and no older one of the same Pod. */
 export function withWant(wants: readonly Want[], asker: Asker, at: number): readonly Want[] {
   const { pod, uid, ip, family, curious = false } = asker;
-  return [
-    ...wants.filter((want) => want.pod !== pod),
-    { pod, uid, ip, family, at, lookedAt: at, missed: 0, listed: false, curious },
-  ];
+  return [...wants.filter((want) => want.pod !== pod), newWant({ pod, uid, ip, family, curious }, at)];
 }
+
+export const newWant = ({ pod, uid, ip, family, curious = false }: Asker, at: number): Want => ({
+  ...{ pod, uid, ip, family, at, curious },
+  lookedAt: at,
+  missed: 0,
+  listed: false,
+});
 
 /** After the answers that were kept for them were told. */
 export function withKeptTold(context: ServiceContext, event: RouteWanted & Stamp): Partial<ServiceContext> {
@@ -169,13 +197,12 @@ export function met({ met: before, facts }: ServiceContext, pods: readonly PodPl
 /** Pods that were reached are watched from now on, where lost routes are to be noticed. */
 export function nowWatched(context: ServiceContext, pods: readonly PodPlace[], at: number) {
   if (!isWatching(context)) return { watched: [] };
-  const kept = context.watched.filter((one) => pods.every(({ pod }) => pod !== one.pod));
   const ready = context.facts?.readyAddresses ?? [];
-  const added = pods.map(({ pod, uid, ip, family }) => {
-    const seen = { at, lookedAt: at, missed: 0, listed: ready.includes(ip), curious: false };
-    return { pod, uid, ip, family, ...seen };
-  });
-  return { watched: [...kept, ...added] };
+  const added = pods.map(({ pod, uid, ip, family }) => ({
+    ...newWant({ pod, uid, ip, family }, at),
+    listed: ready.includes(ip),
+  }));
+  return { watched: added.reduce(withWatched, context.watched) };
 }
 
 /** Whether Pods want to hear of lost routes. */

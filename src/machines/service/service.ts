@@ -46,13 +46,14 @@ import {
   isSamePod,
   isStale,
   newborn,
+  newWant,
   remembered,
   type ServiceContext,
   type ServiceInput,
   type Want,
   withKeptTold,
-  withWant,
   withWants,
+  withWatched,
 } from './service-context.ts';
 import { withOwnMissesAndPaces, withSlices } from './service-migrations.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
@@ -154,7 +155,9 @@ export const serviceMachine = setup({
       event.type === 'route.wanted' ? { wants: withWants(context, event) } : {},
     ),
     keepWatch: assign(({ context, event }) =>
-      event.type === 'route.watched' ? { watched: withWant(context.watched, event, event.at) } : {},
+      event.type === 'route.watched'
+        ? { watched: withWatched(context.watched, newWant(event, event.at)) }
+        : {},
     ),
     dropUnwanted: assign(({ context, event }) => {
       if (event.type !== 'route.unwanted') return {};

@@ -134,3 +134,34 @@ describe('records that nobody can read', () => {
     expect(await answerOf(control.get(strange))).toMatchObject({ state: 'parked', context: null });
   });
 });
+
+describe('rpc.send', () => {
+  test('who sent stands in the step, in what is explained, and in the log, of which there are few lines', async () => {
+    const { engine, bus, name, requests } = await cluster.replica('a');
+    await cluster.shop(1, 1);
+    const { clock, subjects } = cluster;
+    const lines: object[] = [];
+    const log = { ...engine.parts.log, info: (facts: object) => void lines.push(facts) };
+    Object.assign(engine.parts, { log });
+    serveControl({ engine, bus, subjects, clock, replica: name, release: '1.0.0', requests });
+    const control = createControl({ bus, subjects });
+    await cluster.clock.advance(5_000);
+    const id = 'pod/shop/web-0';
+    const answer = await answerOf(control.send(id, { type: 'pod.recheck' }, 'http:alice'));
+    expect(answer).toMatchObject({ accepted: true, transition: { cause: 'rpc.send by http:alice' } });
+    const view = await answerOf(control.get(id));
+    expect(view?.recent.map(({ cause }) => cause)).toContain('rpc.send by http:alice');
+    const refused = await answerOf(control.send(id, { type: 'route.proven' }));
+    expect(refused).toMatchObject({ accepted: false, code: 'MESSAGE_NOT_ALLOWED' });
+    expect(lines).toEqual([
+      { actor: id, event: 'pod.recheck', by: 'http:alice', outcome: 'stepped' },
+      { actor: id, event: 'route.proven', by: 'unknown', outcome: 'MESSAGE_NOT_ALLOWED' },
+    ]);
+    lines.length = 0;
+    const many = Array.from({ length: 50 }, () => control.send(id, { type: 'pod.recheck' }, 'http:alice'));
+    await answerOf(Promise.all(many));
+    expect(lines).toHaveLength(10);
+    await answerOf(control.send(id, { type: 'pod.recheck' }, 'http:alice'));
+    expect(lines.at(-1)).toMatchObject({ leftOut: 40 });
+  });
+});

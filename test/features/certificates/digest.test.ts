@@ -1,6 +1,7 @@
 /** What asks for certificates, and what stands in their Secrets, as digests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { limits } from '../../../src/base/limits.ts';
 import { carriedOver, ingressPart, servicePart } from '../../../src/features/certificates/digest.ts';
 import { readDuration, readIssuerSpec } from '../../../src/features/certificates/issuer-spec.ts';
 import { secrets } from '../../../src/features/certificates/resources.ts';
@@ -182,5 +183,21 @@ describe('Issuer', () => {
     ['', null],
   ])('%s is %s ms', (text, ms) => {
     expect(readDuration(text)).toBe(ms);
+  });
+});
+
+describe('more hosts than one object may ask for', () => {
+  const hosts = Array.from({ length: limits.hostsPerObject + 1 }, (_, n) => `h${n}.example.com`);
+
+  test('of a Service change nothing, and say so', () => {
+    const text = hosts.map((host) => `${host}:443`).join(',');
+    const { serve } = servicePart(object({}, { 'orrery.dev/serve': text }));
+    expect(serve).toEqual({ hosts: [], invalid: expect.stringContaining(`${limits.hostsPerObject}`) });
+  });
+
+  test('of an Ingress: the first are served, and it says so', () => {
+    const part = ingressPart(object({ spec: { tls: [{ hosts }] } }, { 'orrery.dev/issuer': 'ours' }));
+    expect(part.hosts).toHaveLength(limits.hostsPerObject);
+    expect(part.invalid).toContain(`${limits.hostsPerObject}`);
   });
 });

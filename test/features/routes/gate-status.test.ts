@@ -1,12 +1,21 @@
 /** What the status of a RouteGate says of its Pods. */
 import { describe, expect, test } from 'vitest';
-import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
-import { lookAt } from '../../../src/features/routes/gate-look.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { PodDigest, RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
+import { gateStatus } from '../../../src/features/routes/gate-status.ts';
 import type { Group } from '../../../src/features/routes/groups.ts';
-import { statusOf as judged, warningsOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { gateSpec, pod } from '../../actors/harness.ts';
 
-const facts = { uid: 'gate-uid', generation: 4, invalid: null, stirred: '' };
+const gate: RouteGateDigest = {
+  kind: 'routegates',
+  uid: 'gate-uid',
+  resourceVersion: '1',
+  createdAt: 0,
+  deleting: false,
+  labels: {},
+  generation: 4,
+  spec: gateSpec,
+};
 const ready = { conditions: { 'example.com/routes': 'True' } } as const;
 
 const service = (change: Partial<ServiceDigest> = {}): ServiceDigest => ({
@@ -31,16 +40,8 @@ const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => (
   podsSum: 0,
 });
 
-/** The look at these Pods and Services, and what the status says of it. */
-function statusOf(
-  pods: PodDigest[],
-  held: PodDigest[] = pods,
-  services = [service()],
-  { isComplete = true } = {},
-) {
-  const findings = lookAt(gateSpec, { pods, groups: [groupOf(held, services)], isComplete });
-  const status = judged(facts, findings, 60_000);
-  return { ...status.counts, ...status, warnings: warningsOf(status, findings) };
+function statusOf(pods: PodDigest[], held: PodDigest[] = pods, services = [service()]) {
+  return gateStatus(gate, pods, [groupOf(held, services)], { now: 60_000, isComplete: true });
 }
 
 test('counts gated Pods, those that wait and those that are ready, and tells the longest wait', () => {
@@ -58,6 +59,15 @@ test('counts gated Pods, those that wait and those that are ready, and tells the
 test('a Pod without the gate and one that is being deleted wait for nothing', () => {
   const pods = [pod(0, { readinessGates: [] }), pod(1, { deleting: true })];
   expect(statusOf(pods)).toMatchObject({ pods: 0, waiting: 0, longestWaitSeconds: 0 });
+});
+
+test('a specification that cannot be used is told with what is wrong', () => {
+  const invalid = { ...gate, spec: { invalid: 'probe.path must begin with "/"' } };
+  expect(gateStatus(invalid, [], [], { now: 0, isComplete: true }).valid).toEqual({
+    status: 'False',
+    reason: 'InvalidSpec',
+    message: 'probe.path must begin with "/"',
+  });
 });
 
 test('Pods that an older RouteGate holds are told', () => {
@@ -120,8 +130,8 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
 
   test('it is True while Services are asked, and unknown until everything was listed', () => {
     expect(statusOf([pod(0)]).verifying.status).toBe('True');
-    const { verifying } = statusOf([pod(0)], [pod(0)], [], { isComplete: false });
-    expect(verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
+    const status = gateStatus(gate, [pod(0)], [groupOf([pod(0)], [])], { now: 0, isComplete: false });
+    expect(status.verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
   });
 });
 
@@ -143,5 +153,26 @@ describe('docs/features/routes.md §7.4: “Each deadlock … is a Warning on th
     expect(
       statusOf([pod(0)], [pod(0)], [service({ routing: { readyOnly: { app: 'other' } } })]).warnings,
     ).toEqual([]);
+  });
+});
+
+describe('a group that is beyond a bound', () => {
+  const many = <T>(count: number, of: (n: number) => T) => Array.from({ length: count }, (_, n) => of(n));
+
+  test('of Services verifies nothing, and says so', () => {
+    const services = many(limits.groupServices + 1, () => service());
+    expect(statusOf([pod(0)], [pod(0)], services).verifying).toMatchObject({
+      status: 'False',
+      reason: 'TooManyServices',
+    });
+    expect(statusOf([pod(0)], [pod(0)], services.slice(1)).verifying).toMatchObject({ status: 'True' });
+  });
+
+  test('of Pods is told that they take turns', () => {
+    const pods = many(2_000, (n) => pod(n));
+    expect(statusOf(pods).warnings).toMatchObject([
+      { reason: 'GroupTooLarge', message: expect.stringContaining('2000 Pods') },
+    ]);
+    expect(statusOf(pods.slice(0, 500)).warnings).toEqual([]);
   });
 });

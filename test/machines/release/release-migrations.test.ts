@@ -28,7 +28,7 @@ test.each([
   ['markingAgain', 'leading.marking.again', 'pictureWait', 'leading.marking.writing'],
   ['resting', 'leading.keeping.resting', 'roundInterval', 'leading.keeping.repeating'],
   ['pausing', 'leading.keeping.pausing', 'driftPause', 'leading.keeping.repeating'],
-  ['repeating', 'leading.keeping.repeating', 'roundPatience', 'leading.keeping.resting'],
+  ['repeating', 'leading.keeping.repeating', 'roundPatience', 'leading.keeping.failing'],
   ['deposed', 'deposed', 'deposedPatience', 'leading.lettingEnd'],
 ])('%s is %s; its deadline, set before, leads on', (value, state, deadline, next) => {
   const restored = stepper.restore({ value, context }, 2);

@@ -68,7 +68,7 @@ describe('the first round', () => {
     release.asked();
     release.round(broken);
     expect(release.askedOf('release-status.write')).toEqual([]);
-    expect(release.context.lastError).toBe('1 objects failed: ConfigMap shop/a: no');
+    expect(release.context.lastError).toBe('1 object failed: ConfigMap shop/a: no');
   });
 
   test('a round without an outcome in time is repeated', () => {
@@ -84,7 +84,7 @@ describe('later rounds', () => {
     expect(release.wait(29_999).askedOf('release.round')).toEqual([]);
     expect(release.wait(1).askedOf('release.round')).toHaveLength(1);
     release.round(broken);
-    expect(release.state).toBe('leading.keeping.resting');
+    expect(release.state).toBe('leading.keeping.failing');
     const [report] = release.askedOf('release.report');
     expect(report).toMatchObject({ level: 'warn' });
     expect(release.patience).toBe(30_000);

@@ -12,6 +12,7 @@ import type { Store } from '../page-store.ts';
 import { Age, Mark, StateName, useTick } from '../pieces.ts';
 import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
 import { ContextTree } from './context-tree.ts';
+import { Details, Facts } from './facts.ts';
 import { SendEvent } from './send-event.ts';
 import { Effects, Explained, Ownership, Related, Timers } from './side.ts';
 import { TimeLine } from './time-line.ts';
@@ -89,6 +90,7 @@ function Body({
     <${TimeLine} id=${id} kind=${kind} steps=${steps} left=${watched?.left ?? 0} index=${index} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} /></div>
     <aside class="side" aria-label="About this actor">
       <${Explained} actor=${actor} step=${step} layout=${layout} isLive=${isLive} now=${now} id=${id} />
+      ${isLive && actor && html`<${Facts} actor=${actor} now=${now} /><${Details} actor=${actor} />`}
       ${isLive && actor && html`<${Timers} actor=${actor} steps=${steps} now=${now} />`}
       ${isLive && actor && html`<${Effects} actor=${actor} />`}
       <${Related} id=${id} steps=${steps} rows=${store.rows} />

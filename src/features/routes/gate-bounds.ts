@@ -1,0 +1,83 @@
+/**
+ * Which RouteGates are beyond the bounds on their number and on the kinds that they name as owners. Pure.
+ *
+ * Each kind costs a mirror in some replica, and each gate an actor for each Pod that it selects; whoever
+ * may write RouteGates could otherwise take everybody's memory. Promises: the oldest are in use, so a new
+ * one takes no place away; a namespace has places of its own, so it does not fill those of the others; a
+ * kind that is named already costs nothing.
+ */
+
+import type { NamedKind } from '../../actors/world/watch-declaration.ts';
+import { asDigest, type WorldEntry } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
+import type { RouteGateDigest } from './digests.ts';
+import { type Gate, gateOf } from './gate.ts';
+
+export interface Refusal {
+  readonly reason: 'TooManyRouteGates' | 'TooManyKinds';
+  /** What is too many, and what to do about it. */
+  readonly message: string;
+}
+
+export interface GateBounds {
+  /** The kinds that are mirrored for RouteGates. */
+  readonly kinds: readonly NamedKind[];
+  /** Why it is not in use; null: it is. */
+  refusalOf(namespace: string, name: string): Refusal | null;
+}
+
+export const byAge = (a: Gate, b: Gate) => a.createdAt - b.createdAt || (placeOf(a) < placeOf(b) ? -1 : 1);
+
+const placeOf = ({ namespace, name }: Pick<Gate, 'namespace' | 'name'>) => `${namespace}/${name}`;
+
+export function gateBounds(entries: Iterable<WorldEntry>): GateBounds {
+  const gates = [...entries].flatMap(({ namespace, name, digest }) => {
+    const gate = gateOf(namespace, name, asDigest<RouteGateDigest>(digest, 'routegates'));
+    return gate === null ? [] : [gate];
+  });
+  const refused = new Map<string, Refusal>();
+  const kinds = new Map<string, NamedKind>();
+  const ofNamespace = new Map<string, { gates: number; kinds: number }>();
+  for (const gate of gates.sort(byAge)) {
+    const counts = ofNamespace.get(gate.namespace) ?? { gates: 0, kinds: 0 };
+    ofNamespace.set(gate.namespace, counts);
+    counts.gates++;
+    const isTooMany = counts.gates > limits.routeGatesPerNamespace;
+    const refusal = isTooMany ? tooManyGates : admitKind(gate, kinds, counts);
+    if (refusal !== null) refused.set(placeOf(gate), refusal);
+  }
+  return {
+    kinds: [...kinds.values()],
+    refusalOf: (namespace, name) => refused.get(placeOf({ namespace, name })) ?? null,
+  };
+}
+
+/** Takes the gate's kind in, if there is room. */
+function admitKind(
+  { spec: { groupResource } }: Gate,
+  kinds: Map<string, NamedKind>,
+  counts: { kinds: number },
+): Refusal | null {
+  if (groupResource === null) return null;
+  const { apiVersion, kind } = groupResource;
+  const text = `${apiVersion}/${kind}`;
+  if (kinds.has(text)) return null;
+  if (counts.kinds >= limits.groupKindsPerNamespace) return tooManyKindsHere;
+  if (kinds.size >= limits.groupKinds) return tooManyKinds;
+  counts.kinds++;
+  kinds.set(text, { apiVersion, kind });
+  return null;
+}
+
+const tooManyGates: Refusal = {
+  reason: 'TooManyRouteGates',
+  message: `not in use: at most ${limits.routeGatesPerNamespace} RouteGates of a namespace are, the oldest first; delete some that are older`,
+};
+const tooManyKindsHere: Refusal = {
+  reason: 'TooManyKinds',
+  message: `not in use: the RouteGates of a namespace may bring in at most ${limits.groupKindsPerNamespace} kinds by spec.groupResource, the oldest first`,
+};
+const tooManyKinds: Refusal = {
+  reason: 'TooManyKinds',
+  message: `not in use: the RouteGates of the cluster name ${limits.groupKinds} kinds by spec.groupResource already, and no more are watched`,
+};

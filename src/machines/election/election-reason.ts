@@ -1,0 +1,111 @@
+/** Why an election stands as it stands: one sentence for each state, and what is to know beside it. Pure. */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, type Told, tells } from '../tell.ts';
+import { deadlineOf, holderEnd, living } from './election-candidates.ts';
+import { type ElectionContext, placeOf } from './election-context.ts';
+import { foreignEnd, isAnotherPreferred } from './election-lease.ts';
+import { holderAt, leadsText } from './election-words.ts';
+
+type ElectionStanding = Standing<ElectionContext>;
+
+/** Names of candidates that are told; there may be hundreds. */
+const namesTold = 10;
+
+export const tellElection = tells<ElectionContext>((standing) => ({
+  ...sentenceOf(standing),
+  facts: factsOf(standing),
+}));
+
+function sentenceOf(standing: ElectionStanding): Told {
+  const { context } = standing;
+  const { facts, lastError, asked } = context;
+  const lease = leaseName(context);
+  if (isIn(standing, 'starting')) return { text: 'waits to be told how it is to be held', next: null };
+  if (isIn(standing, 'invalid')) {
+    return { text: `the Election cannot be held: ${facts?.invalid ?? lastError ?? ''}`, next: null };
+  }
+  if (isIn(standing, 'looking')) {
+    const text = `${lease} is read${because(lastError)}`;
+    return isIn(standing, 'looking.asking')
+      ? { text }
+      : { text: `${lease} cannot be read${because(lastError)}` };
+  }
+  if (isIn(standing, 'contending')) {
+    const who = asked?.record.holder ?? 'a candidate';
+    if (isIn(standing, 'contending.claiming')) return { text: `${lease} is free and is claimed for ${who}` };
+    return { text: `${lease} could not be claimed for ${who}${because(lastError)}` };
+  }
+  if (isIn(standing, 'leading')) return leadingSentence(standing);
+  if (isIn(standing, 'steppingDown')) {
+    return { text: `${lease} is given back: ${context.former?.reason ?? 'nobody leads'}` };
+  }
+  if (isIn(standing, 'released')) return { text: 'the Election is not wanted any more', next: null };
+  return observingSentence(standing);
+}
+
+const leaseName = (context: ElectionContext) => {
+  const { namespace, name } = placeOf(context);
+  return `the Lease ${namespace}/${name}`;
+};
+const because = (error: string | null) => (error === null ? '' : `: ${error}`);
+
+function leadingSentence(standing: ElectionStanding): Told {
+  const { context } = standing;
+  const { reign, lastError, seen } = context;
+  const holder = reign?.holder ?? '';
+  const leads = leadsText(holder, reign?.term ?? context.term);
+  const deadline = deadlineOf(context);
+  if (isIn(standing, 'leading.yielding')) {
+    const next = { text: `${holder} leads no more`, at: deadline };
+    return { text: `${leads}, and yields: the Lease prefers ${seen?.record?.preferredHolder}`, next };
+  }
+  if (context.failures > 0 || isIn(standing, 'leading.retrying')) {
+    const next = { text: `${holder} leads no more unless the Lease is renewed`, at: deadline };
+    return { text: `${leads}, but ${leaseName(context)} is not renewed${because(lastError)}`, next };
+  }
+  const end = holderEnd(context);
+  const next = end === null ? null : { text: `${holder} leads no more unless it is heard of`, at: end };
+  return { text: leads, next };
+}
+
+function observingSentence({ context, at }: ElectionStanding): Told {
+  const waiting = Object.keys(living(context, at)).length;
+  const candidates = waiting === 0 ? 'no candidate campaigns here' : `${count(waiting)} wait here`;
+  const holder = holderAt(context, at);
+  if (holder !== null) {
+    const text = `another program's candidate, ${holder}, leads by ${leaseName(context)}; ${candidates}`;
+    return {
+      text,
+      next: { text: `${leaseName(context)} is free unless it is renewed`, at: foreignEnd(context) },
+    };
+  }
+  if (isAnotherPreferred(context, undefined) && waiting > 0) {
+    return { text: `nobody leads: the Lease prefers ${context.seen?.record?.preferredHolder}`, next: null };
+  }
+  const last =
+    context.former === null ? '' : `; the last leader was ${context.former.holder}: ${context.former.reason}`;
+  return { text: `nobody leads: ${candidates}${last}`, next: null };
+}
+
+const count = (candidates: number) => (candidates === 1 ? '1 candidate' : `${candidates} candidates`);
+
+function factsOf({ context, at }: ElectionStanding): readonly Fact[] {
+  const { term, seen, facts, reign } = context;
+  const { namespace, name } = placeOf(context);
+  const candidates = Object.keys(living(context, at)).sort();
+  const since = Date.parse(seen?.record?.acquireTime ?? '');
+  const renewed = reign?.renewedAt;
+  const more = candidates.length > namesTold ? [`and ${candidates.length - namesTold} more`] : [];
+  const holder = facts === null ? null : holderAt(context, at);
+  return [
+    { label: 'Holder', value: holder ?? 'nobody' },
+    { label: 'Term', value: term },
+    ...(holder === null || Number.isNaN(since) ? [] : [{ label: 'Since', value: since, unit: 'time' }]),
+    ...(renewed === undefined ? [] : [{ label: 'Renewed', value: renewed, unit: 'time' }]),
+    { label: 'Candidates', value: candidates.length },
+    ...(candidates.length === 0
+      ? []
+      : [{ label: 'Who', value: [...candidates.slice(0, namesTold), ...more].join('\n') }]),
+    { label: 'Lease', value: `${namespace}/${name}` },
+  ];
+}

@@ -1,0 +1,117 @@
+/**
+ * Why a release stands as it stands: one sentence for each state, and what is to know beside it. The
+ * conditions and Events of the Release say the same sentences. Pure.
+ */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, type Told, tells } from '../tell.ts';
+import { hindrances, type ReleaseContext } from './release-context.ts';
+import { isOlder, type NodeFacts, newestRelease } from './release-table.ts';
+
+type ReleaseStanding = Standing<ReleaseContext>;
+/** As the chart has them. */
+const formerPatienceMs = 5_000;
+const roundIntervalMs = 30_000;
+
+const objects = ({ bundle }: ReleaseContext) =>
+  bundle.objects === 1 ? '1 object' : `${bundle.objects} objects`;
+const release = ({ bundle }: ReleaseContext) => `release ${bundle.release}`;
+
+export const standsText = (context: ReleaseContext): string =>
+  `${release(context)} is applied: ${objects(context)}`;
+export const waitsText = (context: ReleaseContext, waitingFor: readonly string[]): string =>
+  `${release(context)} waits: ${waitingFor.join('; ')}`;
+export const failsText = (context: ReleaseContext): string =>
+  `${release(context)} is not applied: ${context.lastError ?? 'a round failed'}`;
+export const worksText = (context: ReleaseContext): string =>
+  `${context.leader} applies ${release(context)}: ${objects(context)}`;
+
+export const tellRelease = tells<ReleaseContext>((standing) => {
+  const facts = factsOf(standing.context);
+  return { ...sentenceOf(standing), ...(isIn(standing, 'leaderless') ? {} : { facts }) };
+});
+
+function sentenceOf(standing: ReleaseStanding): Told {
+  const { context } = standing;
+  if (isIn(standing, 'leaderless')) return { text: 'no replica leads the releases yet', next: null };
+  if (isIn(standing, 'retired')) {
+    return { text: `the replicas have a bundle of another name now than ${context.name}`, next: null };
+  }
+  if (isIn(standing, 'deposed')) {
+    return { text: `another replica leads now than ${context.leader}`, next: null };
+  }
+  if (isIn(standing, 'leading.keeping')) return keptSentence(standing);
+  if (isIn(standing, 'leading.applying')) return appliedSentence(standing);
+  return preparedSentence(standing);
+}
+
+function preparedSentence(standing: ReleaseStanding): Told {
+  const { context, since } = standing;
+  if (isIn(standing, 'leading.waitingForNodes')) {
+    return { text: waitsText(context, hindrances(context)), next: null };
+  }
+  if (isIn(standing, 'leading.lettingEnd')) {
+    const text = `${context.leader} leads, and lets requests of a leader before it end`;
+    return { text, next: { text: `${release(context)} is applied`, at: since + formerPatienceMs } };
+  }
+  if (isIn(standing, 'leading.marking')) return { text: `${standsText(context)}; that is being written` };
+  const error = context.lastError === null ? '' : `, after ${context.lastError}`;
+  return { text: `${context.leader} writes what ${release(context)} is going to change${error}` };
+}
+
+function appliedSentence(standing: ReleaseStanding): Told {
+  const { context } = standing;
+  if (!isIn(standing, 'leading.applying.retrying')) return { text: worksText(context) };
+  const at = (context.roundEndedAt ?? standing.since) + context.retryInMs;
+  return { text: failsText(context), next: { text: 'it is tried again', at } };
+}
+
+function keptSentence(standing: ReleaseStanding): Told {
+  const { context } = standing;
+  const at = (context.roundEndedAt ?? standing.since) + roundIntervalMs;
+  const next = { text: 'the objects are compared again', at };
+  if (isIn(standing, 'leading.keeping.failing')) return { text: failsText(context), next };
+  if (isIn(standing, 'leading.keeping.resting')) return { text: standsText(context), next };
+  if (isIn(standing, 'leading.keeping.pausing')) {
+    return { text: `${context.drift.join(', ')} drifted right after a round; a second is let pass` };
+  }
+  const since = context.lastError === null ? '' : `, after a round that failed: ${context.lastError}`;
+  return { text: `${context.leader} compares ${objects(context)} with ${release(context)}${since}` };
+}
+
+function factsOf(context: ReleaseContext): readonly Fact[] {
+  const { leader, bundle, seen, waitingFor, drift, lastApplied, nodes, changes } = context;
+  const { status, unreadable } = seen;
+  const written =
+    status === null
+      ? (unreadable ?? 'nothing')
+      : `${status.state}, release ${status.release}, at least ${status.minimumCompatible}`;
+  const last = changes.at(-1);
+  return [
+    { label: 'Leader', value: leader },
+    { label: 'Release', value: bundle.release },
+    { label: 'Objects', value: bundle.objects },
+    { label: 'Written', value: written },
+    ...lines('Waiting for', waitingFor),
+    ...(lastApplied === null ? [] : [{ label: 'Applied', value: lastApplied, unit: 'time' }]),
+    ...(last === undefined ? [] : [{ label: 'Last change', value: last.at, unit: 'time' }]),
+    ...lines('Drifted', drift),
+    ...lines(
+      'Replicas',
+      nodes.map((node) => replicaText(node, nodes, leader)),
+    ),
+  ];
+}
+
+const lines = (label: string, values: readonly string[]): readonly Fact[] =>
+  values.length === 0 ? [] : [{ label, value: values.join('\n') }];
+
+/** A replica, and whether it may lead (§2.1). */
+export function replicaText(node: NodeFacts, nodes: readonly NodeFacts[], leader: string): string {
+  const { replica, release: own, bundle } = node;
+  const newest = newestRelease(nodes);
+  const about = (text: string) => `${replica} ${own} (${text})`;
+  if (replica === leader) return about('leads');
+  if (bundle === null) return about('no bundle: never leads');
+  if (newest !== null && isOlder(own, newest)) return about(`may not lead: older than ${newest}`);
+  return about('may lead');
+}

@@ -1,0 +1,149 @@
+/** Why an election stands as it stands, in each of its states. */
+import { expect, test } from 'vitest';
+import type { ElectionContext } from '../../../src/machines/election/election-context.ts';
+import type { ElectionEvent } from '../../../src/machines/election/election-events.ts';
+import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
+import { electionFacts, foreignRecord } from '../../features/elections/election-sample.ts';
+import { ActorDriver } from '../actor-driver.ts';
+import { toldOf } from '../told.ts';
+
+class Election extends ActorDriver<ElectionEvent, ElectionContext> {
+  constructor(facts: Partial<typeof electionFacts> = {}) {
+    super('election', 'shop', 'worker');
+    this.take({ type: 'election.observed', facts: { ...electionFacts, ...facts } });
+  }
+
+  sees(record: LeaseRecord | null, attempt: number | null = null): this {
+    const { place } = electionFacts;
+    const resourceVersion = record === null ? null : `${this.now}`;
+    return this.take({ type: 'lease.seen', place, record, resourceVersion, attempt });
+  }
+
+  campaigns(candidate: string, ttlMs = 3_000): this {
+    return this.take({ type: 'election.campaign', candidate, ttlMs });
+  }
+
+  /** What it asked to be written is written. */
+  writes(): this {
+    const [write] = this.askedOf('lease.write');
+    if (!write) throw new Error('it asks for no write');
+    const { attempt, term, record } = write;
+    return this.take({ type: 'lease.written', attempt, resourceVersion: '5', holder: record.holder, term });
+  }
+
+  refused(message: string): this {
+    const [write] = this.askedOf('lease.write');
+    return this.take({ type: 'lease.refused', attempt: write?.attempt ?? 0, reason: 'error', message });
+  }
+}
+
+const told = (election: Election) => toldOf('election', election);
+const led = () => new Election().sees(null, 1).campaigns('a').writes();
+
+test('one that cannot be held says why', () => {
+  const election = new Election({ invalid: 'renewDeadline must be greater than retryPeriod × 1.2' });
+  expect(told(election)).toMatchObject({
+    health: 'wrong',
+    text: 'the Election cannot be held: renewDeadline must be greater than retryPeriod × 1.2',
+    next: null,
+  });
+});
+
+test('the Lease is read, and cannot be', () => {
+  const election = new Election();
+  expect(told(election)).toMatchObject({ health: 'waiting', text: 'the Lease shop/worker is read' });
+  election.take({ type: 'lease.unseen', attempt: 1, message: 'forbidden' });
+  expect(told(election)).toMatchObject({
+    health: 'wrong',
+    text: 'the Lease shop/worker cannot be read: forbidden',
+  });
+});
+
+test('nobody leads, and another program leads', () => {
+  const election = new Election().sees(null, 1);
+  expect(told(election)).toMatchObject({
+    health: 'ok',
+    text: 'nobody leads: no candidate campaigns here',
+    next: null,
+    facts: { Holder: 'nobody', Term: 0, Candidates: 0, Lease: 'shop/worker' },
+  });
+  election.sees(foreignRecord).campaigns('a').campaigns('b');
+  expect(told(election)).toMatchObject({
+    health: 'ok',
+    text: "another program's candidate, go, leads by the Lease shop/worker; 2 candidates wait here",
+    next: { text: 'the Lease shop/worker is free unless it is renewed', at: election.now + 15_000 },
+    facts: {
+      Holder: 'go',
+      Term: 5,
+      Candidates: 2,
+      Who: 'a\nb',
+      Since: Date.parse(foreignRecord.acquireTime),
+    },
+  });
+});
+
+test('a coordinated election that prefers another one says whom', () => {
+  const record = { ...foreignRecord, holder: '', strategy: 'OldestEmulationVersion', preferredHolder: 'go' };
+  const election = new Election().sees(record, 1).campaigns('a');
+  expect(told(election)).toMatchObject({ text: 'nobody leads: the Lease prefers go' });
+});
+
+test('a claim, and one that is refused', () => {
+  const election = new Election().sees(null, 1).campaigns('a');
+  expect(told(election)).toMatchObject({
+    health: 'waiting',
+    text: 'the Lease shop/worker is free and is claimed for a',
+  });
+  election.refused('no room');
+  expect(told(election)).toMatchObject({
+    health: 'wrong',
+    text: 'the Lease shop/worker could not be claimed for a: no room',
+  });
+});
+
+test('a leader, its renewals and their failure', () => {
+  const election = led();
+  expect(told(election)).toMatchObject({
+    health: 'ok',
+    text: 'a leads under term 1',
+    next: { text: 'a leads no more unless it is heard of', at: election.now + 3_000 },
+    facts: { Holder: 'a', Term: 1, Since: election.now, Renewed: election.now, Candidates: 1, Who: 'a' },
+  });
+  const end = election.now + 10_000;
+  election.campaigns('a', 60_000).wait(2_000).refused('the server is away');
+  expect(told(election)).toMatchObject({
+    health: 'wrong',
+    text: 'a leads under term 1, but the Lease shop/worker is not renewed: the server is away',
+    next: { text: 'a leads no more unless the Lease is renewed', at: end },
+  });
+});
+
+test('a leader that yields', () => {
+  const election = led().campaigns('a', 60_000);
+  const { seen } = election.context;
+  if (!seen?.record) throw new Error('it has seen its Lease');
+  election.sees({ ...seen.record, strategy: 'OldestEmulationVersion', preferredHolder: 'go' }).wait(2_000);
+  expect(told(election).text).toBe('a leads under term 1, and yields: the Lease prefers go');
+});
+
+test('one whose leader resigned gives the Lease back, and remembers whom it had', () => {
+  const election = led().take({ type: 'election.resign', candidate: 'a', term: 1 });
+  expect(told(election)).toMatchObject({
+    health: 'waiting',
+    text: 'the Lease shop/worker is given back: the leader resigned',
+  });
+  const [release] = election.askedOf('lease.release');
+  election.take({
+    ...{ type: 'lease.released', attempt: release?.attempt ?? 0 },
+    ...{ record: null, resourceVersion: null, error: null },
+  });
+  expect(told(election).text).toBe(
+    'nobody leads: no candidate campaigns here; the last leader was a: the leader resigned',
+  );
+});
+
+test('of many candidates a few are named', () => {
+  const election = new Election().sees(foreignRecord, 1);
+  for (let n = 10; n < 40; n++) election.campaigns(`c${n}`);
+  expect(told(election).facts.Who).toMatch(/^c10\nc11\n(c\d\d\n){8}and 20 more$/);
+});

@@ -17,7 +17,7 @@ import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
-  readonly http: Pick<HttpServerParts, 'control' | 'history' | 'files' | 'live' | 'hosts'>;
+  readonly http: Pick<HttpServerParts, 'control' | 'stored' | 'history' | 'files' | 'live' | 'hosts'>;
   stop(): void;
 }
 
@@ -30,6 +30,7 @@ export function createInspector(
   return {
     http: {
       control,
+      stored: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),
       files: createPageFiles(),
       live: openLive({ clock, liveWatch, control, charts, replica, release }),

@@ -17,6 +17,16 @@ export interface Refused {
 
 export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
 
+/** Kinds of actors that the release knows. */
+export async function readKinds(): Promise<Answer<readonly string[]>> {
+  const answer = await call<{ machines: ReadonlyArray<{ name: string; isKind?: boolean }> }>(
+    'GET',
+    'machines',
+  );
+  if ('refused' in answer) return answer;
+  return { ok: answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort() };
+}
+
 export const readSession = () => call<Session>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });
 export const signOut = () => call<object>('DELETE', 'session');

@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
-import { type Answer, readHistory, readSession, type Session } from './api.ts';
+import { type Answer, readHistory, readKinds, readSession, type Session } from './api.ts';
 import { type ConnectionState, connectLive } from './connection.ts';
 import { createRates, type Rates } from './overview/rates.ts';
 
@@ -39,6 +39,15 @@ export interface News {
   readonly at: number;
 }
 
+export interface Silence {
+  /** For how long. */
+  readonly ms: number;
+  /** The replica's time of what is shown, ms since the epoch; 0: nothing is. */
+  readonly asOf: number;
+  /** The replica itself is silent; else it does not hear from the others. */
+  readonly isReplica: boolean;
+}
+
 export interface Store {
   readonly rows: ReadonlyMap<ActorId, LiveRow>;
   /** Kinds that there are actors of, with their number. */
@@ -48,6 +57,10 @@ export interface Store {
   readonly isWhole: boolean;
   readonly watched: Watched | null;
   readonly connection: ConnectionState;
+  /** Nothing was heard for three seconds, or what is heard tells nothing new; null: the feed is alive. */
+  readonly silence: Silence | null;
+  /** Every kind of actors that the release knows, whether or not there are any; null: not known yet. */
+  readonly allKinds: readonly string[] | null;
   readonly replica: string;
   readonly session: Answer<Session> | null;
   readonly rates: Rates;
@@ -57,11 +70,16 @@ export interface Store {
   readonly news: readonly News[];
   /** The replica's time, ms since the epoch. */
   now(): number;
-  look(id: ActorId | null): void;
+  /** @param kind whose rows are wanted with their facts */
+  look(id: ActorId | null, kind: string | null): void;
   signedIn(): Promise<void>;
   onChange(listener: () => void): () => void;
 }
 
+/** Three beats. */
+const silenceMs = 3_000;
+/** Reading the cluster takes longer while a replica is away; beyond this it is not read any more. */
+const deafMs = 10_000;
 const newsMax = 14;
 const movesMax = 8;
 /** A feed that begins sends its rows within this time once it has them all. */
@@ -92,6 +110,9 @@ export function createStore(clock: Clock): Store {
     news: [] as readonly News[],
     /** The replica's time less the page's. */
     offset: 0,
+    heardAt: clock.monotonic(),
+    asOf: 0,
+    allKinds: null as readonly string[] | null,
   };
   const rates = createRates(clock);
   /** What ended while nobody listened is not told: rows that are not told again after a new beginning are dropped. */
@@ -129,6 +150,7 @@ export function createStore(clock: Clock): Store {
     });
     if (moved.length > 0) state.moves = [...moved, ...state.moves].slice(0, movesMax);
     state.offset = cluster.now - clock.now();
+    state.asOf = cluster.now;
     state.cluster = cluster;
     if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
     for (const id of stale) drop(id);
@@ -143,12 +165,16 @@ export function createStore(clock: Clock): Store {
     state.watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt: clock.monotonic() };
   };
   const onMessage = (message: LiveMessage) => {
+    state.heardAt = clock.monotonic();
     if (message.type === 'hello') {
       stale = new Set(rows.keys());
       staleSince = clock.monotonic();
       state.replica = message.replica;
       state.offset = message.now - clock.now();
       if (state.watched) void loadHistory(state.watched.id);
+    } else if (message.type === 'beat') {
+      state.offset = message.now - clock.now();
+      state.asOf = Math.max(state.asOf, message.asOf);
     } else if (message.type === 'rows') takeRows(message);
     else if (message.type === 'cluster') takeCluster(message);
     else if (message.type === 'step') takeStep(message);
@@ -184,6 +210,19 @@ export function createStore(clock: Clock): Store {
     changed();
   };
   void readUser();
+  const readAllKinds = async () => {
+    const answer = await readKinds();
+    if ('ok' in answer) state.allKinds = answer.ok;
+    changed();
+  };
+  void readAllKinds();
+  const silence = (): Silence | null => {
+    const heard = clock.monotonic() - state.heardAt;
+    const { asOf } = state;
+    if (heard > silenceMs || state.connection !== 'live') return { ms: heard, asOf, isReplica: true };
+    const deaf = asOf === 0 ? 0 : clock.now() + state.offset - asOf;
+    return deaf > deafMs ? { ms: deaf, asOf, isReplica: false } : null;
+  };
 
   return {
     rows,
@@ -202,6 +241,12 @@ export function createStore(clock: Clock): Store {
     get connection() {
       return state.connection;
     },
+    get silence() {
+      return silence();
+    },
+    get allKinds() {
+      return state.allKinds;
+    },
     get replica() {
       return state.replica;
     },
@@ -215,16 +260,17 @@ export function createStore(clock: Clock): Store {
       return state.news;
     },
     now: () => clock.now() + state.offset,
-    look(id) {
+    look(id, kind) {
+      live.watch({ rows: true, actor: id, facts: kind });
       if (state.watched?.id === (id ?? undefined)) return;
       state.watched =
         id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
-      live.watch({ rows: true, actor: id });
       if (id !== null) void loadHistory(id);
       changed();
     },
     async signedIn() {
       await readUser();
+      await readAllKinds();
       live.retry();
     },
     onChange(listener) {

@@ -8,7 +8,6 @@ import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
 import { senderOf } from './cause.ts';
-import { ReasonLine } from './facts.ts';
 
 type Standing = Omit<ActorView, 'recent'>;
 
@@ -31,7 +30,6 @@ export function Explained({
   return html`<section class="card explained" aria-labelledby="h-explained">
     <h2 id="h-explained" class="sr-only">In words</h2>
     ${state && html`<p class="sentence"><b>${lastName(id)}</b> ${isLive ? (actor?.parked ? 'is parked in' : 'is in') : 'was in'} <b><${StateName} state=${state} /></b>${isLive && actor && html`, for <${Age} since=${actor.since} now=${now} />`}.</p>`}
-    ${isLive && actor && html`<${ReasonLine} actor=${actor} now=${now} />`}
     ${state && layout && html`<ul class="meaning">${meaningOf(layout, state).map(([path, text]) => html`<li key=${path}>${text}</li>`)}</ul>`}
     ${step && html`<p class="because"><${Because} step=${step} now=${now} /></p>`}
     ${actor?.lastError && isLive && html`<p class="problem"><b>Last error:</b> ${actor.lastError}</p>`}

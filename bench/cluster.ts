@@ -2,7 +2,7 @@
  * Replicas as real processes: how long a start takes, how long actors are without an owner when theirs is killed or ends in good
  * order, and how many messages go through `send` → step → event.
  *
- * Run: node bench/cluster.ts [--runs 10] [--pods 300]
+ * Run: node bench/cluster.ts [--runs 10] [--pods 300] [--only start] [--program dist/main.js]
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,6 +25,7 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { routeGates } from '../src/features/routes/resources.ts';
 import { connectKube, type KubeConnection } from '../src/kube/api/kube-connection.ts';
+import { processCosts } from './process-costs.ts';
 
 const { values } = parseArgs({
   options: {
@@ -32,6 +33,8 @@ const { values } = parseArgs({
     pods: { type: 'string', default: '300' },
     /** start, crash, graceful, throughput; by default all */
     only: { type: 'string' },
+    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    program: { type: 'string' },
   },
 });
 const runs = Number(values.runs);
@@ -67,6 +70,7 @@ async function setUp(count: number): Promise<Bench> {
   await ensureAll(kube, await readManifests(join(import.meta.dirname, '../deploy/crds')), signal);
   const replicas = await createReplicas({
     count,
+    program: values.program,
     http: { host: '127.0.0.1', port: 0 },
     dir,
     natsUrl: nats.url,
@@ -179,6 +183,7 @@ async function measureStarts(): Promise<void> {
     times.push(clock.monotonic() - started);
   }
   row('start of a process until /readyz answers 200', quantiles(times));
+  row('  its last start', processCosts(last.pid()));
   await bench.stop();
 }
 

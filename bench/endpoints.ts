@@ -3,6 +3,7 @@
  * costs the replica.
  *
  * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner] [--services 500] [--workloads 10]
+ * [--program dist/main.js]
  * The API server is that of KUBECONFIG, else the development one (a process of its own then shares this one's CPU time). A change
  * counts from the API server's answer to it until a watch shows the slice that tells of it.
  */
@@ -21,12 +22,15 @@ import { systemRandom as random } from '../src/base/random.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../src/kube/api/resources.ts';
+import { processCosts } from './process-costs.ts';
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     services: { type: 'string', default: '500' },
     workloads: { type: 'string', default: '10' },
+    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    program: { type: 'string' },
   },
 });
 const { signal } = new AbortController();
@@ -92,7 +96,8 @@ class Bench {
   static async begin(replicas: number): Promise<Bench> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
     const http = { host: '127.0.0.1', port: 0 };
-    const options = { clock, random, log, dir, replicas, http, restarts: false, print: () => {} };
+    const { program } = values;
+    const options = { clock, random, log, dir, replicas, program, http, restarts: false, print: () => {} };
     const cluster = await startDevCluster(
       { ...options, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
       signal,
@@ -200,22 +205,11 @@ class Bench {
     );
   }
 
-  async costs(): Promise<string> {
-    const told = await Promise.all(
-      this.cluster.replicas.map(async ({ url }) => {
-        const text = await fetch(`${url}/metrics`).then(
-          (answer) => answer.text(),
-          () => '',
-        );
-        const value = (name: string) =>
-          Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1] ?? Number.NaN);
-        const megabytes = Math.round(value('process_resident_memory_bytes') / 1e6);
-        return text === ''
-          ? ''
-          : `${value('process_cpu_seconds_total').toFixed(1)} s CPU, ${megabytes} MB resident`;
-      }),
-    );
-    return told.filter((one) => one !== '').join('; ');
+  costs(): string {
+    return this.cluster.replicas
+      .filter((replica) => replica.pid() !== undefined)
+      .map((replica) => processCosts(replica.pid()))
+      .join('; ');
   }
 }
 
@@ -248,7 +242,7 @@ async function cold(): Promise<void> {
   };
   await start('with nothing');
   await bench.quiet(1_000);
-  row('  replica', await bench.costs());
+  row('  replica', bench.costs());
   await bench.cluster.kill(0);
   await bench.deleteAll('slices', `${managedByLabel}=${managedBy}`);
   await start('warm NATS');
@@ -268,7 +262,7 @@ async function flip(): Promise<void> {
     await sleep(clock, 20);
   }
   row('one readiness flip', quantiles(times));
-  row('  replica', await bench.costs());
+  row('  replica', bench.costs());
   await bench.end();
 }
 
@@ -297,7 +291,7 @@ async function rate(): Promise<void> {
     (name) => (bench.shown.get(name)?.at ?? Number.NaN) - (sent.get(name) ?? 0),
   );
   row(`50 flips/s for ${Math.round(names.length / 50)} s`, `${quantiles(times)}, ${bench.writes} writes`);
-  row('  replica', await bench.costs());
+  row('  replica', bench.costs());
   await bench.end();
 }
 
@@ -318,7 +312,7 @@ async function crowd(): Promise<void> {
     `1,000 flips in one Service, made in ${Math.round(last - begun)} ms`,
     `${bench.writes} writes, lag ${Math.round(bench.lastWriteAt - last)} ms`,
   );
-  row('  replica', await bench.costs());
+  row('  replica', bench.costs());
   await half(bench, names);
   await bench.end();
 }

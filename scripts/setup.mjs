@@ -7,6 +7,7 @@
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureBind } from './setup/bind.mjs';
 import { ensureChromium } from './setup/chromium.mjs';
 import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
@@ -25,6 +26,7 @@ try {
     ensurePebble(root, process.env);
     ensurePromtool(root, process.env);
     ensureChromium(root, process.env);
+    ensureBind(root, process.env);
   }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

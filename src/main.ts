@@ -2,15 +2,15 @@
 /**
  * The command `orrery`: hands the arguments over and ends with the command's exit code.
  *
- * From a checkout, compiled code is kept in node_modules/.cache: without it every start strips the types and compiles the Kubernetes
- * client anew, which takes longer than everything else together.
+ * Compiled code is kept, from a checkout in node_modules/.cache, from a build beside it, where that may be
+ * written; the image brings it along. Without it every start compiles everything anew, which takes longer
+ * than the rest of it.
  */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
-if (import.meta.filename.endsWith('.ts')) {
-  enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/orrery'));
-}
+const isCheckout = import.meta.filename.endsWith('.ts');
+enableCompileCache(join(import.meta.dirname, isCheckout ? '../node_modules/.cache/orrery' : 'compiled'));
 const { runCommandLine } = await import('./cli/program.ts');
 const { processTerminal } = await import('./cli/terminal.ts');
 const terminal = processTerminal();

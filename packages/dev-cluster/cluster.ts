@@ -34,6 +34,8 @@ export interface DevClusterParts {
   /** Made if it is missing. */
   readonly dir: string;
   readonly replicas: number;
+  /** What each of them runs; absent: the sources of this checkout. */
+  readonly program?: string | undefined;
   /** Where the first replica answers; port 0: free ones. */
   readonly http: { readonly host: string; readonly port: number };
   /** A real API server instead of the development one. */
@@ -123,6 +125,7 @@ async function build(
   await startedInTime(dns.started, clock, signal);
   const replicas = await createReplicas({
     count: options.replicas,
+    program: options.program,
     http: options.http,
     dir,
     natsUrl: nats.url,

@@ -44,7 +44,7 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'for (const timer of record.timers) this.#timers.add(timer.at, { cell, id: timer.id });',
+        find: 'for (const timer of record.timers) this.#timers.add(timer, { cell, id: timer.id });',
         replace: '',
       },
     ],

@@ -51,6 +51,8 @@ export interface EngineParts {
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
   readonly onStep?: (transition: Transition, context: unknown) => void;
+  /** Into how many shards the streams deal; absent: as many as the program has (limits.ts). */
+  readonly shards?: number;
   /**
    * Another replica that was there before lives under this one's name: it has ended what it did, and must end
    * itself.
@@ -129,6 +131,7 @@ export class Engine implements EngineView {
       world: this.world,
       onFenced: (holding) => this.ownership.fenced(holding),
       traces,
+      shards: parts.shards,
     });
     this.router.onAffected((ids) => {
       if (parts.tracing) traces.note(ids, this.world.trace);
@@ -325,7 +328,7 @@ function hostParts(
     ...parts,
     steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
-    homeOf: homesOf(charts),
+    homeOf: homesOf(charts, parts.shards),
     admission: createAdmission(parts.features.map(({ messages }) => messages)),
     runEffect(effect, context) {
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

@@ -54,6 +54,8 @@ export interface KubernetesRight {
   readonly apiGroup: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
+  /** In Orrery's own namespace alone. Absent: in the whole cluster. */
+  readonly isOwnNamespace?: true;
   /** For whoever reads the role: what it is for. */
   readonly why: string;
 }

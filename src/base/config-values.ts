@@ -62,6 +62,24 @@ export const hostPort: Reader<HostPort> = {
   },
 };
 
+/** A Service of Kubernetes and one of its ports. */
+export interface ServicePlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+export const servicePlace: Reader<ServicePlace> = {
+  allowed: 'NAMESPACE/NAME:PORT with a port from 1 to 65535, such as orrery/orrery:8089',
+  read: (text) => {
+    const label = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+    const [, namespace, name, port] = new RegExp(`^(${label})/(${label}):(\\d{1,5})$`).exec(text) ?? [];
+    if (namespace === undefined || name === undefined) return undefined;
+    const value = Number(port);
+    return value < 1 || value > 65_535 ? undefined : { namespace, name, port: value };
+  },
+};
+
 export const nameServer: Reader<HostPort> = {
   allowed: 'IP:PORT with a port from 1 to 65535, such as 127.0.0.1:53 or [::1]:53',
   read: (text) => {

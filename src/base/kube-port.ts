@@ -108,6 +108,17 @@ export interface KubePort {
     signal: AbortSignal,
     subresource?: 'token',
   ): Promise<KubeObject>;
+  /**
+   * Posts what is no object, such as a question to an API that others serve, and gives the answer as it is.
+   *
+   * @param resource where it goes; what it is, stands in the question itself
+   */
+  ask(
+    resource: KubeResource,
+    question: Readonly<Record<string, unknown>>,
+    options: { readonly timeoutMs: number },
+    signal: AbortSignal,
+  ): Promise<unknown>;
   /** Replaces the object (PUT); with metadata.resourceVersion only if it is still that version. */
   replace(
     resource: KubeResource,

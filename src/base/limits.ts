@@ -273,6 +273,10 @@ export const limits = {
   challengeLookups: 32,
   /** Order at an authority, ms. */
   acmeOrderMs: 55_000,
+  /** Finding out what a challenge needs shown, ms: some questions to the authority and to name servers. */
+  challengePlanMs: 55_000,
+  /** Taking away what was shown, ms: as long as a webhook may take, and a moment. */
+  challengeClearMs: 120_000,
   /** Proof of control, ms: DNS may take minutes. */
   acmeAuthorizeMs: 205_000,
   /** Issuance, ms. */

@@ -27,6 +27,17 @@ export function readTime(flag: string, text: string, now: number, isUtc: boolean
   );
 }
 
+/**
+ * A time of day ends what begins before it, though it be still to come: `--from 08:50 --to 08:51` at 08:50.
+ */
+export function readEnd(
+  text: string,
+  { now, from, isUtc }: { readonly now: number; readonly from: number | null; readonly isUtc: boolean },
+): number {
+  const at = readTime('--to', text, now, isUtc);
+  return clockForm.test(text) && from !== null && at < from ? at + dayMs : at;
+}
+
 function timeOfDay(text: string, now: number, isUtc: boolean): number {
   const [, hours, minutes, seconds = '0'] = clockForm.exec(text) ?? [];
   const parts = [Number(hours), Number(minutes), Number(seconds)] as const;

@@ -20,6 +20,8 @@ import {
   oneOf,
   type Reader,
   replicaName,
+  type ServicePlace,
+  servicePlace,
   urlList,
   wholeNumber,
   word,
@@ -58,6 +60,10 @@ export interface RunConfig extends ClientConfig {
   readonly healthHttp: HostPort | null;
   /** Where challenge answers are served. */
   readonly acmeHttp: HostPort;
+  /** Orrery's own Service with that port, to which Issuers may lead challenges; null: none may. */
+  readonly acmeService: ServicePlace | null;
+  /** The name server that is asked where names of challenges lead; null: the system's resolver. */
+  readonly acmeDns: HostPort | null;
   readonly streamReplicas: 1 | 3;
   /** Directory of release-gated manifests; null: none. */
   readonly bundle: string | null;
@@ -166,6 +172,16 @@ export const runFlags = {
     description: 'answers to ACME challenges',
     default: '0.0.0.0:8089',
   }),
+  'acme-service': flag(servicePlace, {
+    placeholder: 'NS/NAME:PORT',
+    description: "Orrery's own Service, to which Issuers lead challenges by an Ingress or an HTTPRoute",
+    defaultText: 'none: no Issuer may',
+  }),
+  'acme-dns': flag(nameServer, {
+    placeholder: 'IP:PORT',
+    description: 'name server that is asked where the names of challenges lead (CNAME, SOA)',
+    defaultText: "the system's resolver",
+  }),
   'stream-replicas': flag(oneOf('1', '3'), {
     placeholder: '1|3',
     description: 'copies of each stream: 3 needs a NATS cluster',
@@ -268,6 +284,8 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     node: env.NODE_NAME || null,
     http,
     acmeHttp: value('acme-http') ?? unset('acme-http'),
+    acmeService: value('acme-service') ?? null,
+    acmeDns: value('acme-dns') ?? null,
     streamReplicas: value('stream-replicas') === '3' ? 3 : 1,
     bundle: value('bundle') ?? null,
     proxierHealthTimeoutMs: readProxierTimeoutMs(given, env),

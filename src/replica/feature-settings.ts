@@ -25,6 +25,8 @@ export function settingsOf(config: RunConfig): FeatureSettings & { readonly bund
     endpointsPerSlice,
     takeOverSlices,
     acmeHttp,
+    acmeService,
+    acmeDns,
     release,
     proxierHealthTimeoutMs: timeoutMs,
   } = config;
@@ -33,7 +35,7 @@ export function settingsOf(config: RunConfig): FeatureSettings & { readonly bund
     bundle,
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
     endpoints: { endpointsPerSlice, takeOver: takeOverSlices },
-    certificates: { acmeHttp },
+    certificates: { acmeHttp, acmeService, acmeDns },
     elections: { leaseNamespaces: config.electionNamespaces },
     releases: { bundle, release },
     proxiers: { timeoutMs },

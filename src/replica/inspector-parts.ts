@@ -8,7 +8,6 @@ import { systemClock as clock } from '../base/clock.ts';
 import { systemRandom } from '../base/random.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import { createPageFiles } from '../inspector/http/page-files.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
 import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
@@ -21,10 +20,11 @@ export interface Inspector {
   stop(): void;
 }
 
-export function createInspector(
+export async function createInspector(
   { replica, release, inspectorAuth }: Pick<RunConfig, 'replica' | 'release' | 'inspectorAuth'>,
   { bus, subjects }: { readonly bus: Bus; readonly subjects: Subjects },
-): Inspector {
+): Promise<Inspector> {
+  const { createPageFiles } = await import('../inspector/http/page-files.ts');
   const control = createControl({ bus, subjects });
   const liveWatch = createLiveWatch({ bus, subjects, clock, control, watcher: systemRandom.id() });
   return {

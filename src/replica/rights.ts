@@ -6,7 +6,7 @@ const ownRights: readonly KubernetesRight[] = [
   {
     apiGroup: 'events.k8s.io',
     resources: ['events'],
-    verbs: ['create', 'patch'],
+    verbs: ['create', 'get', 'patch'],
     why: 'what people look up with kubectl describe',
   },
   {

@@ -1,5 +1,6 @@
 /** The built program, as the image runs it: plain JavaScript, without the sources. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -9,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,11 +26,7 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'orrery-build-'));
   cpSync(join(root, 'package.json'), join(dir, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
-  const tsc = join(root, 'node_modules/.bin/tsc');
-  for (const config of ['tsconfig.build.json', 'tsconfig.page-build.json']) {
-    execFileSync(tsc, ['-p', join(root, config), '--outDir', join(dir, 'dist')], { stdio: 'pipe' });
-  }
-  execFileSync(process.execPath, [join(root, 'scripts/copy-assets.mjs'), join(dir, 'dist')]);
+  execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), join(dir, 'dist')], { stdio: 'pipe' });
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -41,10 +39,32 @@ test('the built program finds its parts and its version', () => {
   expect(built('chart', 'pod', '--format', 'json')).toContain('"name": "pod"');
 });
 
+test('a replica of the built program starts, and ends when it is asked to while NATS is away', async () => {
+  const kubeconfig = join(dir, 'kubeconfig');
+  const cluster = { name: 'none', cluster: { server: 'http://127.0.0.1:1' } };
+  const context = { name: 'none', context: { cluster: 'none', user: 'none' } };
+  const parts = { clusters: [cluster], contexts: [context], users: [{ name: 'none', user: {} }] };
+  writeFileSync(kubeconfig, JSON.stringify({ ...parts, 'current-context': 'none' }));
+  const flags = ['--nats', 'nats://127.0.0.1:1', '--kubeconfig', kubeconfig, '--http', '127.0.0.1:0'];
+  const replica = spawn(process.execPath, [join(dir, 'dist/main.js'), 'run', ...flags]);
+  const ended = once(replica, 'exit');
+  let log = '';
+  replica.stderr.on('data', (piece) => {
+    log += piece;
+    if (log.includes('NATS cannot be reached')) replica.kill('SIGTERM');
+  });
+  expect({ end: await ended, log }).toMatchObject({ end: [0, null] });
+});
+
+test('the licences of everything that is bundled are told', () => {
+  const text = readFileSync(join(dir, 'dist/third-party-licenses.txt'), 'utf8');
+  expect(text).toMatch(/^fastify \d[^\n]+\(MIT\)$/m);
+  expect(text).toMatch(/^@kubernetes\/client-node \d[^\n]+\(Apache-2.0\)$/m);
+  expect(text).toContain('Permission is hereby granted, free of charge');
+});
+
 test('the built page is whole: each module that it asks for is there, and the drawings of the charts', async () => {
-  const { createPageFiles } = (await import(
-    join(dir, 'dist/inspector/http/page-files.js')
-  )) as PageFilesModule;
+  const { createPageFiles } = (await import(join(dir, 'dist/page-files.js'))) as PageFilesModule;
   const files = createPageFiles();
   const page = files.page().plain.toString('utf8');
   const paths = [...page.matchAll(/(?:href|src)="\/assets\/([^"]+)"/g)].map(([, path = '']) => path);

@@ -68,9 +68,18 @@ describe('the replicas', () => {
   });
 
   test('their environment is made of flags that exist, with values that are allowed', () => {
-    const known = [...Object.keys(runFlags).map(environmentName), 'NATS_URL', 'NODE_NAME', 'NODE_OPTIONS'];
+    const known = [
+      ...Object.keys(runFlags).map(environmentName),
+      'NATS_URL',
+      'NODE_NAME',
+      'NODE_OPTIONS',
+      'POD_NAMESPACE',
+    ];
     expect(container.env.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([]);
-    const env = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
+    // Kubernetes puts what stands before into what follows.
+    const env = Object.fromEntries(
+      container.env.map(({ name, value }) => [name, value?.replace('$(POD_NAMESPACE)', 'orrery')]),
+    );
     expect(readRunConfig({}, env)).toMatchObject({
       streamReplicas: 3,
       http: { port: container.ports[0]?.containerPort },
@@ -120,8 +129,8 @@ describe('access', () => {
     readonly resources: string[];
     readonly verbs: string[];
   }
-  const roleOf = (name: string) =>
-    manifests.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === name)?.rules as Rule[];
+  const roleOf = (name: string, role = 'ClusterRole') =>
+    manifests.find(({ kind, metadata }) => kind === role && metadata.name === name)?.rules as Rule[];
   const grants = (rules: Rule[]) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}: ${verbs.join(' ')}`)),
@@ -135,15 +144,19 @@ describe('access', () => {
     ].sort();
 
   test('Orrery may do exactly what its features and the replica itself declare', () => {
-    const declared = rightsOf(featuresOf()).flatMap(({ apiGroup: group, resources, verbs }) =>
-      resources.map((resource) => ({ group, resource, verbs })),
-    );
-    const allowed = ['orrery', 'orrery-certificates', 'orrery-secrets']
-      .flatMap(roleOf)
-      .flatMap(({ apiGroups, resources, verbs }) =>
+    const declared = (isOwn: boolean) =>
+      rightsOf(featuresOf())
+        .filter(({ isOwnNamespace }) => (isOwnNamespace === true) === isOwn)
+        .flatMap(({ apiGroup: group, resources, verbs }) =>
+          resources.map((resource) => ({ group, resource, verbs })),
+        );
+    const allowed = (rules: Rule[]) =>
+      rules.flatMap(({ apiGroups, resources, verbs }) =>
         apiGroups.flatMap((group) => resources.map((resource) => ({ group, resource, verbs }))),
       );
-    expect(pairsOf(allowed)).toEqual(pairsOf(declared));
+    const everywhere = ['orrery', 'orrery-certificates', 'orrery-secrets'].flatMap((name) => roleOf(name));
+    expect(pairsOf(allowed(everywhere))).toEqual(pairsOf(declared(false)));
+    expect(pairsOf(allowed(roleOf('orrery-challenges', 'Role')))).toEqual(pairsOf(declared(true)));
   });
 
   test('no role has a wildcard, and one alone, which can be left out, reaches Secrets', () => {

@@ -34,6 +34,7 @@ function kubeWith(...items: ServiceObject[]): KubePort {
       }),
     get: absent,
     create: absent,
+    ask: absent,
     replace: absent,
     patch: absent,
     delete: absent,

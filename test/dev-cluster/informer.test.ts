@@ -47,6 +47,7 @@ function scriptedKube(): KubePort {
       }),
     get: absent,
     create: absent,
+    ask: absent,
     replace: absent,
     patch: absent,
     delete: absent,

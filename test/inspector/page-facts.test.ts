@@ -3,7 +3,7 @@
  * are shown: what the last deploy changed, field by field (docs/features/releases.md §6.3).
  */
 import { expect, test } from 'vitest';
-import { shownSecond } from '../../src/base/shown-time.ts';
+import { shownSecond } from '../../src/base/words.ts';
 import { changesOf } from '../../src/features/releases/object-changes.ts';
 import { detailsText, factLines, type Standing } from '../../src/inspector/page/actor/told.ts';
 import { explainRelease } from '../../src/machines/release/release-telling.ts';

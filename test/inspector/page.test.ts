@@ -147,12 +147,6 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await page.getByRole('option', { name: /pod\/shop\/web-1/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.locator('.state.leaf.active').first().waitFor();
-    // Why it stands so, and what comes next, before anything else.
-    const top = async (part: string) => (await page.locator(part).boundingBox())?.y ?? -1;
-    expect(await top('.reason-card')).toBeLessThan(await top('.chart-panel'));
-    expect(await top('.chart-panel')).toBeLessThan(await top('.time-line'));
-    expect(await page.locator('.reason-card .reason').textContent()).toMatch(/\w{4}/);
-    expect(await page.locator('.reason-card .then').textContent()).toMatch(/^Next:/);
     const before = await revision(page);
     await until(async () => (await revision(page)) > before + 2, { what: 'live steps', timeoutMs });
     await until(() => page.locator('.arrow.taken, .line.taken').first().isVisible(), {
@@ -198,9 +192,10 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     // What was opened is in it too.
     expect(address).toMatch(/at=\d+&open=context$/);
     await page.keyboard.press('ArrowLeft');
-    const before = async () => (await page.locator('.state.leaf.active .name').textContent()) ?? '';
-    // A group that owes its proof for a while says so in the condition.
-    await until(async () => /^(asking|telling|told|unsaid)$/.test(await before()), { what: 'the step before' });
+    await page
+      .locator('.state.leaf.active .name')
+      .getByText(/^(asking|telling|told|unsaid)$/)
+      .waitFor();
     await page.goto(address);
     await page.reload();
     await until(async () => (await page.locator('.state.leaf.active .name').textContent()) === 'patching', {
@@ -241,10 +236,6 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     const page = await signedIn('#/pod/shop/web-0', { token: tokens.look });
     await page.locator('.state.leaf.active').first().waitFor();
     expect(await page.getByRole('button', { name: 'Send event' }).count()).toBe(0);
-    await page.goto(`${base}/#/bogus/shop/web-0`);
-    await page.getByRole('heading', { name: 'There is no kind “bogus”' }).waitFor();
-    await page.getByLabel('Kinds of actors').last().getByRole('link', { name: 'domain' }).click();
-    await page.getByRole('heading', { name: /^domain/ }).waitFor();
   });
 
   test('is used with the keyboard alone', async () => {
@@ -337,12 +328,6 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       /ERR_CONNECTION_REFUSED|WebSocket|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/,
     );
     await page.locator('.state.leaf.active').first().waitFor();
-    // A replica that hangs keeps its connections: what is shown grows old, and says so.
-    await cluster.kill(0, 'SIGSTOP');
-    await page
-      .getByRole('status')
-      .filter({ hasText: /no news since \d+s \(as of \d\d:\d\d:\d\d\)/ })
-      .waitFor();
     await cluster.kill(0);
     await page.getByRole('status').filter({ hasText: 'reconnecting' }).waitFor();
     await page.getByRole('status').filter({ hasText: 'live' }).waitFor({ timeout: 30_000 });

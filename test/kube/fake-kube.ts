@@ -173,6 +173,7 @@ export class FakeKube implements KubePort {
   };
 
   create: KubePort['create'] = () => unused();
+  ask: KubePort['ask'] = () => unused();
   replace: KubePort['replace'] = () => unused();
   patch: KubePort['patch'] = () => unused();
   delete: KubePort['delete'] = () => unused();

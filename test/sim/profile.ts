@@ -2,6 +2,7 @@
  * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off
  * for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
  */
+import { shardCount } from '../../src/base/limits.ts';
 import type { Chance } from './chance.ts';
 
 /** What may be done to replicas, the bus and the outside. */
@@ -69,6 +70,11 @@ export interface Profile {
   readonly skewMaxMs: number;
   readonly faults: ReadonlySet<FaultKind>;
   readonly churn: ReadonlySet<ChurnKind>;
+  /**
+   * Few: the actors meet in one and move together, and a run costs less; as many as the program has: each moves
+   * alone.
+   */
+  readonly shards: number;
 }
 
 export function drawProfile(chance: Chance, chaosMs: number): Profile {
@@ -97,6 +103,7 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
     skewMaxMs: chance.pick([0, 0, 200, 3_000]) ?? 0,
     faults: someOf(faultKinds, 0.5),
     churn: someOf(churnKinds, 0.6),
+    shards: chance.pick([2, 8, 8, 8, shardCount]) ?? shardCount,
   };
 }
 

@@ -81,6 +81,7 @@ export class SimReplica {
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       replica: name,
       release: '1.0.0',
+      shards: world.shards,
       features,
       start: (view) => {
         const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects, bus });
@@ -136,7 +137,7 @@ export class SimReplica {
 
   #effects(bus: Bus) {
     const { world } = this.#options;
-    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier());
+    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier(), world.shards);
     const sample = this.#sampling();
     return (data: EffectData, run: EffectContext): Promise<PlainEvent> => {
       const effect = data as unknown as Effect;

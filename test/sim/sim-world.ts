@@ -2,8 +2,10 @@
  * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and
  * the eye that sees it all.
  */
+import { shardCount } from '../../src/base/limits.ts';
 import type { StreamName } from '../../src/bus/bus.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
+import { streamDefinitions } from '../../src/bus/streams.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { Chance } from './chance.ts';
 import { createLedger, type See } from './sightings.ts';
@@ -28,6 +30,8 @@ export type Trace = (who: string, facts: object, message: string) => void;
 export interface SimWorld {
   readonly clock: SimClock;
   readonly subjects: Subjects;
+  /** How many there are. */
+  readonly shards: number;
   readonly hub: MemoryHub;
   readonly kube: SimKube;
   readonly mirror: SimMirror;
@@ -46,8 +50,10 @@ export function createSimWorld(options: {
   readonly times: Times;
   readonly see: See;
   readonly trace?: Trace | null;
+  /** Absent: as many as the program has. */
+  readonly shards?: number;
 }): SimWorld {
-  const { chance, times, see } = options;
+  const { chance, times, see, shards = shardCount } = options;
   const clock = new SimClock();
   const subjects = subjectsOf('sim');
   const network = chance.of('network');
@@ -55,6 +61,7 @@ export function createSimWorld(options: {
   const hub = memoryHub({
     clock,
     cluster: 'sim',
+    streams: streamDefinitions('sim', shards),
     // Which client is served next follows from the delays drawn here; no connection overtakes itself
     // (memory-link.ts).
     schedule: (fn) => void clock.after(network.seldomLong(0.01, times.latencyMaxMs), fn),
@@ -76,6 +83,7 @@ export function createSimWorld(options: {
   const world: SimWorld = {
     clock,
     subjects,
+    shards,
     hub,
     kube,
     mirror,

@@ -34,16 +34,12 @@ export type Outcome = Verdict & {
 const calmLeastMs = 8_000;
 
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
-  const { seed, chaosMs } = options;
+  const { seed, chaosMs, trace = null } = options;
   const chance = createChance(seed);
   const profile = drawProfile(chance.of('profile'), chaosMs);
   const story = createStory(options.onSighting);
-  const world = createSimWorld({
-    chance,
-    times: profile,
-    see: story.see,
-    trace: options.trace ?? null,
-  });
+  const { shards } = profile;
+  const world = createSimWorld({ chance, times: profile, shards, see: story.see, trace });
   const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'));
   const settlement = createSettlement(world);
   story.listen(settlement.see);

@@ -10,6 +10,8 @@ import { createReplica, type ReplicaProcess } from './processes.ts';
 
 export interface ReplicasParts {
   readonly count: number;
+  /** Absent: the sources of this checkout. */
+  readonly program?: string | undefined;
   /** Where the first one answers; the others on the ports after it, or on free ones if those are taken. */
   readonly http: { readonly host: string; readonly port: number };
   readonly dir: string;
@@ -54,7 +56,8 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
       parts.print(`${name} ended (${how})${next}; see ${logFile}`);
     };
     const { clock, env, restarts } = parts;
-    const replica = createReplica({ name, args, logFile, env, clock, restarts, onDeath });
+    const program = parts.program === undefined ? {} : { program: parts.program };
+    const replica = createReplica({ name, args, logFile, env, clock, restarts, onDeath, ...program });
     const acmeUrl = `http://127.0.0.1:${acmePort}`;
     replicas.push({ ...replica, url: `http://${host}:${port}`, acmeUrl, logFile });
   }

@@ -8,6 +8,7 @@
  */
 
 import type { ActorId } from '../../base/ids.ts';
+import { shardCount } from '../../base/limits.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { writeMessage } from '../../bus/envelope.ts';
@@ -19,11 +20,15 @@ import type { EffectRunner } from '../effect-runner.ts';
 /** Header of messages between actors: the sender's id. Replicas set it; over `send` anybody could. */
 export const fromHeader = 'Orrery-From';
 
-/** @param hearsEarlier whether a replica lives that reads what actors say over `send` alone */
+/**
+ * @param hearsEarlier whether a replica lives that reads what actors say over `send` alone
+ * @param shards into how many the mail is dealt
+ */
 export function sendMessage(
   bus: Bus,
   subjects: Subjects,
   hearsEarlier: () => boolean,
+  shards: number = shardCount,
 ): EffectRunner<MessageSend> {
   /** Of effects that are tried again: who was sent the message. The effect itself is the same at each try. */
   const sentTo = new WeakMap<MessageSend, Set<number>>();
@@ -33,7 +38,9 @@ export function sendMessage(
     sentTo.set(effect, sent);
     const { data, headers } = writeMessage(event, { cause: key });
     const from = { ...headers, [fromHeader]: actor, ...(trace ? { [traceHeader]: trace } : {}) };
-    const subjectOf = hearsEarlier() ? subjects.send : (id: ActorId) => subjects.tell(shardOf(id), id);
+    const subjectOf = hearsEarlier()
+      ? subjects.send
+      : (id: ActorId) => subjects.tell(shardOf(id, shards), id);
     await Promise.all(
       to.map(async (id, index) => {
         if (sent.has(index)) return;

@@ -10,7 +10,6 @@ import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
-import { shardOf } from '../../bus/partition.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
 import type { ShardRun } from '../host/owned.ts';
@@ -25,7 +24,7 @@ import { loadShard, proveOwner, saveCheckpoint } from './shard-store.ts';
 import { createTelling } from './telling.ts';
 
 export interface Shards {
-  /** The 64 holdings, for ownership. */
+  /** The holdings, for ownership. */
   holdings(): HoldingSpec[];
   /** What the owner of the led shard does, for its holding. */
   ledWork(): Work;
@@ -45,6 +44,8 @@ export function createShards(given: {
   readonly world: Pick<World, 'reached' | 'sequence' | 'isWhole' | 'onWhole'>;
   readonly onFenced: (holding: string) => void;
   readonly traces: TraceNotes;
+  /** How many there are beside the led one; absent: as many as the program has. */
+  readonly shards?: number | undefined;
 }): Shards {
   const { host, router, world, onFenced } = given;
   const isTold = (id: ActorId) => {
@@ -95,7 +96,7 @@ export function createShards(given: {
   const membersOf = (shard: number): readonly ActorId[] => {
     if (membersByShard === null) {
       membersByShard = new Map();
-      for (const id of router.members()) put(membersByShard, shardOf(id as ActorId), id as ActorId);
+      for (const id of router.members()) put(membersByShard, parts.homeOf(id as ActorId), id as ActorId);
       parts.clock.after(0, () => {
         membersByShard = null;
       });
@@ -122,12 +123,9 @@ export function createShards(given: {
 
   return {
     holdings: () =>
-      Array.from({ length: shardCount }, (_, shard) => ({
-        name: holdingName(shard),
-        stream: 'state' as const,
-        fenceSubject: parts.subjects.fence(shard),
-        work: workOf(shard),
-      })),
+      Array.from({ length: given.shards ?? shardCount }, (_, shard) =>
+        holdingOf(parts, shard, workOf(shard)),
+      ),
     ledWork: () => workOf(ledShard),
     runOf: (id) => runs.get(parts.homeOf(id)) ?? null,
     open: () => runs.values(),
@@ -138,6 +136,10 @@ export function createShards(given: {
       }
     },
   };
+}
+
+function holdingOf({ subjects }: HostParts, shard: number, work: Work): HoldingSpec {
+  return { name: holdingName(shard), stream: 'state', fenceSubject: subjects.fence(shard), work };
 }
 
 function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {

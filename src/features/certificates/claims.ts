@@ -14,6 +14,7 @@ import type {
   TakenTarget,
   Target,
 } from '../../machines/domain/domain-facts.ts';
+import type { ChallengeSpec } from './challenge-spec.ts';
 import type { IssuerDigest, NamespaceDigest, SecretDigest } from './digests.ts';
 import { allows } from './hosts.ts';
 import { registeredDomain } from './registered-domain.ts';
@@ -188,12 +189,15 @@ function allowsNamespace(world: Reading, { spec }: IssuerDigest, namespace: stri
   return digest !== null && selects(allowedNamespaces, digest.labels);
 }
 
+const isHttp = (challenge: ChallengeSpec) => challenge === 'http01' || 'http01' in challenge;
+
 function issuerOf(name: string, { uid, generation, spec }: IssuerDigest): DomainIssuer {
   const acme = 'invalid' in spec ? null : spec.acme;
   return {
     name,
     version: `${uid}/${generation}`,
     kind: acme === null ? 'ca' : 'acme',
-    challenge: acme === null ? null : acme.challenge === 'http01' ? 'http01' : 'dns01',
+    challenge: acme === null ? null : isHttp(acme.challenge) ? 'http01' : 'dns01',
+    ...(acme !== null && acme.challenge !== 'http01' && isHttp(acme.challenge) ? { exhibits: true } : {}),
   };
 }

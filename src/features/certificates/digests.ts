@@ -1,5 +1,6 @@
 /** What the world holds for the sake of certificates. Nothing secret is part of it (I9). */
 import type { DigestBase, LabelSelector } from '../../base/digests.ts';
+import type { ChallengeSpec } from './challenge-spec.ts';
 
 /** Where a Secret stands, and under which of its keys. */
 export interface SecretRef {
@@ -16,7 +17,7 @@ export interface AcmeSpec {
   readonly eab: { readonly keyId: string; readonly secretRef: SecretRef & { readonly key: string } } | null;
   readonly profile: string | null;
   readonly accountSecret: SecretRef;
-  readonly challenge: 'http01' | { readonly dns01: { readonly webhook: string } };
+  readonly challenge: ChallengeSpec;
 }
 
 export interface CaSpec {

@@ -3,12 +3,47 @@
  * (docs/features/certificates.md).
  */
 
-import type { Feature } from '../../actors/feature.ts';
+import type { Feature, KubernetesRight } from '../../actors/feature.ts';
 import { domainChart } from '../../machines/domain/domain.ts';
 import { issuerChart } from '../../machines/issuer/issuer.ts';
 import { domainMessages, issuerMessages } from './messages.ts';
 import type { CertificatesSettings } from './start.ts';
 import { watches } from './watches.ts';
+
+const rights: readonly KubernetesRight[] = [
+  {
+    apiGroup: 'orrery.dev',
+    resources: ['domains/status', 'issuers/status'],
+    verbs: ['patch'],
+    why: 'what Domains and Issuers are told',
+  },
+  {
+    apiGroup: 'orrery.dev',
+    resources: ['domains'],
+    verbs: ['create', 'patch', 'delete'],
+    why: 'Domains that show the hosts of Services and Ingresses',
+  },
+  {
+    apiGroup: '',
+    resources: ['secrets'],
+    verbs: ['create', 'patch', 'delete'],
+    why: 'certificates with their keys, keys that wait for theirs, account keys',
+  },
+  {
+    apiGroup: 'networking.k8s.io',
+    resources: ['ingresses'],
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    isOwnNamespace: true,
+    why: 'Ingresses that lead challenges to Orrery while a host is proven',
+  },
+  {
+    apiGroup: 'gateway.networking.k8s.io',
+    resources: ['httproutes'],
+    verbs: ['get', 'list', 'create', 'patch', 'delete'],
+    isOwnNamespace: true,
+    why: 'HTTPRoutes that do the same',
+  },
+];
 
 export function certificates(settings: CertificatesSettings = {}): Feature {
   return {
@@ -16,26 +51,7 @@ export function certificates(settings: CertificatesSettings = {}): Feature {
     charts: [domainChart, issuerChart],
     messages: { domain: domainMessages, issuer: issuerMessages },
     watches,
-    rights: [
-      {
-        apiGroup: 'orrery.dev',
-        resources: ['domains/status', 'issuers/status'],
-        verbs: ['patch'],
-        why: 'what Domains and Issuers are told',
-      },
-      {
-        apiGroup: 'orrery.dev',
-        resources: ['domains'],
-        verbs: ['create', 'patch', 'delete'],
-        why: 'Domains that show the hosts of Services and Ingresses',
-      },
-      {
-        apiGroup: '',
-        resources: ['secrets'],
-        verbs: ['create', 'patch', 'delete'],
-        why: 'certificates with their keys, keys that wait for theirs, account keys',
-      },
-    ],
+    rights,
     metrics: {
       orrery_certificate_expiry_timestamp_seconds: {
         type: 'gauge',

@@ -8,6 +8,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as v from 'valibot';
 import type { LabelSelector } from '../../base/digests.ts';
+import { type ChallengeSpec, readChallenge } from './challenge-spec.ts';
 import type { IssuerSpec } from './digests.ts';
 import { readPattern } from './hosts.ts';
 
@@ -90,6 +91,16 @@ const certificates = v.pipe(
   }, 'must be certificates in PEM'),
 );
 
+const challenge = v.pipe(
+  v.unknown(),
+  v.rawTransform(({ dataset, addIssue, NEVER }): ChallengeSpec => {
+    const read = readChallenge(dataset.value);
+    if (typeof read === 'string' || !('invalid' in read)) return read;
+    addIssue({ message: read.invalid });
+    return NEVER;
+  }),
+);
+
 const acmeSpec = v.object(
   {
     server: url,
@@ -106,13 +117,7 @@ const acmeSpec = v.object(
     ),
     profile: v.optional(v.nullable(text), null),
     accountSecret: secretRef,
-    challenge: v.optional(
-      v.union(
-        [v.literal('http01'), v.object({ dns01: v.object({ webhook: url }) })],
-        'must be http01 or {dns01: {webhook: URL}}',
-      ),
-      'http01',
-    ),
+    challenge: v.optional(challenge, 'http01'),
   },
   'must be an object',
 );

@@ -15,6 +15,8 @@ import {
   ariFetch,
   certificateInspect,
   certificateStore,
+  challengeClear,
+  challengePlan,
   domainReport,
   pendingDiscard,
 } from '../../machines/domain/domain-effects.ts';
@@ -26,6 +28,7 @@ import { attemptOutcome, certificateGauges } from './certificate-metrics.ts';
 import { createCertificatesJoin } from './certificates-join.ts';
 import { createChallengeBoard } from './challenges.ts';
 import type { IssuerDigest } from './digests.ts';
+import { createNames, type Names } from './dns/names.ts';
 import { createAcmeAccounts, type IssuerLookup } from './effects/acme-accounts.ts';
 import { authorizeOrder } from './effects/acme-authorize.ts';
 import { finalizeOrder } from './effects/acme-finalize.ts';
@@ -35,32 +38,52 @@ import { createAuthorities } from './effects/certificate-authorities.ts';
 import { inspectCertificate } from './effects/certificate-inspect.ts';
 import { reportDomain, reportIssuer } from './effects/certificate-reports.ts';
 import { storeCertificate } from './effects/certificate-store.ts';
+import { clearChallenges } from './effects/challenge-clear.ts';
+import { planChallenge } from './effects/challenge-plan.ts';
 import { watchIssuerSecrets } from './effects/issuer-secrets-watch.ts';
 import { verifyIssuer } from './effects/issuer-verify.ts';
 import { discardPending } from './effects/pending-discard.ts';
+import { createRouteSweep } from './route-sweep.ts';
 import { ShownDomains } from './shown-domains.ts';
+import type { ChallengeService } from './solvers/exhibits.ts';
+import { createTurns } from './solvers/turns.ts';
 import { sourceWarnings } from './source-warnings.ts';
 
 export interface CertificatesSettings {
   /** Where challenge answers are served; absent: nowhere. */
   readonly acmeHttp?: HostPort;
+  /** Orrery's own Service, to which Issuers may lead challenges; absent: none may. */
+  readonly acmeService?: ChallengeService | null;
+  /** Who is asked where names of challenges lead; absent: the name servers of the machine. */
+  readonly acmeDns?: HostPort | null;
 }
 
-export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeature {
+export function startCertificates({
+  acmeHttp,
+  acmeService: service = null,
+  acmeDns,
+}: CertificatesSettings): StartFeature {
   return (parts): FeatureRun => {
-    const { engine, clock, log, metrics } = parts;
+    const { engine, clock, random, log, metrics } = parts;
     const { world } = engine;
     const board = createChallengeBoard({ ...parts, world });
     const challenges =
       acmeHttp === undefined ? null : startChallengeServer({ listen: acmeHttp, board, clock, log });
     return {
       join: createCertificatesJoin(world),
-      effects: certificateEffects(parts, { board, issuerOf: issuersIn(world), http: createHttpClient() }),
+      effects: certificateEffects(parts, {
+        board,
+        issuerOf: issuersIn(world),
+        http: createHttpClient(),
+        names: createNames({ random, ...(acmeDns ? { servers: [placeText(acmeDns)] } : {}) }),
+        service,
+      }),
       keepers: {
-        'orrery.dev/v1alpha1/Domain': both(
+        'orrery.dev/v1alpha1/Domain': together([
           sourceWarnings({ ...parts, world }),
           new ShownDomains({ ...parts, world }),
-        ),
+          ...(service === null ? [] : [createRouteSweep({ ...parts, namespace: service.namespace })]),
+        ]),
       },
       onStep(transition, context) {
         const outcome = attemptOutcome(transition, context);
@@ -72,14 +95,15 @@ export function startCertificates({ acmeHttp }: CertificatesSettings): StartFeat
   };
 }
 
-const both = (one: Keeper, other: Keeper): Keeper => ({
+const placeText = ({ host, port }: HostPort) =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
+const together = (keepers: readonly Keeper[]): Keeper => ({
   start() {
-    one.start();
-    other.start();
+    for (const keeper of keepers) keeper.start();
   },
   stop() {
-    one.stop();
-    other.stop();
+    for (const keeper of keepers) keeper.stop();
   },
 });
 
@@ -88,7 +112,8 @@ function issuersIn(world: Pick<World, 'get'>): IssuerLookup {
   return (name) => {
     const digest = asDigest<IssuerDigest>(world.get('issuers.orrery.dev', '', name), 'issuers');
     if (digest === null || digest.deleting || 'invalid' in digest.spec) return null;
-    return { version: `${digest.uid}/${digest.generation}`, spec: digest.spec };
+    const { uid, generation, spec } = digest;
+    return { uid, version: `${uid}/${generation}`, spec };
   };
 }
 
@@ -97,18 +122,22 @@ export interface CertificateParts {
   readonly board: ChallengeBoard;
   readonly http: HttpClient;
   readonly issuerOf: IssuerLookup;
+  readonly names: Names;
+  readonly service: ChallengeService | null;
 }
 
 export function certificateEffects(
-  { kube, clock, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'replica'>,
+  { kube, clock, random, replica }: Pick<FeatureParts, 'kube' | 'clock' | 'random' | 'replica'>,
   certificates: CertificateParts,
 ): readonly RunnableEffect[] {
-  const own = { ...certificates, kube, clock, replica };
+  const own = { ...certificates, kube, clock, random, replica, turns: createTurns() };
   const accounts = createAcmeAccounts(own);
   const authorities = createAuthorities(own);
   return [
     runs(certificateInspect, inspectCertificate(kube)),
     runs(acmeOrder, makeOrder(accounts, clock)),
+    runs(challengePlan, planChallenge(accounts, own)),
+    runs(challengeClear, clearChallenges(own, own.turns)),
     runs(acmeAuthorize, authorizeOrder(accounts, own)),
     runs(acmeFinalize, finalizeOrder(accounts, own)),
     runs(certificateStore, storeCertificate({ kube, clock, authorities })),

@@ -1,5 +1,6 @@
 /**
- * What happened in the cluster, for a time line: the steps of a time, of a kind or one actor, that say a text.
+ * What happened in the cluster, for a time line: the steps of a time, of a kind or one actor, that say a
+ * text.
  *
  * Owns: going over the pages of the history until there is enough to show. Promises: oldest first; an answer
  * takes at most `pagesMax` pages, and tells where to go on. Absent: how the history is read.

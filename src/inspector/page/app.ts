@@ -1,6 +1,5 @@
 /** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
-import { shownClock } from '../../base/shown-time.ts';
-import { age } from '../../base/words.ts';
+import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
 import { Help } from './help.ts';

@@ -7,11 +7,13 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { ActorView, HistoryStep, LiveRow } from '../../base/views.ts';
+import type { ActorView, HistoryStep, HistoryView, LiveRow } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
-import { type Answer, readHistory, readKinds, readSession, type Session } from './api.ts';
+import { type Answer, readHistory, type Session } from './api.ts';
 import { type ConnectionState, connectLive } from './connection.ts';
+import { createHearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
+import { createWho } from './who.ts';
 
 export interface Watched {
   readonly id: ActorId;
@@ -37,15 +39,6 @@ export interface Move {
 export interface News {
   readonly row: LiveRow;
   readonly at: number;
-}
-
-export interface Silence {
-  /** For how long. */
-  readonly ms: number;
-  /** The replica's time of what is shown, ms since the epoch; 0: nothing is. */
-  readonly asOf: number;
-  /** The replica itself is silent; else it does not hear from the others. */
-  readonly isReplica: boolean;
 }
 
 export interface Store {
@@ -76,10 +69,6 @@ export interface Store {
   onChange(listener: () => void): () => void;
 }
 
-/** Three beats. */
-const silenceMs = 3_000;
-/** Reading the cluster takes longer while a replica is away; beyond this it is not read any more. */
-const deafMs = 10_000;
 const newsMax = 14;
 const movesMax = 8;
 /** A feed that begins sends its rows within this time once it has them all. */
@@ -105,16 +94,14 @@ export function createStore(clock: Clock): Store {
     watched: null as Watched | null,
     connection: 'connecting' as ConnectionState,
     replica: '',
-    session: null as Answer<Session> | null,
     moves: [] as readonly Move[],
     news: [] as readonly News[],
     /** The replica's time less the page's. */
     offset: 0,
-    heardAt: clock.monotonic(),
-    asOf: 0,
-    allKinds: null as readonly string[] | null,
   };
   const rates = createRates(clock);
+  const hearing = createHearing(clock);
+  const who = createWho(changed);
   /** What ended while nobody listened is not told: rows that are not told again after a new beginning are dropped. */
   let stale = new Set<ActorId>();
   let staleSince = 0;
@@ -143,14 +130,10 @@ export function createStore(clock: Clock): Store {
     if (steps.length > 0) state.news = [...steps.reverse(), ...state.news].slice(0, newsMax);
   };
   const takeCluster = (cluster: ClusterNow) => {
-    const owners = new Map(state.cluster?.shards.map(({ shard, owner }) => [shard, owner]));
-    const moved = cluster.shards.flatMap(({ shard, owner }) => {
-      const from = owners.get(shard);
-      return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at: clock.now() }];
-    });
+    const moved = movesOf(state.cluster, cluster, clock.now());
     if (moved.length > 0) state.moves = [...moved, ...state.moves].slice(0, movesMax);
     state.offset = cluster.now - clock.now();
-    state.asOf = cluster.now;
+    hearing.heard(cluster.now);
     state.cluster = cluster;
     if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
     for (const id of stale) drop(id);
@@ -165,7 +148,7 @@ export function createStore(clock: Clock): Store {
     state.watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt: clock.monotonic() };
   };
   const onMessage = (message: LiveMessage) => {
-    state.heardAt = clock.monotonic();
+    hearing.heard();
     if (message.type === 'hello') {
       stale = new Set(rows.keys());
       staleSince = clock.monotonic();
@@ -174,7 +157,7 @@ export function createStore(clock: Clock): Store {
       if (state.watched) void loadHistory(state.watched.id);
     } else if (message.type === 'beat') {
       state.offset = message.now - clock.now();
-      state.asOf = Math.max(state.asOf, message.asOf);
+      hearing.heard(message.asOf);
     } else if (message.type === 'rows') takeRows(message);
     else if (message.type === 'cluster') takeCluster(message);
     else if (message.type === 'step') takeStep(message);
@@ -187,11 +170,7 @@ export function createStore(clock: Clock): Store {
     const answer = await readHistory(id);
     const { watched } = state;
     if (watched?.id !== id || !('ok' in answer)) return;
-    const { steps, left } = answer.ok;
-    const last = steps.at(-1)?.rev ?? 0;
-    // Steps that came meanwhile over the feed follow what was read.
-    const later = watched.steps.filter(({ rev }) => rev > last);
-    state.watched = { ...watched, steps: [...steps, ...later], left, isLoading: false };
+    state.watched = withPast(watched, answer.ok);
     changed();
   };
   const live = connectLive({
@@ -199,30 +178,12 @@ export function createStore(clock: Clock): Store {
     onMessage,
     onState(connection) {
       state.connection = connection;
-      if (connection === 'refused' || connection === 'lost') void readUser();
+      if (connection === 'refused' || connection === 'lost') void who.readSession();
       changed();
     },
   });
-  const readUser = async () => {
-    const session = await readSession();
-    if ('refused' in session && session.refused.status === 0 && state.session) return;
-    state.session = session;
-    changed();
-  };
-  void readUser();
-  const readAllKinds = async () => {
-    const answer = await readKinds();
-    if ('ok' in answer) state.allKinds = answer.ok;
-    changed();
-  };
-  void readAllKinds();
-  const silence = (): Silence | null => {
-    const heard = clock.monotonic() - state.heardAt;
-    const { asOf } = state;
-    if (heard > silenceMs || state.connection !== 'live') return { ms: heard, asOf, isReplica: true };
-    const deaf = asOf === 0 ? 0 : clock.now() + state.offset - asOf;
-    return deaf > deafMs ? { ms: deaf, asOf, isReplica: false } : null;
-  };
+  void who.readSession();
+  void who.readKinds();
 
   return {
     rows,
@@ -242,16 +203,16 @@ export function createStore(clock: Clock): Store {
       return state.connection;
     },
     get silence() {
-      return silence();
+      return hearing.silence(clock.now() + state.offset, state.connection === 'live');
     },
     get allKinds() {
-      return state.allKinds;
+      return who.allKinds;
     },
     get replica() {
       return state.replica;
     },
     get session() {
-      return state.session;
+      return who.session;
     },
     get moves() {
       return state.moves;
@@ -269,8 +230,8 @@ export function createStore(clock: Clock): Store {
       changed();
     },
     async signedIn() {
-      await readUser();
-      await readAllKinds();
+      await who.readSession();
+      await who.readKinds();
       live.retry();
     },
     onChange(listener) {
@@ -278,4 +239,19 @@ export function createStore(clock: Clock): Store {
       return () => listeners.delete(listener);
     },
   };
+}
+
+function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move[] {
+  const owners = new Map(before?.shards.map(({ shard, owner }) => [shard, owner]));
+  return after.shards.flatMap(({ shard, owner }) => {
+    const from = owners.get(shard);
+    return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at }];
+  });
+}
+
+/** Steps that came meanwhile over the feed follow what was read. */
+function withPast(watched: Watched, { steps, left }: HistoryView): Watched {
+  const last = steps.at(-1)?.rev ?? 0;
+  const later = watched.steps.filter(({ rev }) => rev > last);
+  return { ...watched, steps: [...steps, ...later], left, isLoading: false };
 }

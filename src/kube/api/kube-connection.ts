@@ -13,7 +13,8 @@ import { readFileSync } from 'node:fs';
 import type { Agent as HttpAgent } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { delimiter, dirname, resolve } from 'node:path';
-import { KubeConfig, loadYaml } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
+import { parse } from 'yaml';
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
@@ -163,9 +164,12 @@ function fromFiles(kubeconfig: string): KubeConfig {
 function fromFile(file: string): KubeConfig {
   const config = new KubeConfig();
   config.loadFromFile(file);
-  const { users } = loadYaml<{ users?: ReadonlyArray<{ name?: string; user?: { tokenFile?: string } }> }>(
-    readFileSync(file, 'utf8'),
-  );
+  const { users } = parse(readFileSync(file, 'utf8')) as {
+    readonly users?: ReadonlyArray<{
+      readonly name?: string;
+      readonly user?: { readonly tokenFile?: string };
+    }>;
+  };
   for (const { name, user } of users ?? []) {
     const tokenFile = user?.tokenFile;
     if (tokenFile === undefined) continue;

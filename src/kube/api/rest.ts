@@ -63,15 +63,14 @@ export function createRestPort(parts: { readonly transport: Transport; readonly 
       object(
         {
           method: 'POST',
-          path:
-            subresource === undefined
-              ? pathOf(resource, body.metadata.namespace)
-              : pathOf(resource, body.metadata.namespace, body.metadata.name, subresource),
+          path: pathOf(resource, body.metadata.namespace, subresource && body.metadata.name, subresource),
           body: { ...typeOf(resource), ...body },
           repeatable: false,
         },
         signal,
       ),
+    ask: (resource, body, { timeoutMs }, signal) =>
+      transport.call({ method: 'POST', path: pathOf(resource), body, repeatable: false, timeoutMs }, signal),
     replace: (resource, body, signal, subresource) =>
       object(
         {

@@ -1,8 +1,10 @@
 /**
  * Effect `kube-event.write`: writes a Kubernetes Event for people to find with `kubectl describe`.
  *
- * The Event's name is made from the effect's key, so writing it again after a crash finds it there (I5). It
- * is tried once: an Event is for people, no chart depends on it.
+ * The Event's name is made from what it says of whom, so the same news again is the same Event, with a series
+ * that counts it, as the recorders of Kubernetes do: a flood is one line with a number. The effect that was
+ * counted last is noted on it, so a step taken again after a crash counts once (I5). It is tried once: an
+ * Event is for people, no chart depends on it.
  */
 import { createHash } from 'node:crypto';
 import type { EffectRunner } from '../../actors/effect-runner.ts';
@@ -16,8 +18,13 @@ const controller = 'orrery.dev/orrery';
 /** events.k8s.io/v1: bytes of `note`, and of `reason`, `action` and `reportingInstance`. */
 const noteBytesMax = 1024;
 const wordBytesMax = 128;
-/** A name of an object has at most 253 characters; 17 are the key's. */
+/** A name of an object has at most 253 characters; 17 are the hash's. */
 const nameCharsMax = 236;
+
+/** The effect that was counted last. */
+const effectAnnotation = 'orrery.dev/effect';
+/** So often somebody else may have counted in between. */
+const triesMax = 3;
 
 /**
  * Outcome effect.settled, with an error where the Event cannot be written. @throws what may pass: then the
@@ -30,17 +37,46 @@ export function writeKubeEvent(
   { replica }: { readonly replica: string },
 ): EffectRunner<KubeEventWrite> {
   return async (effect, { key, signal }) => {
+    const event = eventOf(effect, key, replica);
     try {
-      await kube.create(events, eventOf(effect, key, replica), signal);
+      await createOrCount(kube, event, signal);
       return settled(null);
     } catch (thrown) {
-      // Written by an earlier run of this very effect.
-      if (hasCode(thrown, 'KUBE_CONFLICT')) return settled(null);
-      // Its namespace is going or gone, or we may not write there.
-      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED')) return settled(thrown.message);
+      // Its namespace is going or gone, we may not write there, or others count all the time.
+      if (hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_REFUSED', 'KUBE_CONFLICT')) return settled(thrown.message);
       throw thrown;
     }
   };
+}
+
+async function createOrCount(kube: KubePort, event: KubeObject, signal: AbortSignal): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await kube.create(events, event, signal);
+      return;
+    } catch (thrown) {
+      if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+    }
+    try {
+      await count(kube, event, signal);
+      return;
+    } catch (thrown) {
+      // It expired, or was counted, in between.
+      if (tries >= triesMax || !hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;
+    }
+  }
+}
+
+async function count(kube: KubePort, event: KubeObject, signal: AbortSignal): Promise<void> {
+  const { name, namespace = 'default', annotations = {} } = event.metadata;
+  const { metadata, series } = await kube.get(events, namespace, name, signal);
+  if (metadata.annotations?.[effectAnnotation] === annotations[effectAnnotation]) return;
+  const { count: known = 1 } = (series ?? {}) as { readonly count?: number };
+  const body = {
+    metadata: { resourceVersion: metadata.resourceVersion, annotations },
+    series: { count: known + 1, lastObservedTime: event.eventTime },
+  };
+  await kube.patch(events, { namespace, name, type: 'merge', body }, signal);
 }
 
 function settled(error: string | null) {
@@ -54,7 +90,11 @@ function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObje
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { name: nameOf(regarding.name, key), namespace },
+    metadata: {
+      name: nameOf(regarding.name, JSON.stringify([regarding, eventType, reason, note])),
+      namespace,
+      annotations: { [effectAnnotation]: shortHash(key) },
+    },
     regarding: { ...regarding, namespace: regarding.namespace || undefined },
     type: eventType,
     reason: cut(reason, wordBytesMax),
@@ -67,8 +107,8 @@ function eventOf(effect: KubeEventWrite, key: string, replica: string): KubeObje
   };
 }
 
-/** `<object>.<hash of the key>`: a legal name, whatever the object's is. */
-function nameOf(objectName: string, key: string): string {
+/** `<object>.<hash of what is said>`: a legal name, whatever the object's is. */
+function nameOf(objectName: string, content: string): string {
   const readable = objectName
     .toLowerCase()
     .replace(/[^a-z0-9.-]+/g, '-')
@@ -77,9 +117,11 @@ function nameOf(objectName: string, key: string): string {
     .map((label) => label.replace(/^-+|-+$/g, ''))
     .filter((label) => label !== '')
     .join('.');
-  const hash = createHash('sha256').update(key).digest('hex').slice(0, 16);
+  const hash = shortHash(content);
   return readable === '' ? hash : `${readable}.${hash}`;
 }
+
+const shortHash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
 /** At most so many bytes of UTF-8, no character cut in two. */
 function cut(text: string, bytesMax: number): string {

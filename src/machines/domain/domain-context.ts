@@ -7,6 +7,7 @@ import type { ActorInput } from '../actor-input.ts';
 import type { Stamp } from '../stamp.ts';
 import type { DomainEvent, OrderPlace, PermitDeferred } from './domain-events.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
+import type { Exhibit } from './exhibit.ts';
 
 /**
  * The window in which the authority would like the certificate to be renewed, and the moment drawn from it.
@@ -71,6 +72,12 @@ export interface DomainContext {
   readonly deferral: Deferral | null;
   /** Times that the permit was asked for since it is waited for. */
   readonly askings: number;
+  /** What is shown for the challenge of the order; noted before it is made. */
+  readonly showing: Exhibit | null;
+  /** What was made for challenges that are over, and may still be there. */
+  readonly leftovers: readonly Exhibit[];
+  /** Times that they could not be taken away, in a row. */
+  readonly sweeps: number;
   readonly lastError: string | null;
   readonly ready: Held;
   readonly issuing: Held;
@@ -109,6 +116,9 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   hold: null,
   deferral: null,
   askings: 0,
+  showing: null,
+  leftovers: [],
+  sweeps: 0,
   lastError: null,
   ready: { is: false, since: 0 },
   issuing: { is: false, since: 0 },

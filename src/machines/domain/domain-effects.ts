@@ -2,8 +2,15 @@
 import { limits } from '../../base/limits.ts';
 import { effect } from '../effect.ts';
 import { messageSend } from '../effects.ts';
-import type { AcquisitionFailed, AriUnavailable, InspectionFailed, OrderPlace } from './domain-events.ts';
+import type {
+  AcquisitionFailed,
+  AriUnavailable,
+  ChallengeCleared,
+  InspectionFailed,
+  OrderPlace,
+} from './domain-events.ts';
 import type { DomainSource, Target } from './domain-facts.ts';
+import type { Exhibit } from './exhibit.ts';
 
 interface Step {
   readonly host: string;
@@ -37,11 +44,33 @@ export interface AcmeOrder extends Step {
 }
 
 /**
+ * Finds out what has to be shown for the order's challenge, and makes nothing. Outcome: challenge.planned |
+ * acquisition.failed.
+ */
+export interface ChallengePlan extends Step {
+  readonly type: 'challenge.plan';
+  readonly order: OrderPlace;
+}
+
+/** Takes away what was made for challenges that are over. Outcome: challenge.cleared. */
+export interface ChallengeClear {
+  readonly type: 'challenge.clear';
+  readonly host: string;
+  readonly exhibits: readonly Exhibit[];
+}
+
+/**
  * Proves control of the host, as far as that is not done yet. Outcome: order.authorized | acquisition.failed.
  */
 export interface AcmeAuthorize extends Step {
   readonly type: 'acme.authorize';
   readonly order: OrderPlace;
+  /**
+   * What is shown and taken away again; null: nothing was planned. Absent in records of earlier releases,
+   * which
+   * noted nothing.
+   */
+  readonly exhibit?: Exhibit | null;
 }
 
 /**
@@ -140,6 +169,14 @@ export const acmeOrder = effect<AcmeOrder>('acme.order', {
   failure: stepFailure,
   timeoutMs: limits.acmeOrderMs,
 });
+export const challengePlan = effect<ChallengePlan>('challenge.plan', {
+  failure: stepFailure,
+  timeoutMs: limits.challengePlanMs,
+});
+export const challengeClear = effect<ChallengeClear>('challenge.clear', {
+  failure: (_, message): ChallengeCleared => ({ type: 'challenge.cleared', removed: [], message }),
+  timeoutMs: limits.challengeClearMs,
+});
 export const acmeAuthorize = effect<AcmeAuthorize>('acme.authorize', {
   failure: stepFailure,
   timeoutMs: limits.acmeAuthorizeMs,
@@ -163,6 +200,8 @@ export const domainEffects = [
   messageSend,
   certificateInspect,
   acmeOrder,
+  challengePlan,
+  challengeClear,
   acmeAuthorize,
   acmeFinalize,
   certificateStore,
@@ -176,7 +215,7 @@ export const domainEffects = [
  * will be tried again.
  */
 function stepFailure(
-  effect: AcmeOrder | AcmeAuthorize | AcmeFinalize | CertificateStore,
+  effect: AcmeOrder | ChallengePlan | AcmeAuthorize | AcmeFinalize | CertificateStore,
   message: string,
 ): AcquisitionFailed {
   return {

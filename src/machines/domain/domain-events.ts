@@ -2,6 +2,7 @@
 import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { CertificateFacts, DomainFacts, Target } from './domain-facts.ts';
+import type { Exhibit } from './exhibit.ts';
 
 /**
  * The world has news: the domain's facts as they are now; null when nothing asks for the host any more. Where
@@ -52,7 +53,25 @@ export type OrderMade = {
   readonly attempt: number;
   readonly order: OrderPlace;
 };
-export type OrderAuthorized = { readonly type: 'order.authorized'; readonly attempt: number };
+/** What will be shown for the order's challenge; null: nothing has to be. */
+export type ChallengePlanned = {
+  readonly type: 'challenge.planned';
+  readonly attempt: number;
+  readonly exhibit: Exhibit | null;
+};
+export type OrderAuthorized = {
+  readonly type: 'order.authorized';
+  readonly attempt: number;
+  /** What was shown for it is gone again; absent: it may not be. */
+  readonly removed?: boolean;
+};
+/** Some of what was left of challenges is gone. */
+export type ChallengeCleared = {
+  readonly type: 'challenge.cleared';
+  readonly removed: readonly Exhibit[];
+  /** Why the others are not; empty: there are none. */
+  readonly message: string;
+};
 /** The certificate was issued and lies beside its key in the Secret of pending things. */
 export type CertificateReceived = {
   readonly type: 'certificate.received';
@@ -106,6 +125,8 @@ export type AcquisitionFailed = {
   readonly scope?: LimitScope;
   /** A certificate was issued in this step and is lost: it counts. */
   readonly issued?: boolean;
+  /** As in OrderAuthorized. */
+  readonly removed?: boolean;
 };
 
 export type AriFetched = {
@@ -170,6 +191,8 @@ export type PermitDeferred = {
 export type ReportDue = { readonly type: 'report.due' };
 /** The end of the certificate is near, or there: people are told. */
 export type ExpiryDue = { readonly type: 'expiry.due' };
+/** What was left of challenges is to be taken away. */
+export type SweepDue = { readonly type: 'sweep.due' };
 
 export type DomainEvent =
   | DomainObserved
@@ -178,6 +201,8 @@ export type DomainEvent =
   | CertificateInspected
   | InspectionFailed
   | OrderMade
+  | ChallengePlanned
+  | ChallengeCleared
   | OrderAuthorized
   | CertificateReceived
   | CertificateStored
@@ -188,4 +213,5 @@ export type DomainEvent =
   | PermitDeferred
   | ReportDue
   | ExpiryDue
+  | SweepDue
   | EffectSettled;

@@ -36,6 +36,8 @@ export interface DomainIssuer {
   readonly version: string;
   readonly kind: 'acme' | 'ca';
   readonly challenge: 'http01' | 'dns01' | null;
+  /** Over HTTP, and something is made in Kubernetes for it. Absent: nothing is. */
+  readonly exhibits?: true;
 }
 
 /** A host as one of the namespaces that ask for it would have it: docs/features/certificates.md §2. */

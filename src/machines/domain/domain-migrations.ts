@@ -39,4 +39,10 @@ function withOwner(facts: unknown): unknown {
   return { owner: sources?.[0]?.namespace ?? '', refused: [], taken: [], ...facts };
 }
 
-export const domainMigrations: Readonly<Record<number, Migration>> = { 1: fromVersion1 };
+/** Version 2 noted nothing of what was made for challenges. */
+const fromVersion2: Migration = ({ value, context }) => ({
+  value,
+  context: { ...(context as Record<string, unknown>), showing: null, leftovers: [], sweeps: 0 },
+});
+
+export const domainMigrations: Readonly<Record<number, Migration>> = { 1: fromVersion1, 2: fromVersion2 };

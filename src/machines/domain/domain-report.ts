@@ -3,6 +3,7 @@ import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainIssuer, DomainSource } from './domain-facts.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
+import { leftoversText, sweepsMax } from './exhibit-steps.ts';
 
 /** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
 export type StateWord =
@@ -193,6 +194,25 @@ export const limitedNotice: Notices = ({ context, event }) =>
         eventType: 'Warning',
         reason: 'RateLimited',
         note: `The authority asked to wait: ${context.lastError ?? ''}`,
+      }
+    : null;
+
+/** What was made for a challenge could not be taken away: once, however often it is tried. */
+export const leftNotice: Notices = ({ context, event }) =>
+  event.type === 'challenge.cleared' && context.sweeps === 1
+    ? {
+        eventType: 'Warning',
+        reason: 'ChallengeLeft',
+        note: `${leftoversText(context)} could not be removed after the challenge: ${event.message} It is tried again.`,
+      }
+    : null;
+
+export const givenUpNotice: Notices = ({ context, event }) =>
+  event.type === 'challenge.cleared'
+    ? {
+        eventType: 'Warning',
+        reason: 'ChallengeLeft',
+        note: `${leftoversText(context)} could not be removed in ${sweepsMax} attempts and stays: ${event.message}`,
       }
     : null;
 

@@ -9,6 +9,8 @@ import type {
   AriFetch,
   CertificateInspect,
   CertificateStore,
+  ChallengeClear,
+  ChallengePlan,
   PendingDiscard,
 } from './domain-effects.ts';
 import type { AcquisitionFailed, PermitOutcome, PermitReturned } from './domain-events.ts';
@@ -81,7 +83,7 @@ function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; re
   if (event.type === 'certificate.stored') return { outcome: 'issued', again: false };
   if (event.type === 'acquisition.failed') return outcomes[event.outcome];
   // A step of the authority that ended without a word.
-  const isSilence = /^xstate\.after\.(?:order|authorize|finalize)Patience\b/.test(event.type);
+  const isSilence = /^xstate\.after\.(?:order|plan|authorize|finalize)Patience\b/.test(event.type);
   return isSilence ? { outcome: 'down', again: true } : { outcome: 'unused', again: false };
 }
 
@@ -114,9 +116,20 @@ export const ordering = ({ context }: Moment): Omit<AcmeOrder, 'type'> => ({
   replaces: context.certificate?.ariId ?? null,
 });
 
+export const planning = ({ context }: Moment): Omit<ChallengePlan, 'type'> => ({
+  ...step(context),
+  order: context.order ?? { url: '', expires: 0 },
+});
+
 export const authorization = ({ context }: Moment): Omit<AcmeAuthorize, 'type'> => ({
   ...step(context),
   order: context.order ?? { url: '', expires: 0 },
+  exhibit: context.showing,
+});
+
+export const clearing = ({ host, leftovers }: DomainContext): Omit<ChallengeClear, 'type'> => ({
+  host,
+  exhibits: leftovers,
 });
 
 export const finalization = ({ context }: Moment): Omit<AcmeFinalize, 'type'> => ({

@@ -7,12 +7,12 @@ import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
-import { type DomainContext, type DomainInput, usable } from './domain-context.ts';
+import { type DomainContext, type DomainInput, newborn, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { newsIn } from './domain-observation.ts';
 import { isToldValid, noted, type StateWord } from './domain-report.ts';
-import { discarding, outcomeOf, returned } from './domain-requests.ts';
+import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
   askPauseMs,
   expiryInMs,
@@ -24,6 +24,7 @@ import {
   untilAttempt,
 } from './domain-schedule.ts';
 import * as step from './domain-steps.ts';
+import * as exhibit from './exhibit-steps.ts';
 
 interface Args {
   readonly context: DomainContext;
@@ -65,6 +66,8 @@ export const domainSetup = setup({
   },
   guards: {
     isGone: (args: Args) => newsIn(args) === 'gone',
+    isGoneWithLeftovers: (args: Args) =>
+      newsIn(args) === 'gone' && (args.context.leftovers.length > 0 || args.context.showing !== null),
     isOwnerNews: (args: Args) => newsIn(args) === 'owner',
     isIssuerNews: (args: Args) => newsIn(args) === 'issuer',
     isWish: (args: Args) => newsIn(args) === 'wish',
@@ -85,6 +88,10 @@ export const domainSetup = setup({
     isHeldBack: ({ context, event }: Args) => isHeld(context, timeOf(event), 'backingOff'),
     isHeldAsFailed: ({ context, event }: Args) => isHeld(context, timeOf(event), 'failed'),
     isThisAttempt: ({ context, event }: Args) => 'attempt' in event && event.attempt === context.attempt,
+    isThisNoted: ({ context, event }: Args) =>
+      'attempt' in event && event.attempt === context.attempt && exhibit.isNoted(context),
+    isSwept: (args: Args) => exhibit.isSwept(args),
+    isGivenUp: (args: Args) => exhibit.isGivenUp(args),
     isHopeless: (args: Args) => isFailure(args, 'hopeless'),
     isForeign: (args: Args) => isFailure(args, 'foreign'),
     isRateLimited: (args: Args) => isFailure(args, 'rateLimited'),
@@ -97,6 +104,8 @@ export const domainSetup = setup({
     isGrantOfCa: ({ context }: Args) => context.facts?.issuer?.kind === 'ca',
     isOrderOpen: ({ context, event }: Args) =>
       context.order !== null && timeOf(event) < context.order.expires,
+    isNotedOrderOpen: ({ context, event }: Args) =>
+      exhibit.isNoted(context) && context.order !== null && timeOf(event) < context.order.expires,
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
     isDeferralNews: (args: Args) => isDeferral(args),
@@ -116,6 +125,7 @@ export const domainSetup = setup({
     /** The bound on the effect (limits.ts) and a little more: then its outcome is lost. */
     inspectPatience: 35_000,
     orderPatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
+    planPatience: ({ context, event }) => stepPatience(context, timeOf(event), 60_000),
     /** DNS may take minutes to spread; the authority's own checks take seconds. */
     authorizePatience: ({ context, event }) => stepPatience(context, timeOf(event), 210_000),
     finalizePatience: ({ context, event }) => stepPatience(context, timeOf(event), 120_000),
@@ -129,6 +139,9 @@ export const domainSetup = setup({
     look: ({ context, event }) => lookInMs(context, timeOf(event)),
     /** What could not be told is told again: Kubernetes was away. */
     reportAgain: 30_000,
+    sweepAgain: ({ context }) => exhibit.sweepPauseMs(context),
+    /** Longer than all attempts to sweep together: then whatever is left stays. */
+    sweepPatience: 24 * 3_600_000,
   },
   actions: {
     remember: assign((args) => step.remembered(args)),
@@ -167,6 +180,19 @@ export const domainSetup = setup({
       storeFrom: from,
     })),
     keepOrder: assign(({ event }) => (event.type === 'order.made' ? { order: event.order } : {})),
+    noteExhibit: assign((args) => exhibit.planned(args)),
+    noteSwept: assign((args) => exhibit.swept(args)),
+    dropLeftovers: assign({ leftovers: [], sweeps: 0 }),
+    /** Of a host that nobody asks for nothing is of use but what has to be taken away. */
+    forgetAll: assign(({ context }) => {
+      const { host, attempt, leftovers, sweeps } = context;
+      return {
+        ...newborn({ id: `domain/_/${host}`, namespace: '_', name: host }),
+        attempt,
+        leftovers,
+        sweeps,
+      };
+    }),
     closeOrder: assign(({ event }) => ({
       order: null,
       ...(event.type === 'certificate.received' ? { issued: event.fingerprint } : {}),
@@ -222,6 +248,17 @@ export const domainSetup = setup({
       const { event, enqueue } = args;
       if (event.type === 'permit.granted')
         say(enqueue, returned(args, event.issuer, { outcome: 'unused', again: false }));
+    }),
+    sweepLater: raise({ type: 'sweep.due', at: 0, random: 0 }, { delay: 'sweepAgain', id: 'sweep' }),
+    /** The showing is over: what may still be there is taken away at once. */
+    endShowing: composed(({ context, event, enqueue }) => {
+      const change = exhibit.ended({ context, event });
+      enqueue.assign(change);
+      const { leftovers } = { ...context, ...change };
+      if (leftovers.length > 0) run(enqueue, 'challenge.clear', clearing({ ...context, leftovers }));
+    }),
+    sweep: composed(({ context, enqueue }) => {
+      if (context.leftovers.length > 0) run(enqueue, 'challenge.clear', clearing(context));
     }),
     /** Takes away a key that nobody will have certified. */
     clearPending: composed(({ context, event, enqueue }) => {

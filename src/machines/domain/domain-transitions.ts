@@ -1,6 +1,6 @@
 /** Transitions that several states of the domain chart share, and how each tells of itself. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
-import { report, type StateWord } from './domain-report.ts';
+import { givenUpNotice, leftNotice, report, type StateWord } from './domain-report.ts';
 
 /**
  * People are told of the state by its word; the note of it follows, so that the notice still sees what they
@@ -20,6 +20,11 @@ export const reports = (word: StateWord) =>
   ({
     'report.due': { actions: [...tell(word)] },
     'expiry.due': { actions: [...tell(word), 'watchExpiry'] },
+    'challenge.cleared': [
+      { guard: 'isSwept', actions: 'noteSwept' },
+      { guard: 'isGivenUp', actions: [...tell(word, givenUpNotice), 'dropLeftovers'] },
+      { actions: ['noteSwept', ...tell(word, leftNotice), 'sweepLater'] },
+    ],
   }) as const;
 
 /**
@@ -63,6 +68,7 @@ export const failure = [
 export const granted = [
   { guard: 'isGrantOfAnother', actions: 'returnGrant' },
   { guard: 'isGrantOfCa', target: 'acquiring.storing', actions: ['takePermit', 'startNew', storeFrom('ca')] },
+  { guard: 'isNotedOrderOpen', target: 'acquiring.preparing', actions: 'takePermit' },
   { guard: 'isOrderOpen', target: 'acquiring.authorizing', actions: 'takePermit' },
   { target: 'acquiring.ordering', actions: ['takePermit', 'startNew'] },
 ] as const;

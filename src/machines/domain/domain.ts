@@ -28,6 +28,7 @@ import {
   finalization,
   inspection,
   ordering,
+  planning,
   question,
   renewalQuestion,
   storage,
@@ -53,6 +54,7 @@ export const domainMachine = domainSetup.createMachine({
   initial: 'waitingForIssuer',
   on: {
     'domain.observed': [
+      { guard: 'isGoneWithLeftovers', target: '.clearing', actions: ['discardPending', 'forgetAll'] },
       { guard: 'isGone', target: '.retired', actions: 'discardPending' },
       {
         guard: 'isOwnerNews',
@@ -64,6 +66,13 @@ export const domainMachine = domainSetup.createMachine({
     ],
     'permit.granted': { guard: 'isNoPermitHeld', actions: 'returnGrant' },
     'effect.settled': { guard: 'isReportLost', actions: 'reportLater' },
+    'sweep.due': { actions: 'sweep' },
+    // States that do not last tell nobody.
+    'challenge.cleared': [
+      { guard: 'isSwept', actions: 'noteSwept' },
+      { guard: 'isGivenUp', actions: 'dropLeftovers' },
+      { actions: ['noteSwept', 'sweepLater'] },
+    ],
   },
   states: {
     waitingForIssuer: {
@@ -199,14 +208,30 @@ export const domainMachine = domainSetup.createMachine({
           on: {
             ...reports('ordering'),
             'domain.observed': askedMeanwhile('ordering'),
-            'order.made': { guard: 'isThisAttempt', actions: 'keepOrder', target: 'authorizing' },
+            'order.made': [
+              { guard: 'isThisNoted', actions: 'keepOrder', target: 'preparing' },
+              { guard: 'isThisAttempt', actions: 'keepOrder', target: 'authorizing' },
+            ],
           },
           after: { orderPatience: silence },
+        },
+        preparing: {
+          id: 'domain.preparing',
+          description:
+            'It is found out what the authority has to be shown; that is noted before anything is made.',
+          entry: ['numberAttempt', { type: 'challenge.plan', params: planning }, ...tell('authorizing')],
+          on: {
+            ...reports('authorizing'),
+            'domain.observed': askedMeanwhile('authorizing'),
+            'challenge.planned': { guard: 'isThisAttempt', actions: 'noteExhibit', target: 'authorizing' },
+          },
+          after: { planPatience: silence },
         },
         authorizing: {
           id: 'domain.authorizing',
           description: 'The authority is being shown that the host is ours.',
           entry: ['numberAttempt', { type: 'acme.authorize', params: authorization }, ...tell('authorizing')],
+          exit: 'endShowing',
           on: {
             ...reports('authorizing'),
             'domain.observed': askedMeanwhile('authorizing'),
@@ -322,6 +347,23 @@ export const domainMachine = domainSetup.createMachine({
         },
       },
     },
+    clearing: {
+      description:
+        'Nothing asks for the host any more; what was made for its challenges is taken away first.',
+      entry: 'sweep',
+      on: {
+        'domain.observed': [
+          { guard: 'isGone' },
+          { target: 'deciding', actions: ['remember', 'watchExpiry'] },
+        ],
+        'challenge.cleared': [
+          { guard: 'isSwept', target: 'retired', actions: 'noteSwept' },
+          { guard: 'isGivenUp', target: 'retired' },
+          { actions: ['noteSwept', 'sweepLater'] },
+        ],
+      },
+      after: { sweepPatience: 'retired' },
+    },
     retired: {
       description: 'Nothing asks for the host any more: nothing is ordered, and the Secret stays as it is.',
       type: 'final',
@@ -332,7 +374,7 @@ export const domainMachine = domainSetup.createMachine({
 export const domainChart: Chart = {
   name: 'domain',
   shortName: 'dom',
-  version: 2,
+  version: 3,
   description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
   machine: domainMachine,
   durable: true,

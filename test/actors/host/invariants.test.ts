@@ -214,7 +214,9 @@ test('I5: mail that a killed owner took is not taken again, and mail that it did
   expect(rechecks.map(({ replica }) => replica)).toEqual(['a', 'b']);
 });
 
-test('I6: a mailbox is bounded; mail beyond the bound is read again and none is lost', async () => {
+test('I6: a mailbox is bounded; mail beyond the bound is read again and none is lost', {
+  timeout: 60_000,
+}, async () => {
   const cluster = new TestCluster();
   const a = await cluster.replica('a');
   await cluster.shop(1, 1);

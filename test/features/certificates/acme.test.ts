@@ -7,9 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
 import { secrets } from '../../../src/features/certificates/resources.ts';
 import { services } from '../../../src/kube/api/resources.ts';
 import { until } from '../../until.ts';
+import { httpRoutes, ingresses, installHttpRoutes, routesLeft, startRouter } from './challenge-router.ts';
 import { type Pebble, startPebble } from './pebble.ts';
 import { Stage } from './stage.ts';
 
@@ -183,6 +185,65 @@ test('a wildcard is proven over DNS by a webhook, and cleaned up after', async (
     webhook.close();
   }
 });
+
+test('an Issuer leads the challenges of its hosts here by an Ingress, or by an HTTPRoute, and nothing of them stays', async () => {
+  const { kube, replicas } = stage.cluster;
+  await installHttpRoutes(kube);
+  const router = await startRouter(kube, () => replicas.map(({ acmeUrl }) => acmeUrl));
+  const before = pebble.answerers;
+  pebble.answerers = [router.url];
+  try {
+    const parentRefs = [{ name: 'edge', namespace: 'infra' }];
+    const made = await Promise.all([
+      stage.acmeIssuer(
+        'by-ingress',
+        pebble,
+        { domains: ['*.ingress.example.net'] },
+        {
+          challenge: { http01: { ingress: { className: 'nginx' } } },
+        },
+      ),
+      stage.acmeIssuer(
+        'by-route',
+        pebble,
+        { domains: ['*.route.example.net'] },
+        {
+          challenge: { http01: { gateway: { parentRefs } } },
+        },
+      ),
+    ]);
+    expect(made).toHaveLength(2);
+    await stage.domain('routed-a', { host: 'a.ingress.example.net' });
+    await stage.domain('routed-b', { host: 'b.route.example.net' });
+    const ingress = await until(async () => (await listed(ingresses))[0], { what: 'the Ingress' });
+    expect(ingress).toMatchObject({
+      metadata: {
+        namespace: 'shop',
+        name: 'acme-a.ingress.example.net',
+        labels: { 'orrery.dev/challenge': 'a.ingress.example.net' },
+        ownerReferences: [{ kind: 'Issuer', name: 'by-ingress' }],
+      },
+      spec: { ingressClassName: 'nginx', rules: [{ host: 'a.ingress.example.net' }] },
+    });
+    const route = await until(async () => (await listed(httpRoutes))[0], { what: 'the HTTPRoute' });
+    expect(route).toMatchObject({ spec: { parentRefs, hostnames: ['b.route.example.net'] } });
+    await stage.held('a.ingress.example.net');
+    await stage.held('b.route.example.net');
+    expect([...new Set(router.led)].sort()).toEqual([
+      'HTTPRoute shop/orrery:8089',
+      'Ingress shop/orrery:8089',
+    ]);
+    await until(async () => (await routesLeft(kube, 'shop')).length === 0, { what: 'both to be gone' });
+  } finally {
+    pebble.answerers = before;
+    router.stop();
+  }
+}, 60_000);
+
+async function listed(resource: KubeResource) {
+  const options = { namespace: 'shop', labelSelector: 'orrery.dev/challenge' };
+  return (await stage.cluster.kube.list(resource, options, signal)).items;
+}
 
 test('a wildcard that would have to be proven over HTTP fails for good, and says why', async () => {
   await stage.domain('hopeless', { host: '*.example.com', secretName: 'hopeless', issuer: 'pebble' });

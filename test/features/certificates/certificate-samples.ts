@@ -4,6 +4,7 @@ import type {
   DomainFacts,
   IssuerFacts,
 } from '../../../src/machines/domain/domain-facts.ts';
+import type { Exhibit } from '../../../src/machines/domain/exhibit.ts';
 import type { Sample } from '../../machines/samples.ts';
 
 export const target = { namespace: 'shop', secretName: 'app.example.com' };
@@ -57,6 +58,14 @@ const failed = (attempt: number, outcome: string) => ({
   orderLost: false,
 });
 
+export const dnsIssuer = { name: 'acme', version: 'issuer-uid/2', kind: 'acme', challenge: 'dns01' } as const;
+export const exhibit: Exhibit = {
+  kind: 'webhook',
+  url: 'https://dns.example.com/',
+  fqdn: '_acme-challenge.app.example.com',
+  value: 'digest',
+};
+
 export const domainSample: Sample = {
   input: { id: 'domain/_/app.example.com', namespace: '_', name: 'app.example.com' },
   events: [
@@ -69,6 +78,10 @@ export const domainSample: Sample = {
     inspected(1, { foreign: [target] }),
     { type: 'permit.granted', issuer: 'acme' },
     { type: 'order.made', attempt: 2, order: { url: 'https://ca/order/1', expires: 1_800_000_000_000 } },
+    { type: 'domain.observed', facts: { ...domainFacts, issuer: dnsIssuer } },
+    { type: 'challenge.planned', attempt: 3, exhibit },
+    { type: 'challenge.cleared', removed: [exhibit], message: '' },
+    { type: 'challenge.cleared', removed: [], message: 'away' },
     { type: 'order.authorized', attempt: 3 },
     { type: 'certificate.received', attempt: 4, fingerprint: 'f1' },
     { type: 'certificate.stored', attempt: 5, certificate, foreign: [], refused: [] },

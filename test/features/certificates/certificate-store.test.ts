@@ -114,7 +114,7 @@ function run(change: Partial<CertificateStore> = {}, key: string = context.key) 
     budget: null,
     ca: { secret: { namespace: 'shop', name: 'ca' }, lifetimeMs: 86_400_000 },
   };
-  const issuerOf = () => ({ version: 'v', spec });
+  const issuerOf = () => ({ uid: 'u', version: 'v', spec });
   const authorities = createAuthorities({ kube: api.port, clock, issuerOf });
   return storeCertificate({ kube: api.port, clock, authorities })(effect(change), { ...context, key });
 }

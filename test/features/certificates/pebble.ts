@@ -200,7 +200,9 @@ async function startFront() {
     const ask = (left: number) => {
       const to = front.answerers[turn++ % Math.max(1, front.answerers.length)];
       if (to === undefined || left === 0) return void response.writeHead(502).end();
-      const out = httpRequest(`${to}${request.url}`, { agent, method: request.method });
+      const { host } = request.headers;
+      const headers = host === undefined ? {} : { host };
+      const out = httpRequest(`${to}${request.url}`, { agent, method: request.method, headers });
       out.on('response', (answer) => {
         response.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(response);

@@ -64,7 +64,8 @@ export class Stage {
     // With KUBECONFIG set the same runs against that API server, which has to be a fresh one.
     const kubeconfig = process.env.KUBECONFIG;
     const real = kubeconfig === undefined ? {} : { kubeconfig };
-    const options = { ...basics, dir, replicas, http, restarts, print: () => {}, ...real };
+    const replicaFlags = () => ['--acme-service', 'shop/orrery:8089'];
+    const options = { ...basics, dir, replicas, http, restarts, replicaFlags, print: () => {}, ...real };
     const stage = new Stage(await startDevCluster(options, signal), dir);
     await stage.make(namespaces, { metadata: { name: stage.namespace } });
     await until(async () => (await stage.ready()) === replicas, { what: 'the replicas', timeoutMs: 30_000 });

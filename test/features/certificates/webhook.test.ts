@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { HttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
-import { presentDns } from '../../../src/features/certificates/acme/challenge.ts';
+import { callWebhook } from '../../../src/features/certificates/solvers/url-webhook.ts';
 
 const { signal } = new AbortController();
-const record = { webhook: 'http://127.0.0.1:1/dns', host: '*.example.com', value: 'v' };
+const record = { url: 'http://127.0.0.1:1/dns', fqdn: '_acme-challenge.example.com', value: 'v' };
 
 /** Breaks the calls of these numbers, counted from 0. */
 function webhook(broken: readonly number[]): { http: HttpClient; heard: string[] } {
@@ -21,14 +21,14 @@ function webhook(broken: readonly number[]): { http: HttpClient; heard: string[]
 
 test('a record is made and taken away although the first connection of each call breaks', async () => {
   const { http, heard } = webhook([0, 2]);
-  const { cleanUp } = await presentDns({ http }, record, signal);
-  await cleanUp(signal);
+  await callWebhook(http, record, 'present', signal);
+  await callWebhook(http, record, 'cleanup', signal);
   expect(heard).toEqual(['present', 'cleanup']);
 });
 
 test('a webhook that cannot be reached twice is told as a refusal', async () => {
   const { http } = webhook([0, 1]);
-  await expect(presentDns({ http }, record, signal)).rejects.toMatchObject({
+  await expect(callWebhook(http, record, 'present', signal)).rejects.toMatchObject({
     code: 'ACME_REFUSED',
     message: expect.stringContaining('cannot be reached'),
   });

@@ -11,6 +11,7 @@ export function fakePort(answers: Partial<KubePort>): KubePort {
     watch: unexpected,
     get: unexpected,
     create: unexpected,
+    ask: unexpected,
     replace: unexpected,
     patch: unexpected,
     delete: unexpected,

@@ -38,7 +38,11 @@ test('an Event says what, about whom, and who says so', async () => {
   expect(await written(effect)).toEqual({
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { namespace: 'shop', name: expect.stringMatching(/^web-0\.[0-9a-f]{16}$/) },
+    metadata: {
+      namespace: 'shop',
+      name: expect.stringMatching(/^web-0\.[0-9a-f]{16}$/),
+      annotations: { 'orrery.dev/effect': expect.stringMatching(/^[0-9a-f]{16}$/) },
+    },
     regarding: effect.regarding,
     type: 'Warning',
     reason: 'RouteLost',
@@ -50,22 +54,97 @@ test('an Event says what, about whom, and who says so', async () => {
   });
 });
 
-test('one effect has one name, another effect another', async () => {
-  const [first, again, other] = await Promise.all([
-    written(effect, 'a/1/0'),
-    written(effect, 'a/1/0'),
-    written(effect, 'a/1/1'),
-  ]);
-  expect(first.metadata.name).toBe(again.metadata.name);
-  expect(first.metadata.name).not.toBe(other.metadata.name);
-});
-
-test('an Event that is there already counts as written', async () => {
-  const exists = new OrreryError('KUBE_CONFLICT', 'it exists', {
-    facts: { status: 409, reason: 'AlreadyExists' },
+/** Keeps Events as an API server does. */
+function eventStore() {
+  const stored = new Map<string, KubeObject>();
+  let version = 0;
+  const conflict = () => new OrreryError('KUBE_CONFLICT', 'it is otherwise', { facts: { status: 409 } });
+  const kube = fakePort({
+    create: async (_, object) => {
+      if (stored.has(object.metadata.name)) throw conflict();
+      stored.set(object.metadata.name, withVersion(object));
+      return object;
+    },
+    get: async (_, __, name) => {
+      const object = stored.get(name);
+      if (object === undefined) throw new OrreryError('KUBE_NOT_FOUND', 'it is gone');
+      return object;
+    },
+    patch: async (_, { name, body }) => {
+      const { metadata, series } = body as KubeObject;
+      const object = stored.get(name);
+      if (object?.metadata.resourceVersion !== metadata.resourceVersion) throw conflict();
+      const next = withVersion({ ...object, series, metadata: { ...object?.metadata, ...metadata, name } });
+      stored.set(name, next);
+      return next;
+    },
   });
-  const kube = fakePort({ create: () => Promise.reject(exists) });
-  expect(await writeKubeEvent(kube, { replica: 'r' })(effect, context)).toMatchObject({ error: null });
+  const withVersion = (object: KubeObject): KubeObject => {
+    version++;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+  };
+  const write = (of: KubeEventWrite, key: string) =>
+    writeKubeEvent(kube, { replica: 'r' })(of, { ...context, key });
+  return { stored, kube, write };
+}
+
+describe('the same news again', () => {
+  test('is one Event with a series, told by whom it was first, last seen when it was last', async () => {
+    const { stored, write } = eventStore();
+    await write(effect, 'a/1/0');
+    await write({ ...effect, at: effect.at + 60_000 }, 'a/2/0');
+    await write({ ...effect, at: effect.at + 120_000 }, 'a/3/0');
+    const [event] = stored.values();
+    expect(stored.size).toBe(1);
+    expect(event).toMatchObject({
+      eventTime: '2025-03-04T05:06:07.089000Z',
+      series: { count: 3, lastObservedTime: '2025-03-04T05:08:07.089000Z' },
+    });
+  });
+
+  test('counts once for an effect that is run again after a crash', async () => {
+    const { stored, write } = eventStore();
+    for (const key of ['a/1/0', 'a/1/0', 'a/2/0', 'a/2/0']) await write(effect, key);
+    expect([...stored.values()]).toMatchObject([{ series: { count: 2 } }]);
+  });
+
+  test.each([
+    ['another note', { note: 'Service api does not reach it any more' }],
+    ['another reason', { reason: 'GateOpened' }],
+    ['another type', { eventType: 'Normal' }],
+    ['a Pod of the same name that is another', { regarding: { ...effect.regarding, uid: 'uid-2' } }],
+  ] as const)('is not %s', async (_, change) => {
+    const { stored, write } = eventStore();
+    await write(effect, 'a/1/0');
+    await write({ ...effect, ...change }, 'a/2/0');
+    expect(stored.size).toBe(2);
+  });
+
+  test('is counted though two count at the same time', async () => {
+    const { stored, write } = eventStore();
+    await write(effect, 'a/1/0');
+    const outcomes = await Promise.all([write(effect, 'b/1/0'), write(effect, 'c/1/0')]);
+    expect(outcomes).toMatchObject([{ error: null }, { error: null }]);
+    expect([...stored.values()]).toMatchObject([{ series: { count: 3 } }]);
+  });
+
+  test('is written anew where the first has expired meanwhile', async () => {
+    const { stored, kube, write } = eventStore();
+    await write(effect, 'a/1/0');
+    let isGone = false;
+    const get: typeof kube.get = kube.get;
+    const forgetting = {
+      ...kube,
+      get: (...args: Parameters<typeof get>) => {
+        if (!isGone) stored.clear();
+        isGone = true;
+        return get(...args);
+      },
+    };
+    const outcome = await writeKubeEvent(forgetting, { replica: 'r' })(effect, { ...context, key: 'a/2/0' });
+    expect(outcome).toMatchObject({ error: null });
+    expect([...stored.values()]).toMatchObject([{ note: effect.note }]);
+  });
 });
 
 test('an Event about an object without a namespace stands in the namespace default', async () => {

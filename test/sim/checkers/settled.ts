@@ -10,7 +10,6 @@
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
-import { shardCount } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
@@ -92,9 +91,9 @@ export function unsettled(
   ];
 }
 
-function ownersMissing({ replicas }: Pick<Eye, 'replicas'>): string[] {
+function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const active = replicas().flatMap(({ engine }) => engine.ownership.active());
-  const missing = Array.from({ length: shardCount }, (_, shard) => `shard/${shard}`).filter(
+  const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
     (name) => active.filter((one) => one === name).length !== 1,
   );
   return missing.map((name) => `${name} has no one owner that works`);
@@ -120,7 +119,9 @@ function actorsBehind(
   const behind: string[] = [];
   for (const [kind, name] of names) {
     const id: ActorId = `${kind}/${namespace}/${name}`;
-    const owner = replicas().find(({ engine }) => engine.ownership.active().includes(`shard/${shardOf(id)}`));
+    const owner = replicas().find(({ engine }) =>
+      engine.ownership.active().includes(`shard/${shardOf(id, world.shards)}`),
+    );
     const observation = owner?.routes?.observe(kind, namespace, name) ?? null;
     const record = records.get(id);
     const known = record && !record.gone ? (record.snapshot.context as { facts: unknown }).facts : null;

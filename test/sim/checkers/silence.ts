@@ -30,7 +30,7 @@ export const silence: CheckerKind = {
       const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
       if (mutedMs > momentMs)
         eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
-      const owner = owners.get(shardOf(actor));
+      const owner = owners.get(shardOf(actor, eye.world.shards));
       const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;
       if (lostMs > beliefMs)
         eye.breach(

@@ -1,15 +1,14 @@
 /**
- * Showing that a host is ours: what is put where for a challenge, and whether it can be seen there.
+ * Showing that a host is ours over HTTP: the answer, and whether it can be seen.
  *
  * HTTP-01 (RFC 8555 8.3): the answer goes to the board that every replica answers from. Before the authority is told to look, we look
  * ourselves: the answer must have come round to this replica, and where the host can be reached from here, it must answer rightly – a
  * wrong answer would cost one of the authority's few failed validations. A host that cannot be resolved or reached from inside proves
- * nothing, and does not hinder. DNS-01 (8.4): a webhook publishes the record and answers when it is there.
+ * nothing, and does not hinder. DNS-01 (8.4) is shown by solvers/.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
-import { limits } from '../../../base/limits.ts';
-import type { HttpCall, HttpClient } from './authority-http.ts';
+import type { HttpClient } from './authority-http.ts';
 import { placeOf } from './authority-http.ts';
 
 /** Answers to HTTP-01 challenges, shared by all replicas. */
@@ -36,6 +35,8 @@ export interface ChallengeParts {
 /** How long an answer may take to come round, and a wrong one to become right, ms. */
 const roundPatienceMs = 5_000;
 const wrongPatienceMs = 30_000;
+/** A route that was just made is wrong or not there at first: controllers and load balancers need a while. */
+const routedPatienceMs = { wrong: 120_000, unreachable: 5_000 } as const;
 const lookTimeoutMs = 2_000;
 const lookPauseMs = 500;
 
@@ -46,7 +47,14 @@ export async function presentHttp(
     host,
     token,
     keyAuthorization,
-  }: { readonly host: string; readonly token: string; readonly keyAuthorization: string },
+    isRouted,
+  }: {
+    readonly host: string;
+    readonly token: string;
+    readonly keyAuthorization: string;
+    /** What leads the path here was made for this challenge. */
+    readonly isRouted: boolean;
+  },
   signal: AbortSignal,
 ): Promise<Presented> {
   await board.put(token, keyAuthorization);
@@ -58,10 +66,12 @@ export async function presentHttp(
     await sleep(clock, 20, signal);
   }
   const url = `http://${host}/.well-known/acme-challenge/${token}`;
+  const patience = isRouted ? routedPatienceMs : { wrong: wrongPatienceMs, unreachable: 0 };
   for (;;) {
     const seen = await look(http, url, keyAuthorization, signal);
-    if (seen === 'right' || seen === 'unreachable') break;
-    if (clock.monotonic() - started > wrongPatienceMs) {
+    const waited = clock.monotonic() - started;
+    if (seen === 'right' || (seen === 'unreachable' && waited >= patience.unreachable)) break;
+    if (seen !== 'unreachable' && waited > patience.wrong) {
       throw new OrreryError(
         'ACME_REFUSED',
         `${placeOf(url)} does not lead to Orrery's --acme-http: ${seen.wrong}; the authority was not asked to look`,
@@ -89,42 +99,4 @@ async function look(
     void thrown;
     return 'unreachable';
   }
-}
-
-/** @throws OrreryError ACME_REFUSED if the webhook refuses, ACME_UNREACHABLE never: it is not the authority's fault */
-export async function presentDns(
-  { http }: Pick<ChallengeParts, 'http'>,
-  { webhook, host, value }: { readonly webhook: string; readonly host: string; readonly value: string },
-  signal: AbortSignal,
-): Promise<Presented> {
-  const fqdn = `_acme-challenge.${host.replace(/^\*\./, '')}`;
-  await callWebhook(http, webhook, { action: 'present', fqdn, value }, signal);
-  return {
-    cleanUp: (end) => callWebhook(http, webhook, { action: 'cleanup', fqdn, value }, end).catch(() => {}),
-  };
-}
-
-async function callWebhook(http: HttpClient, url: string, body: object, signal: AbortSignal): Promise<void> {
-  const refused = (why: string) => new OrreryError('ACME_REFUSED', `webhook ${placeOf(url)} ${why}`);
-  const call: HttpCall = {
-    method: 'POST',
-    url,
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-    caBundle: null,
-    timeoutMs: limits.acmeWebhookMs,
-  };
-  const ask = () => http(call, signal);
-  // A connection that was kept may be closed by the other side at the very moment of its use; both actions can be said twice.
-  const again = () => {
-    signal.throwIfAborted();
-    return ask();
-  };
-  const answer = await ask()
-    .catch(again)
-    .catch((thrown) => {
-      signal.throwIfAborted();
-      throw refused(`cannot be reached: ${String((thrown as Error).message)}`);
-    });
-  if (answer.status < 200 || answer.status > 299) throw refused(`answered ${answer.status}`);
 }

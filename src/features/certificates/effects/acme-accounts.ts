@@ -18,7 +18,14 @@ import { secrets } from '../resources.ts';
 import { encoded, readSecret } from './certificate-secrets.ts';
 
 /** An Issuer as the world knows it; null: there is none, or it cannot be used. */
-export type IssuerLookup = (name: string) => { readonly version: string; readonly spec: IssuerSpec } | null;
+export type IssuerLookup = (name: string) => KnownIssuer | null;
+
+export interface KnownIssuer {
+  readonly uid: string;
+  /** Changes with each change of the specification. */
+  readonly version: string;
+  readonly spec: IssuerSpec;
+}
 
 export interface AcmeAccounts {
   /**
@@ -28,7 +35,7 @@ export interface AcmeAccounts {
   of(
     issuer: string,
     signal: AbortSignal,
-  ): Promise<{ readonly spec: AcmeSpec; readonly account: AcmeAccount }>;
+  ): Promise<{ readonly uid: string; readonly spec: AcmeSpec; readonly account: AcmeAccount }>;
   /** Forgets the account: what is known of the authority may be old. */
   forget(issuer: string): void;
 }
@@ -63,7 +70,7 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       const before = opened.get(issuer);
       if (before?.version === known.version) {
         const account = await before.account.catch(() => null);
-        if (account !== null) return { spec, account };
+        if (account !== null) return { uid: known.uid, spec, account };
       }
       const account = open(spec, signal);
       const entry = { version: known.version, account };
@@ -71,7 +78,7 @@ export function createAcmeAccounts(parts: AccountParts): AcmeAccounts {
       account.catch(() => {
         if (opened.get(issuer) === entry) opened.delete(issuer);
       });
-      return { spec, account: await account };
+      return { uid: known.uid, spec, account: await account };
     },
     forget: (issuer) => void opened.delete(issuer),
   };

@@ -8,73 +8,110 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';
 import type { AcmeAuthorize } from '../../../machines/domain/domain-effects.ts';
+import type { Exhibit } from '../../../machines/domain/exhibit.ts';
 import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
-import { type ChallengeParts, type Presented, presentDns, presentHttp } from '../acme/challenge.ts';
+import { type ChallengeParts, type Presented, presentHttp } from '../acme/challenge.ts';
 import { problemError, readProblem } from '../acme/problem.ts';
 import type { AcmeSpec } from '../digests.ts';
+import { type ExhibitParts, makeExhibit, removeExhibit } from '../solvers/exhibits.ts';
+import type { Turns } from '../solvers/turns.ts';
 import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
+import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 
 /** The authority looks from several places, one after the other; asked first after 0.3 s, then ever more slowly. */
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
 
-export function authorizeOrder(accounts: AcmeAccounts, parts: ChallengeParts): EffectRunner<AcmeAuthorize> {
-  return async ({ host, issuer, attempt, order }, { signal }) => {
-    try {
-      const { account, spec } = await accounts.of(issuer, signal);
-      const { status, error } = await account.order(order.url, signal);
-      if (status === 'invalid') throw lost(error);
-      if (status === 'pending') {
-        for (const authorization of await account.authorizations(order.url, signal)) {
-          await prove({ account, spec, parts, host, orderUrl: order.url }, authorization, signal);
-        }
-      }
-      return { type: 'order.authorized', attempt };
-    } catch (thrown) {
-      signal.throwIfAborted();
-      return acquisitionFailed(attempt, thrown);
-    }
-  };
+interface AuthorizeParts extends ChallengeParts, ExhibitParts {
+  readonly turns: Turns;
 }
 
-interface Proof {
+export function authorizeOrder(accounts: AcmeAccounts, parts: AuthorizeParts): EffectRunner<AcmeAuthorize> {
+  return ({ host, issuer, attempt, order, exhibit = null }, { key, signal }) =>
+    parts.turns.take(host, signal, async () => {
+      const run = { parts, host, issuer, orderUrl: order.url, exhibit, key };
+      const failure = await attempted(accounts, run, signal).then(
+        () => null,
+        (thrown: unknown) => {
+          signal.throwIfAborted();
+          return acquisitionFailed(attempt, thrown);
+        },
+      );
+      const ended = { removed: exhibit === null || (await isRemoved(run, exhibit, signal)) };
+      return failure === null ? { type: 'order.authorized', attempt, ...ended } : { ...failure, ...ended };
+    });
+}
+
+/** What has to be known for any authorization of the order. */
+interface Run {
+  readonly parts: AuthorizeParts;
+  readonly host: string;
+  readonly issuer: string;
+  readonly orderUrl: string;
+  /** Noted in the record; null: nothing is. */
+  readonly exhibit: Exhibit | null;
+  readonly key: string;
+}
+
+interface Proof extends Run {
   readonly account: AcmeAccount;
   readonly spec: AcmeSpec;
-  readonly parts: ChallengeParts;
-  readonly host: string;
-  readonly orderUrl: string;
+  readonly uid: string;
+}
+
+async function attempted(accounts: AcmeAccounts, run: Run, signal: AbortSignal): Promise<void> {
+  const opened = await accounts.of(run.issuer, signal);
+  const { status, error } = await opened.account.order(run.orderUrl, signal);
+  if (status === 'invalid') throw lost(error);
+  if (status !== 'pending') return;
+  for (const authorization of await opened.account.authorizations(run.orderUrl, signal))
+    await prove({ ...run, ...opened }, authorization, signal);
+}
+
+/** Takes away what was noted, whether it was made or not; if it cannot be, the chart tries it again. */
+async function isRemoved({ parts, key }: Run, exhibit: Exhibit, signal: AbortSignal): Promise<boolean> {
+  try {
+    await removeExhibit(parts, exhibit, `${key}/end`, signal);
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
 }
 
 async function prove(proof: Proof, authorization: AcmeAuthorization, signal: AbortSignal): Promise<void> {
   if (authorization.status === 'valid') return;
   if (authorization.status !== 'pending') throw refusal(authorization);
-  const type = proof.spec.challenge === 'http01' ? 'http-01' : 'dns-01';
-  const challenge = authorization.challenges.find((one) => one.type === type);
-  if (challenge === undefined) {
-    const facts = { hopeless: true };
-    throw new OrreryError('ACME_REFUSED', `the authority offers no ${type} for ${proof.host}`, { facts });
-  }
-  const presented = await present(proof, challenge, signal);
+  const challenge = challengeIn(authorization, proof.spec.challenge, proof.host);
+  // One who took over from a release that noted nothing plans for itself.
+  const exhibit = proof.exhibit ?? (await exhibitFor(proof.parts, proof, authorization, signal));
+  const presented = await present({ ...proof, exhibit }, challenge, signal);
   try {
     if (challenge.status === 'pending') await proof.account.begin(challenge, signal);
     await waitUntilValid(proof, authorization.url, signal);
   } finally {
     // Who loses the shard leaves it: the next owner may need it.
     if (!signal.aborted) await presented.cleanUp(signal);
+    if (!signal.aborted && exhibit !== null && proof.exhibit === null)
+      await isRemoved(proof, exhibit, signal).catch(() => false);
   }
 }
 
 async function present(
-  { account, spec, parts, host }: Proof,
+  { account, spec, parts, host, exhibit, key }: Proof,
   challenge: AcmeChallenge,
   signal: AbortSignal,
 ): Promise<Presented> {
   const value = await account.answerOf(challenge);
-  if (spec.challenge !== 'http01') {
-    return presentDns(parts, { webhook: spec.challenge.dns01.webhook, host, value }, signal);
-  }
-  return presentHttp(parts, { host, token: challenge.token, keyAuthorization: value }, signal);
+  if (exhibit !== null && 'value' in exhibit && exhibit.value !== value)
+    throw new OrreryError('ACME_REFUSED', 'the authority asks for something else than it did', {
+      facts: { orderLost: true },
+    });
+  if (exhibit !== null) await makeExhibit(parts, exhibit, `${key}/begin`, signal);
+  if (!isHttp(spec.challenge)) return { cleanUp: async () => {} };
+  const { token } = challenge;
+  return presentHttp(parts, { host, token, keyAuthorization: value, isRouted: exhibit !== null }, signal);
 }
 
 async function waitUntilValid(

@@ -57,8 +57,10 @@ function secretsOf(issuerOf: IssuerLookup, issuer: string): readonly SecretRef[]
   const spec = issuerOf(issuer)?.spec;
   if (spec?.ca) return [spec.ca.secret];
   if (!spec?.acme) return [];
-  const { accountSecret, eab } = spec.acme;
-  return [accountSecret, ...(eab === null ? [] : [eab.secretRef])];
+  const { accountSecret, eab, challenge } = spec.acme;
+  const update = typeof challenge === 'object' && 'dns01' in challenge ? challenge.dns01.rfc2136 : undefined;
+  const others = [eab?.secretRef, update?.secretRef].filter((one) => one !== undefined);
+  return [accountSecret, ...others];
 }
 
 /** null: Kubernetes did not answer. */

@@ -1,7 +1,8 @@
 /**
  * Effect `issuer.verify`: whether certificates can be had from an Issuer now. Outcome issuer.verified | issuer.failed.
  *
- * ACME: the directory answers and knows our account (it is made if there is none). CA: certificate and key can be read, belong together
+ * ACME: the directory answers and knows our account (it is made if there is none), and there is what its
+ * challenges need. CA: certificate and key can be read, belong together
  * and may sign.
  */
 
@@ -9,21 +10,24 @@ import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { asError, hasCode } from '../../../base/errors.ts';
 import type { IssuerVerify } from '../../../machines/issuer/issuer-effects.ts';
 import type { IssuerFailed } from '../../../machines/issuer/issuer-events.ts';
+import { checkChallenge, type ExhibitParts } from '../solvers/exhibits.ts';
 import type { AcmeAccounts, IssuerLookup } from './acme-accounts.ts';
 import type { Authorities } from './certificate-authorities.ts';
 
-export function verifyIssuer(parts: {
-  readonly issuerOf: IssuerLookup;
-  readonly accounts: AcmeAccounts;
-  readonly authorities: Authorities;
-}): EffectRunner<IssuerVerify> {
+export function verifyIssuer(
+  parts: {
+    readonly issuerOf: IssuerLookup;
+    readonly accounts: AcmeAccounts;
+    readonly authorities: Authorities;
+  } & Pick<ExhibitParts, 'kube' | 'service'>,
+): EffectRunner<IssuerVerify> {
   const { issuerOf, accounts, authorities } = parts;
   return async ({ issuer, check }, { signal }) => {
     try {
       // Asked anew, not remembered: that the authority answered once says nothing of now.
       accounts.forget(issuer);
       if (issuerOf(issuer)?.spec.ca) await authorities.of(issuer, signal);
-      else await accounts.of(issuer, signal);
+      else await checkChallenge(parts, (await accounts.of(issuer, signal)).spec, signal);
       return { type: 'issuer.verified', check };
     } catch (thrown) {
       signal.throwIfAborted();

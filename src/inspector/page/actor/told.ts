@@ -1,7 +1,7 @@
 /** What the chart tells of the actor, as texts: facts of one or more lines, and details. Pure. */
-import { shownSecond } from '../../../base/shown-time.ts';
+
 import type { ActorView, Fact } from '../../../base/views.ts';
-import { factText } from '../../../base/words.ts';
+import { factText, shownSecond } from '../../../base/words.ts';
 
 export type Standing = Omit<ActorView, 'recent'>;
 

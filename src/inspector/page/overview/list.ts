@@ -1,9 +1,8 @@
-/** All actors of a kind, each with its reason and facts: filtered, sorted, what is wrong on top; thousands of rows. */
+/** All actors of a kind, each with its reason and facts: filtered, sorted, what is wrong on top. */
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
-import { shownSecond } from '../../../base/shown-time.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
-import { factText } from '../../../base/words.ts';
+import { factText, shownSecond } from '../../../base/words.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';

@@ -1,0 +1,20 @@
+/**
+ * What a process has cost since it began, as Linux counts it: the loading of its modules included, which the
+ * program's own metrics leave out.
+ */
+import { readFileSync } from 'node:fs';
+
+/** Ticks of a second in /proc, on every platform that Node runs on. */
+const ticksPerSecond = 100;
+
+export function processCosts(pid: number | undefined): string {
+  if (pid === undefined) return 'it does not run';
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name of the process, in brackets, may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const seconds = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const megabytes = (name: string) =>
+    Math.round((Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);
+  return `${seconds.toFixed(2)} s CPU, ${megabytes('VmRSS')} MB resident, ${megabytes('VmHWM')} MB at most`;
+}

@@ -1,0 +1,16 @@
+/**
+ * Builds the program: the types of what other programs import, the inspector's page, and the bundle.
+ * Argument: the folder for it, by default dist.
+ */
+import { execFileSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const target = resolve(process.argv[2] ?? 'dist');
+const options = { cwd: root, stdio: /** @type {const} */ ('inherit') };
+
+for (const config of ['tsconfig.build.json', 'tsconfig.page-build.json'])
+  execFileSync('node_modules/.bin/tsc', ['-p', config, '--outDir', target], options);
+for (const script of ['copy-assets.mjs', 'bundle.mjs'])
+  execFileSync(process.execPath, [`scripts/${script}`, target], options);

@@ -1,0 +1,159 @@
+/**
+ * `spec.acme.challenge` of an Issuer: from what somebody wrote to how control of a host is proven, or why it
+ * cannot be read. Nothing secret is in it.
+ */
+import * as v from 'valibot';
+import { hostPort } from '../../base/config-values.ts';
+
+/** RFC 2136, signed by a key that somebody keeps in a Secret. */
+export interface UpdateSpec {
+  /** `host:port` */
+  readonly server: string;
+  /** null: the server is asked which it is. */
+  readonly zone: string | null;
+  readonly keyName: string;
+  readonly algorithm: TsigAlgorithm;
+  readonly secretRef: { readonly namespace: string; readonly name: string; readonly key: string };
+}
+
+/** A solver that was written for cert-manager. */
+export interface SolverSpec {
+  readonly groupName: string;
+  readonly solverName: string;
+  /** Whatever the solver takes. */
+  readonly config?: unknown;
+}
+
+export const tsigAlgorithms = ['hmac-sha256', 'hmac-sha512'] as const;
+export type TsigAlgorithm = (typeof tsigAlgorithms)[number];
+
+export interface DnsSpec {
+  /** A URL, as earlier releases knew it alone, or a solver. */
+  readonly webhook?: string | SolverSpec;
+  readonly rfc2136?: UpdateSpec;
+  /** A CNAME of `_acme-challenge` is followed to where it leads. Absent: it is not. */
+  readonly cnameStrategy?: 'Follow';
+}
+
+export interface HttpSpec {
+  readonly ingress?: { readonly className: string | null };
+  readonly gateway?: { readonly parentRefs: ReadonlyArray<Readonly<Record<string, unknown>>> };
+}
+
+export type ChallengeSpec = 'http01' | { readonly http01: HttpSpec } | { readonly dns01: DnsSpec };
+
+const text = v.pipe(v.string('must be text'), v.minLength(1, 'must not be empty'));
+const url = v.pipe(
+  text,
+  v.check((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http or https URL'),
+);
+/** A name of DNS, as people write it: the dot at its end is left out. */
+const dnsName = v.pipe(
+  text,
+  v.transform((value) => value.replace(/\.$/, '').toLowerCase()),
+  v.check(
+    (value) => value.length <= 253 && /^(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/.test(value),
+    'must be a name of DNS',
+  ),
+);
+
+/** Of the world and of a record: small. */
+const configCharsMax = 16 * 1024;
+
+const solver = v.strictObject({
+  groupName: v.pipe(text, v.regex(/^[a-z0-9.-]{1,253}$/, 'must be the name of an API group')),
+  solverName: v.pipe(text, v.regex(/^[a-z0-9.-]{1,253}$/, 'must be the name of a resource')),
+  config: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.check((value) => (JSON.stringify(value) ?? '').length <= configCharsMax, 'must be at most 16 KiB'),
+    ),
+  ),
+});
+
+const server = v.pipe(
+  text,
+  v.transform((value) => (/^\[.*\]$|^[^:]*$/.test(value) ? `${value}:53` : value)),
+  v.check(
+    (value) => !value.startsWith(':') && (hostPort.read(value)?.port ?? 0) > 0,
+    'must be host or host:port, such as ns1.example.com:53 or [2001:db8::1]:53',
+  ),
+);
+
+const update = v.strictObject({
+  server,
+  zone: v.optional(v.nullable(dnsName), null),
+  keyName: dnsName,
+  algorithm: v.optional(
+    v.pipe(
+      text,
+      v.transform((value) => value.replace(/\.$/, '').toLowerCase()),
+      v.picklist(tsigAlgorithms, `must be ${tsigAlgorithms.join(' or ')}`),
+    ),
+    'hmac-sha256',
+  ),
+  secretRef: v.object({ name: text, namespace: text, key: v.optional(text, 'key') }, 'must be an object'),
+});
+
+const dns = v.strictObject({
+  webhook: v.optional(v.union([url, solver], 'must be a URL, or an object with groupName and solverName')),
+  rfc2136: v.optional(update),
+  cnameStrategy: v.optional(v.picklist(['None', 'Follow'], 'must be None or Follow')),
+});
+
+const http = v.strictObject({
+  ingress: v.optional(v.strictObject({ className: v.optional(v.nullable(text), null) })),
+  gateway: v.optional(
+    v.strictObject({
+      parentRefs: v.pipe(
+        v.array(v.looseObject({ name: text }, 'must be an object with a name'), 'must be a list'),
+        v.minLength(1, 'must not be empty'),
+        v.maxLength(32, 'must not be longer than 32'),
+      ),
+    }),
+  ),
+});
+
+const form = 'must be http01, {http01: {ingress | gateway}} or {dns01: {webhook | rfc2136}}';
+
+/** The challenge as it can be relied on, or why it cannot, from `spec.acme.challenge` on. */
+export function readChallenge(value: unknown): ChallengeSpec | { readonly invalid: string } {
+  if (value === 'http01') return value;
+  const { http01, dns01, ...others } = (typeof value === 'object' && value !== null ? value : {}) as Record<
+    string,
+    unknown
+  >;
+  if ((http01 === undefined) === (dns01 === undefined) || Object.keys(others).length > 0)
+    return { invalid: form };
+  return http01 === undefined ? readDns(dns01) : readHttp(http01);
+}
+
+function readHttp(value: unknown): ChallengeSpec | { readonly invalid: string } {
+  const read = v.safeParse(http, value);
+  if (!read.success) return { invalid: reasons('http01', read.issues) };
+  const { ingress, gateway } = read.output;
+  if (ingress !== undefined && gateway === undefined) return { http01: { ingress } };
+  if (gateway !== undefined && ingress === undefined) return { http01: { gateway } };
+  return { invalid: 'http01: must have exactly one of ingress and gateway' };
+}
+
+function readDns(value: unknown): ChallengeSpec | { readonly invalid: string } {
+  const read = v.safeParse(dns, value);
+  if (!read.success) return { invalid: reasons('dns01', read.issues) };
+  const { webhook, rfc2136, cnameStrategy } = read.output;
+  const followed = cnameStrategy === 'Follow' ? { cnameStrategy } : {};
+  if (webhook !== undefined && rfc2136 === undefined) return { dns01: { webhook, ...followed } };
+  if (rfc2136 !== undefined && webhook === undefined) return { dns01: { rfc2136, ...followed } };
+  return { invalid: 'dns01: must have exactly one of webhook and rfc2136' };
+}
+
+function reasons(place: string, issues: readonly [v.BaseIssue<unknown>, ...v.BaseIssue<unknown>[]]): string {
+  return issues
+    .slice(0, 3)
+    .map((issue) => {
+      const path = v.getDotPath(issue);
+      const message = issue.type === 'strict_object' ? 'is no field of it, or is missing' : issue.message;
+      return `${path === null ? place : `${place}.${path}`}: ${message}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,103 @@
+/**
+ * What DNS says of a name of a challenge: where a CNAME leads it, and which zone it is in.
+ *
+ * Absent: caching; a challenge asks a handful of questions, and an old answer would be wrong at the worst
+ * time.
+ */
+import { getServers } from 'node:dns';
+import { OrreryError } from '../../../base/errors.ts';
+import type { Random } from '../../../base/random.ts';
+import { exchange } from './exchange.ts';
+import { classes, type DnsMessage, opcodes, recordTypes, writeMessage } from './message.ts';
+
+/** Delegations lead over one or two names; a longer chain is a mistake. */
+const chainMax = 8;
+const codes = { ok: 0, absent: 3 } as const;
+
+export interface Names {
+  /** Where the name leads; itself, without a CNAME. @throws OrreryError ACME_REFUSED */
+  follow(name: string, signal: AbortSignal): Promise<string>;
+  /** The zone that holds the name. @throws OrreryError ACME_REFUSED */
+  zoneOf(name: string, signal: AbortSignal): Promise<string>;
+}
+
+/** @param servers `host:port`, asked in turn; absent: those of the machine */
+export function createNames(parts: { readonly random: Random; readonly servers?: readonly string[] }): Names {
+  const ask = (name: string, type: number, signal: AbortSignal) =>
+    asked(parts.servers ?? ownServers(), { name, type, random: parts.random }, signal);
+  return {
+    async follow(name, signal) {
+      const seen = [name];
+      for (;;) {
+        const at = seen.at(-1) ?? name;
+        const { answers } = await ask(at, recordTypes.cname, signal);
+        const next = answers.find((one) => one.type === recordTypes.cname && one.name === at)?.target;
+        if (next === undefined) return at;
+        if (seen.includes(next) || seen.length > chainMax)
+          throw refused(`the CNAMEs of ${name} lead nowhere: ${[...seen, next].join(' → ')}`);
+        seen.push(next);
+      }
+    },
+    zoneOf: (name, signal) => zoneBy((at) => ask(at, recordTypes.soa, signal), name),
+  };
+}
+
+const refused = (text: string) => new OrreryError('ACME_REFUSED', text);
+
+/** Of the machine: `10.0.0.10`, `[::1]:5353`. */
+const ownServers = () =>
+  getServers().map((one) =>
+    /^\[|^[^:]*:\d+$/.test(one) ? one : one.includes(':') ? `[${one}]:53` : `${one}:53`,
+  );
+
+/** The zone of a name as one server knows it that is responsible for it. */
+export function zoneAt(server: string, name: string, random: Random, signal: AbortSignal): Promise<string> {
+  return zoneBy((at) => asked([server], { name: at, type: recordTypes.soa, random }, signal), name);
+}
+
+/** From the name upwards: whatever answer speaks of a zone above the name has found it. */
+async function zoneBy(ask: (name: string) => Promise<DnsMessage>, name: string): Promise<string> {
+  const labels = name.split('.');
+  for (let n = 0; n < labels.length; n++) {
+    const at = labels.slice(n).join('.');
+    const { answers, authorities } = await ask(at);
+    // A name that is another's says nothing of the zone in which it stands itself.
+    const isLed = answers.some(({ type, name: owner }) => type === recordTypes.cname && owner === at);
+    const found = isLed
+      ? undefined
+      : [...answers, ...authorities].find(
+          ({ type, name: zone }) => type === recordTypes.soa && (at === zone || at.endsWith(`.${zone}`)),
+        );
+    if (found !== undefined && found.name !== '') return found.name;
+  }
+  throw refused(`no zone was found that holds ${name}`);
+}
+
+async function asked(
+  servers: readonly string[],
+  { name, type, random }: { readonly name: string; readonly type: number; readonly random: Random },
+  signal: AbortSignal,
+): Promise<DnsMessage> {
+  let last = refused('there is no name server to ask');
+  for (const server of servers) {
+    const question: DnsMessage = {
+      id: Math.floor(random.next() * 0x10000),
+      opcode: opcodes.query,
+      code: 0,
+      isRecursionDesired: true,
+      questions: [{ name, type, class: classes.internet }],
+      answers: [],
+      authorities: [],
+      additionals: [],
+    };
+    try {
+      const { message } = await exchange(server, writeMessage(question), signal);
+      if (message.code === codes.ok || message.code === codes.absent) return message;
+      last = refused(`name server ${server} answers ${message.code} to a question for ${name}`);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      last = thrown instanceof OrreryError ? thrown : refused(String(thrown));
+    }
+  }
+  throw last;
+}

@@ -1,0 +1,77 @@
+/**
+ * A TXT record published and taken away by a dynamic update (RFC 2136), signed by TSIG.
+ *
+ * Both can be said twice: adding a record that is there, or deleting one that is not, changes nothing. Other
+ * records of the same name are left alone: a host and its wildcard are proven under one name.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { Random } from '../../../base/random.ts';
+import { exchange } from './exchange.ts';
+import { classes, type DnsMessage, type DnsRecord, opcodes, recordTypes, textData } from './message.ts';
+import { signatureFault, signed, type TsigKey } from './tsig.ts';
+
+export interface TextUpdate {
+  /** `host:port` */
+  readonly server: string;
+  readonly zone: string;
+  readonly fqdn: string;
+  readonly value: string;
+  readonly action: 'add' | 'delete';
+}
+
+/** Short: whoever looked before it was there should not remember it for long. s */
+const ttlSeconds = 60;
+
+/** @throws OrreryError ACME_REFUSED if the server refuses, or its answer is not by the key */
+export async function updateText(
+  update: TextUpdate,
+  key: TsigKey,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  signal: AbortSignal,
+): Promise<void> {
+  const { server } = update;
+  const { bytes, mac } = signed(updateMessage(update, Math.floor(random.next() * 0x10000)), key, clock.now());
+  const answer = await exchange(server, bytes, signal);
+  const fault = signatureFault(answer.bytes, answer.message, key, { mac, now: clock.now() });
+  const { code } = answer.message;
+  const refused = (why: string) =>
+    new OrreryError('ACME_REFUSED', `name server ${server}, update of ${update.fqdn}: ${why}`);
+  if (fault !== null && code === 0) throw refused(fault);
+  if (code !== 0) {
+    const said = words[code] ?? `code ${code}`;
+    throw refused(fault === null || fault === unsignedText ? said : `${said}; ${fault}`);
+  }
+}
+
+const unsignedText = 'the answer is not signed';
+
+/** RFC 2136 2.2 and RFC 8945. */
+const words: Readonly<Record<number, string>> = {
+  1: 'it does not understand the update (FORMERR)',
+  2: 'it failed (SERVFAIL)',
+  4: 'it takes no updates (NOTIMP)',
+  5: 'it does not allow the update (REFUSED)',
+  9: 'it is not responsible for the zone, or does not accept the key (NOTAUTH)',
+  10: 'the name is not in the zone (NOTZONE)',
+};
+
+export function updateMessage({ zone, fqdn, value, action }: TextUpdate, id: number): DnsMessage {
+  const change: DnsRecord = {
+    name: fqdn,
+    type: recordTypes.txt,
+    // Deleting one record of several: RFC 2136 2.5.4.
+    class: action === 'add' ? classes.internet : classes.none,
+    ttl: action === 'add' ? ttlSeconds : 0,
+    data: textData(value),
+  };
+  return {
+    id,
+    opcode: opcodes.update,
+    code: 0,
+    questions: [{ name: zone, type: recordTypes.soa, class: classes.internet }],
+    answers: [],
+    authorities: [change],
+    additionals: [],
+  };
+}

@@ -1,0 +1,76 @@
+/**
+ * Effect `challenge.plan`: what has to be shown for the order's challenge. Outcome challenge.planned |
+ * acquisition.failed.
+ *
+ * It makes nothing: the domain's record has to hold what will be made before anything is
+ * (docs/features/certificates.md §4.6).
+ */
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { ChallengePlan } from '../../../machines/domain/domain-effects.ts';
+import type { Exhibit } from '../../../machines/domain/exhibit.ts';
+import type { AcmeAccount, AcmeAuthorization, AcmeChallenge } from '../acme/acme-client.ts';
+import type { ChallengeSpec } from '../challenge-spec.ts';
+import type { AcmeSpec } from '../digests.ts';
+import { type ExhibitParts, planExhibit } from '../solvers/exhibits.ts';
+import type { AcmeAccounts } from './acme-accounts.ts';
+import { acquisitionFailed } from './acquisition-failure.ts';
+
+export function planChallenge(accounts: AcmeAccounts, parts: ExhibitParts): EffectRunner<ChallengePlan> {
+  return async ({ host, issuer, attempt, order }, { signal }) => {
+    try {
+      const opened = await accounts.of(issuer, signal);
+      const { status } = await opened.account.order(order.url, signal);
+      const authorizations =
+        status === 'pending' ? await opened.account.authorizations(order.url, signal) : [];
+      const pending = authorizations.find((one) => one.status === 'pending');
+      const wish = { ...opened, host, issuer };
+      const exhibit = pending === undefined ? null : await exhibitFor(parts, wish, pending, signal);
+      return { type: 'challenge.planned', attempt, exhibit };
+    } catch (thrown) {
+      signal.throwIfAborted();
+      return acquisitionFailed(attempt, thrown);
+    }
+  };
+}
+
+/** What is shown for one authorization; null: nothing but the answer itself. */
+export async function exhibitFor(
+  parts: ExhibitParts,
+  {
+    account,
+    spec,
+    uid,
+    host,
+    issuer,
+  }: {
+    readonly account: AcmeAccount;
+    readonly spec: AcmeSpec;
+    readonly uid: string;
+    readonly host: string;
+    readonly issuer: string;
+  },
+  authorization: AcmeAuthorization,
+  signal: AbortSignal,
+): Promise<Exhibit | null> {
+  const value = await account.answerOf(challengeIn(authorization, spec.challenge, host));
+  return planExhibit(parts, { host, value, spec, issuer: { name: issuer, uid } }, signal);
+}
+
+export const isHttp = (challenge: ChallengeSpec) => challenge === 'http01' || 'http01' in challenge;
+
+/**
+ * The challenge that the Issuer takes. @throws OrreryError ACME_REFUSED if the authority does not offer it
+ */
+export function challengeIn(
+  { challenges }: AcmeAuthorization,
+  spec: ChallengeSpec,
+  host: string,
+): AcmeChallenge {
+  const type = isHttp(spec) ? 'http-01' : 'dns-01';
+  const challenge = challenges.find((one) => one.type === type);
+  if (challenge !== undefined) return challenge;
+  throw new OrreryError('ACME_REFUSED', `the authority offers no ${type} for ${host}`, {
+    facts: { hopeless: true },
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * What a challenge needs shown: planned from the Issuer's specification, made, and taken away again,
+ * whichever
+ * kind it is. Making and taking away can be done twice.
+ */
+
+import type { Clock } from '../../../base/clock.ts';
+import { OrreryError } from '../../../base/errors.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
+import type { Random } from '../../../base/random.ts';
+import type { DnsExhibit, Exhibit } from '../../../machines/domain/exhibit.ts';
+import type { HttpClient } from '../acme/authority-http.ts';
+import type { DnsSpec, TsigAlgorithm, UpdateSpec } from '../challenge-spec.ts';
+import type { AcmeSpec } from '../digests.ts';
+import { type Names, zoneAt } from '../dns/names.ts';
+import type { TsigKey } from '../dns/tsig.ts';
+import { updateText } from '../dns/update.ts';
+import { readSecret } from '../effects/certificate-secrets.ts';
+import { makeRoute, removeRoute, routeName } from './route-objects.ts';
+import { askSolver } from './solver-webhook.ts';
+import { callWebhook } from './url-webhook.ts';
+
+/** Orrery's own Service, where it answers challenges. */
+export interface ChallengeService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+export interface ExhibitParts {
+  readonly kube: KubePort;
+  readonly http: HttpClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly names: Names;
+  /** null: nobody said which it is (--acme-service). */
+  readonly service: ChallengeService | null;
+}
+
+interface Wish {
+  readonly host: string;
+  /** What the authority is to see. */
+  readonly value: string;
+  readonly spec: AcmeSpec;
+  readonly issuer: { readonly name: string; readonly uid: string };
+}
+
+/** It is the Issuer that cannot be used, whichever host asks. */
+const ofIssuer = (text: string) => new OrreryError('CERTIFICATE_UNUSABLE', text, { facts: { issuer: true } });
+
+/**
+ * Whether the way in which an Issuer proves hosts can be gone at all. @throws OrreryError
+ * CERTIFICATE_UNUSABLE
+ */
+export async function checkChallenge(
+  { kube, service }: Pick<ExhibitParts, 'kube' | 'service'>,
+  { challenge }: AcmeSpec,
+  signal: AbortSignal,
+): Promise<void> {
+  if (challenge === 'http01') return;
+  if ('http01' in challenge) requireService(service);
+  else if (challenge.dns01.rfc2136 !== undefined) await keyOf(kube, challenge.dns01.rfc2136, signal);
+}
+
+function requireService(service: ChallengeService | null): ChallengeService {
+  if (service !== null) return service;
+  throw ofIssuer(
+    'spec.acme.challenge.http01 needs to know where Orrery answers: start it with --acme-service',
+  );
+}
+
+/** null: nothing but the answer itself. @throws OrreryError ACME_REFUSED | CERTIFICATE_UNUSABLE */
+export async function planExhibit(
+  parts: ExhibitParts,
+  { host, value, spec, issuer }: Wish,
+  signal: AbortSignal,
+): Promise<Exhibit | null> {
+  const { challenge } = spec;
+  if (challenge === 'http01') return null;
+  if ('dns01' in challenge)
+    return planRecord(
+      parts,
+      challenge.dns01,
+      { host, value, namespace: spec.accountSecret.namespace },
+      signal,
+    );
+  const object = { host, name: routeName(host), service: requireService(parts.service), owner: issuer };
+  const { ingress, gateway } = challenge.http01;
+  if (ingress !== undefined) return { kind: 'ingress', ...object, className: ingress.className };
+  return { kind: 'gateway', ...object, parentRefs: gateway?.parentRefs ?? [] };
+}
+
+async function planRecord(
+  { names, random }: ExhibitParts,
+  { webhook, rfc2136, cnameStrategy }: DnsSpec,
+  { host, value, namespace }: { readonly host: string; readonly value: string; readonly namespace: string },
+  signal: AbortSignal,
+): Promise<DnsExhibit> {
+  const name = `_acme-challenge.${host.replace(/^\*\./, '')}`;
+  const fqdn = cnameStrategy === 'Follow' ? await names.follow(name, signal) : name;
+  if (rfc2136 !== undefined) {
+    const { server, keyName, algorithm, secretRef } = rfc2136;
+    const zone = rfc2136.zone ?? (await zoneAt(server, fqdn, random, signal));
+    return { kind: 'rfc2136', fqdn, value, server, zone, keyName, algorithm, secretRef };
+  }
+  if (typeof webhook !== 'object') return { kind: 'webhook', fqdn, value, url: webhook ?? '' };
+  const zone = await names.zoneOf(fqdn, signal);
+  const { groupName, solverName, config } = webhook;
+  const solver = { groupName, solverName, ...(config === undefined ? {} : { config }) };
+  return { kind: 'solver', fqdn, value, zone, dnsName: host, namespace, config: undefined, ...solver };
+}
+
+/** @param uid of this run, by which a solver's answer is known */
+export async function makeExhibit(
+  parts: ExhibitParts,
+  exhibit: Exhibit,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { kube, http, clock } = parts;
+  switch (exhibit.kind) {
+    case 'webhook':
+      return callWebhook(http, exhibit, 'present', signal);
+    case 'solver':
+      return askSolver(kube, exhibit, { action: 'Present', uid }, signal);
+    case 'rfc2136':
+      return update(parts, exhibit, 'add', signal);
+    default:
+      return makeRoute(kube, exhibit, clock, signal);
+  }
+}
+
+export async function removeExhibit(
+  parts: ExhibitParts,
+  exhibit: Exhibit,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { kube, http } = parts;
+  switch (exhibit.kind) {
+    case 'webhook':
+      return callWebhook(http, exhibit, 'cleanup', signal);
+    case 'solver':
+      return askSolver(kube, exhibit, { action: 'CleanUp', uid }, signal);
+    case 'rfc2136':
+      return update(parts, exhibit, 'delete', signal);
+    default:
+      return removeRoute(kube, exhibit, signal);
+  }
+}
+
+type UpdateExhibit = Extract<Exhibit, { kind: 'rfc2136' }>;
+
+async function update(
+  parts: ExhibitParts,
+  exhibit: UpdateExhibit,
+  action: 'add' | 'delete',
+  signal: AbortSignal,
+): Promise<void> {
+  const { server, zone, fqdn, value } = exhibit;
+  const algorithm = exhibit.algorithm as TsigAlgorithm;
+  const key = await keyOf(parts.kube, { ...exhibit, algorithm }, signal);
+  await updateText({ server, zone, fqdn, value, action }, key, parts, signal);
+}
+
+/** The key as it stands in the Secret: in base64, as name servers' own files have it. */
+async function keyOf(
+  kube: KubePort,
+  { keyName, algorithm, secretRef }: Pick<UpdateSpec, 'keyName' | 'algorithm' | 'secretRef'>,
+  signal: AbortSignal,
+): Promise<TsigKey> {
+  const { namespace, name, key } = secretRef;
+  const text = (await readSecret(kube, { namespace, name }, signal))?.[key]?.trim() ?? '';
+  if (text === '')
+    throw ofIssuer(
+      `the Secret ${namespace}/${name} with the key ${key} (acme.challenge.dns01.rfc2136) does not exist`,
+    );
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text))
+    throw ofIssuer(`the Secret ${namespace}/${name} holds no TSIG key in base64 (${key})`);
+  return { name: keyName, algorithm, secret: Buffer.from(text, 'base64') };
+}

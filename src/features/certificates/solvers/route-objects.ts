@@ -1,0 +1,174 @@
+/**
+ * The Ingress, or HTTPRoute, that leads the path of one host's challenges to Orrery's Service while it is
+ * proven (docs/features/certificates.md, Challenges).
+ *
+ * It stands in the namespace of that Service, since an Ingress leads nowhere else. Promises: an object
+ * without
+ * our label is never touched; making and removing can be done twice. What nobody removed is found by its
+ * label,
+ * and by the time until which it is wanted.
+ */
+import type { Clock } from '../../../base/clock.ts';
+import { hasCode, OrreryError } from '../../../base/errors.ts';
+import type { KubeObject, KubePort, KubeResource } from '../../../base/kube-port.ts';
+import { kubeTime } from '../../../base/kube-time.ts';
+import type { GatewayExhibit, IngressExhibit } from '../../../machines/domain/exhibit.ts';
+import { hostLabel } from '../hosts.ts';
+
+type RouteExhibit = IngressExhibit | GatewayExhibit;
+
+const ingresses: KubeResource = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'ingresses',
+  kind: 'Ingress',
+  namespaced: true,
+};
+const httpRoutes: KubeResource = {
+  group: 'gateway.networking.k8s.io',
+  version: 'v1',
+  plural: 'httproutes',
+  kind: 'HTTPRoute',
+  namespaced: true,
+};
+
+const challengeLabel = 'orrery.dev/challenge';
+const untilAnnotation = 'orrery.dev/until';
+const fieldManager = 'orrery';
+const challengePath = '/.well-known/acme-challenge/';
+/** Longer than any attempt. */
+const wantedMs = 15 * 60_000;
+
+const resourceOf = ({ kind }: RouteExhibit) => (kind === 'ingress' ? ingresses : httpRoutes);
+
+export const routeName = (host: string) => `acme-${hostLabel(host)}`;
+
+/** @throws OrreryError ACME_REFUSED if an object of that name is somebody else's; KUBE_… */
+export async function makeRoute(
+  kube: KubePort,
+  exhibit: RouteExhibit,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const resource = resourceOf(exhibit);
+  const { namespace } = exhibit.service;
+  const body = objectOf(exhibit, clock.now() + wantedMs);
+  try {
+    await kube.create(resource, body, signal);
+  } catch (thrown) {
+    if (!hasCode(thrown, 'KUBE_CONFLICT')) throw thrown;
+    const there = await kube.get(resource, namespace, exhibit.name, signal);
+    if (!isOurs(there)) {
+      const place = `${resource.kind} ${namespace}/${exhibit.name}`;
+      throw new OrreryError(
+        'ACME_REFUSED',
+        `${place} exists without the label ${challengeLabel} and is left alone`,
+      );
+    }
+    const options = {
+      namespace,
+      name: exhibit.name,
+      type: 'apply',
+      body,
+      fieldManager,
+      force: true,
+    } as const;
+    await kube.patch(resource, options, signal);
+  }
+}
+
+export async function removeRoute(kube: KubePort, exhibit: RouteExhibit, signal: AbortSignal): Promise<void> {
+  const { namespace } = exhibit.service;
+  const resource = resourceOf(exhibit);
+  const there = await ignoringGone(kube.get(resource, namespace, exhibit.name, signal));
+  if (there !== null && isOurs(there)) await remove(kube, resource, there, signal);
+}
+
+/** Removes those of a namespace whose time is over, whoever made them. @returns their names */
+export async function sweepRoutes(
+  kube: KubePort,
+  namespace: string,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const removed: string[] = [];
+  for (const resource of [ingresses, httpRoutes]) {
+    const options = { namespace, labelSelector: challengeLabel };
+    // Without the Gateway API there are no routes.
+    const list = await ignoringGone(kube.list(resource, options, signal));
+    for (const object of list?.items ?? []) {
+      if (!isOver(object, clock.now())) continue;
+      await remove(kube, resource, object, signal);
+      removed.push(`${resource.kind} ${namespace}/${object.metadata.name}`);
+    }
+  }
+  return removed;
+}
+
+const isOurs = ({ metadata }: KubeObject) => metadata.labels?.[challengeLabel] !== undefined;
+
+/** One whose time cannot be read is nobody's. */
+function isOver({ metadata }: KubeObject, now: number): boolean {
+  const until = Date.parse(metadata.annotations?.[untilAnnotation] ?? '');
+  return Number.isNaN(until) || until < now;
+}
+
+/** Only the very object that was seen: one that somebody wants anew meanwhile stays. */
+async function remove(
+  kube: KubePort,
+  resource: KubeResource,
+  { metadata: { namespace, name, uid, resourceVersion } }: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const seen = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+  await ignoringGone(kube.delete(resource, namespace, name, seen, signal));
+}
+
+async function ignoringGone<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
+    throw thrown;
+  }
+}
+
+/** @param until ms since the epoch */
+function objectOf(exhibit: RouteExhibit, until: number): KubeObject {
+  const { host, name, service, owner } = exhibit;
+  return {
+    metadata: {
+      name,
+      namespace: service.namespace,
+      labels: { [challengeLabel]: hostLabel(host), 'app.kubernetes.io/managed-by': 'orrery' },
+      annotations: { [untilAnnotation]: kubeTime(until) },
+      // Objects of the whole cluster may own those of a namespace.
+      ownerReferences: [{ apiVersion: 'orrery.dev/v1alpha1', kind: 'Issuer', ...owner }],
+    },
+    spec: exhibit.kind === 'ingress' ? ingressSpec(exhibit) : routeSpec(exhibit),
+  };
+}
+
+function ingressSpec({ host, className, service: { name, port } }: IngressExhibit): object {
+  const backend = { service: { name, port: { number: port } } };
+  return {
+    ...(className === null ? {} : { ingressClassName: className }),
+    rules: [{ host, http: { paths: [{ path: challengePath, pathType: 'Prefix', backend }] } }],
+  };
+}
+
+function routeSpec({ host, parentRefs, service: { name, port } }: GatewayExhibit): object {
+  return {
+    parentRefs,
+    hostnames: [host],
+    rules: [
+      {
+        matches: [{ path: { type: 'PathPrefix', value: challengePath } }],
+        backendRefs: [{ name, port }],
+      },
+    ],
+  };
+}

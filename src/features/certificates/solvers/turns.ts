@@ -1,0 +1,32 @@
+/**
+ * One at a time for each host: what is shown for a challenge is not taken away by somebody who clears up
+ * after
+ * an earlier one.
+ *
+ * Owns the turns of this process; a host is owned by one replica at a time.
+ */
+export interface Turns {
+  /** Waits for its turn, however that of the one before ends. */
+  take<T>(host: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+export function createTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  return {
+    async take(host, signal, work) {
+      const before = last.get(host) ?? Promise.resolve();
+      const own = before.then(() => {
+        // Who was given up while it waited must not begin any more.
+        signal.throwIfAborted();
+        return work();
+      });
+      const quiet = own.catch(() => {});
+      last.set(host, quiet);
+      try {
+        return await own;
+      } finally {
+        if (last.get(host) === quiet) last.delete(host);
+      }
+    },
+  };
+}

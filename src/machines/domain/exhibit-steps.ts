@@ -1,0 +1,77 @@
+/**
+ * What a domain remembers of what it shows: noted, over, left, taken away (docs/features/certificates.md
+ * §4.6).
+ * Pure.
+ */
+import type { DomainContext, DomainInput } from './domain-context.ts';
+import { type Exhibit, placeText } from './exhibit.ts';
+
+/** Whether an attempt has something to be noted: an answer over HTTP alone goes by itself. */
+export const isNoted = ({ facts }: DomainContext) =>
+  facts?.issuer?.challenge === 'dns01' || facts?.issuer?.exhibits === true;
+
+/** Left-overs of one domain; the oldest beyond it are given up. */
+const leftoversMax = 8;
+/** Attempts to take left-overs away: with the pauses below, over five hours. */
+export const sweepsMax = 12;
+
+const minuteMs = 60_000;
+/** 30 s doubling to an hour. */
+export const sweepPauseMs = ({ sweeps }: DomainContext) =>
+  Math.min((minuteMs / 2) * 2 ** Math.min(Math.max(0, sweeps - 1), 10), 60 * minuteMs);
+
+const textOf = (exhibit: Exhibit) => JSON.stringify(Object.entries(exhibit).sort());
+
+/** Without those of the other list. */
+function without(all: readonly Exhibit[], others: readonly Exhibit[]): readonly Exhibit[] {
+  const gone = new Set(others.map(textOf));
+  return all.filter((one) => !gone.has(textOf(one)));
+}
+
+type Change = Partial<DomainContext>;
+
+interface Moment {
+  readonly context: DomainContext;
+  readonly event: DomainInput;
+}
+
+/** What will be shown, before it is made. */
+export function planned({ context, event }: Moment): Change {
+  if (event.type !== 'challenge.planned') return {};
+  const { exhibit } = event;
+  const leftovers = exhibit === null ? context.leftovers : without(context.leftovers, [exhibit]);
+  return { showing: exhibit, leftovers };
+}
+
+/** What is left when the showing ends: everything, unless who showed it says that it is gone. */
+export function ended({ context, event }: Moment): Change {
+  const { showing, leftovers } = context;
+  if (showing === null) return {};
+  const isGone =
+    (event.type === 'order.authorized' || event.type === 'acquisition.failed') &&
+    event.attempt === context.attempt &&
+    event.removed === true;
+  if (isGone) return { showing: null };
+  return {
+    showing: null,
+    sweeps: 0,
+    leftovers: [...without(leftovers, [showing]), showing].slice(-leftoversMax),
+  };
+}
+
+/** What is left after somebody tried to take it away. */
+export function swept({ context, event }: Moment): Change {
+  if (event.type !== 'challenge.cleared') return {};
+  const leftovers = without(context.leftovers, event.removed);
+  return { leftovers, sweeps: leftovers.length === 0 ? 0 : context.sweeps + 1 };
+}
+
+/** Whether nothing is left after this. */
+export const isSwept = (moment: Moment) => (swept(moment).leftovers ?? []).length === 0;
+/** Whether it was tried often enough. */
+export const isGivenUp = (moment: Moment) => (swept(moment).sweeps ?? 0) >= sweepsMax;
+
+/** What of a domain is still to be taken away; empty: nothing. */
+export function leftoversText({ leftovers }: DomainContext): string {
+  return leftovers.map(placeText).join(', ');
+}

@@ -16,7 +16,10 @@ import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
-  readonly http: Pick<HttpServerParts, 'control' | 'stored' | 'history' | 'files' | 'live' | 'hosts'>;
+  readonly http: Pick<
+    HttpServerParts,
+    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts'
+  >;
   stop(): void;
 }
 
@@ -31,6 +34,7 @@ export async function createInspector(
     http: {
       control,
       stored: control,
+      letters: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),
       files: createPageFiles(),
       live: openLive({ clock, liveWatch, control, charts, replica, release }),

@@ -164,11 +164,8 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       what: 'the time line',
       timeoutMs,
     });
-    const row = page
-      .locator('.step-row')
-      .filter({ hasText: /proving\.\w+ → marking\.patching/ })
-      .first();
-    await row.click();
+    const row = page.locator('.step-row').filter({ hasText: /proving\.\w+ → marking\.patching/ });
+    await row.first().click();
     await page.getByText('You are looking at the past').waitFor();
     expect(await page.locator('.state.leaf.active .name').textContent()).toBe('patching');
     await page.locator('.arrow.taken').first().waitFor();
@@ -189,7 +186,6 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await picture(page, 'whole-chart-light');
     await page.keyboard.press('f');
     const address = page.url();
-    // What was opened is in it too.
     expect(address).toMatch(/at=\d+&open=context$/);
     await page.keyboard.press('ArrowLeft');
     await page

@@ -8,9 +8,10 @@ import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, Health, ListRequest, Readiness } from '../../base/views.ts';
+import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
+import { deadLetterRoutes } from './dead-letter-routes.ts';
 import { type EventParts, eventRoutes } from './event-routes.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
@@ -18,6 +19,8 @@ import { type PageParts, pageRoutes } from './page-routes.ts';
 
 export interface HttpParts extends PageParts, EventParts {
   readonly control: ControlPort;
+  /** Dead letters. */
+  readonly letters: Pick<StoredPort, 'dead' | 'resend' | 'drop'>;
   readonly readiness: () => Readiness;
   /** Whether this replica's pipelines keep up. */
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
@@ -33,7 +36,13 @@ export interface HttpParts extends PageParts, EventParts {
 
 export function routes(parts: HttpParts): readonly Route[] {
   const kinds = parts.charts.filter(({ durable }) => durable).map(({ name }) => name);
-  return [...openRoutes(parts), ...apiRoutes(parts), ...eventRoutes(parts, kinds), ...pageRoutes(parts)];
+  return [
+    ...openRoutes(parts),
+    ...apiRoutes(parts),
+    ...eventRoutes(parts, kinds),
+    ...deadLetterRoutes(parts.letters),
+    ...pageRoutes(parts),
+  ];
 }
 
 function openRoutes(parts: HttpParts): Route[] {

@@ -2,8 +2,8 @@
  * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
  * Pure.
  *
- * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12)
- * with what is open on it.
+ * `#/` overview, `#/dead-letters`, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
+ * revision 12) with what is open on it.
  */
 import type { ActorId } from '../../base/ids.ts';
 
@@ -29,6 +29,7 @@ export interface ActorPlace {
 
 export type Route =
   | { readonly view: 'overview' }
+  | { readonly view: 'dead' }
   | { readonly view: 'list'; readonly kind: string; readonly filter: ListFilter }
   | ({ readonly view: 'actor'; readonly id: ActorId } & ActorPlace);
 
@@ -41,6 +42,9 @@ export const noFilter: ListFilter = {
   sort: 'wrong',
 };
 
+/** No kind is called so. */
+const deadWord = 'dead-letters';
+
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const words = path
@@ -50,6 +54,7 @@ export function readRoute(hash: string): Route {
   const parameters = new URLSearchParams(query);
   const [kind, namespace, ...name] = words;
   if (kind === undefined) return { view: 'overview' };
+  if (kind === deadWord && words.length === 1) return { view: 'dead' };
   if (namespace === undefined || name.length === 0) {
     const filter = readFilter(parameters);
     return { view: 'list', kind, filter: namespace === undefined ? filter : { ...filter, ns: namespace } };
@@ -65,6 +70,7 @@ export function readRoute(hash: string): Route {
 
 export function hrefOf(route: Route): string {
   if (route.view === 'overview') return '#/';
+  if (route.view === 'dead') return `#/${deadWord}`;
   if (route.view === 'actor') {
     const path = route.id.split('/').map(encodeURIComponent).join('/');
     return `#/${path}${queryOf({
@@ -84,6 +90,8 @@ function queryOf(values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== '')).toString();
   return query === '' ? '' : `?${query.replaceAll('%2C', ',')}`;
 }
+
+export const deadHref = hrefOf({ view: 'dead' });
 
 export function actorHref(id: ActorId, at: number | null = null): string {
   return hrefOf({ view: 'actor', id, at, open: [], isSending: false });

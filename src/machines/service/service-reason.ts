@@ -15,7 +15,8 @@ export const tellService = tells<ServiceContext>((standing) => {
   return { text: told.join('; ') || nobodysText, facts };
 });
 
-const nobodysText = 'no Pod waits for the Service, and no workload outside of the cluster belongs to it';
+const nobodysText =
+  'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
 
 /** null: nobody wants to know. */
 function routesReason(standing: Standing<ServiceContext>): string | null {

@@ -229,6 +229,8 @@ export const limits = {
   inspectReadAgainMs: 20_000,
   /** Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says that it does not show all. */
   inspectRows: 50_000,
+  /** Characters of a dead letter's body in a list; one that is asked for alone is told whole. */
+  letterBodyChars: 4_000,
   /** Dead letters shown. */
   inspectDeadLetters: 50,
   /** A live feed's client is asked for a sign of life, and its right to look is asked for again, after this time, ms. */

@@ -10,6 +10,7 @@ import { readRelease } from '../replica/config.ts';
 import { adoptCommand } from './adopt.ts';
 import { healthCommand } from './agent/health.ts';
 import { chartCommand } from './chart.ts';
+import { deadCommand } from './dead.ts';
 import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
@@ -48,6 +49,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     eventsCommand,
     replayCommand,
     sendCommand,
+    deadCommand,
     electCommand,
     shardsCommand,
     chartCommand,

@@ -8,15 +8,18 @@ import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, Health, ListRequest, Readiness } from '../../base/views.ts';
+import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
+import { deadLetterRoutes } from './dead-letter-routes.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
 
 export interface HttpParts extends PageParts {
   readonly control: ControlPort;
+  /** Dead letters. */
+  readonly letters: Pick<StoredPort, 'dead' | 'resend' | 'drop'>;
   readonly readiness: () => Readiness;
   /** Whether this replica's pipelines keep up. */
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
@@ -31,7 +34,12 @@ export interface HttpParts extends PageParts {
 }
 
 export function routes(parts: HttpParts): readonly Route[] {
-  return [...openRoutes(parts), ...apiRoutes(parts), ...pageRoutes(parts)];
+  return [
+    ...openRoutes(parts),
+    ...apiRoutes(parts),
+    ...deadLetterRoutes(parts.letters),
+    ...pageRoutes(parts),
+  ];
 }
 
 function openRoutes(parts: HttpParts): Route[] {

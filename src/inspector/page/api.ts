@@ -1,6 +1,6 @@
 /** The page's requests to the replica's HTTP. */
 import type { ActorId } from '../../base/ids.ts';
-import type { HistoryView, SendAnswer } from '../../base/views.ts';
+import type { DeadPage, DropAnswer, HistoryView, SendAnswer } from '../../base/views.ts';
 
 export interface Session {
   readonly user: string;
@@ -23,6 +23,11 @@ export const signOut = () => call<object>('DELETE', 'session');
 export const readHistory = (id: ActorId) => call<HistoryView>('GET', `${pathOf(id)}/history`);
 export const sendEvent = (id: ActorId, event: object) =>
   call<SendAnswer>('POST', `${pathOf(id)}/events`, event);
+
+export const readLetters = (after?: number) =>
+  call<DeadPage>('GET', after === undefined ? 'dead' : `dead?after=${after}`);
+export const resendLetter = (letter: number) => call<SendAnswer>('POST', `dead/${letter}/resend`, {});
+export const dropLetter = (letter: number) => call<DropAnswer>('DELETE', `dead/${letter}`);
 
 function pathOf(id: ActorId): string {
   const [kind = '', namespace = '', ...name] = id.split('/');

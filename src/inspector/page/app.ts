@@ -5,6 +5,7 @@ import { layoutOf } from './chart/drawings.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
+import { DeadLettersPage } from './overview/dead-letters.ts';
 import { ListPage } from './overview/list.ts';
 import { Overview } from './overview/overview.ts';
 import { listHref, type Route, readRoute } from './page-address.ts';
@@ -55,11 +56,13 @@ function View({ store, route }: { store: Store; route: Route }): VNode {
     return html`<${ActorPage} key=${route.id} store=${store} id=${route.id} at=${route.at} />`;
   if (route.view === 'list')
     return html`<${ListPage} key=${route.kind} store=${store} kind=${route.kind} filter=${route.filter} />`;
+  if (route.view === 'dead') return html`<${DeadLettersPage} store=${store} />`;
   return html`<${Overview} store=${store} />`;
 }
 
 function titleOf(route: Route): string {
   if (route.view === 'actor') return `${route.id} – Orrery`;
+  if (route.view === 'dead') return 'dead letters – Orrery';
   return route.view === 'list' ? `${route.kind} – Orrery` : 'Orrery';
 }
 

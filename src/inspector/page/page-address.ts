@@ -2,7 +2,8 @@
  * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
  * Pure.
  *
- * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12).
+ * `#/` overview, `#/dead-letters`, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
+ * revision 12).
  */
 import type { ActorId } from '../../base/ids.ts';
 
@@ -17,9 +18,12 @@ export interface ListFilter {
 
 export type Route =
   | { readonly view: 'overview' }
+  | { readonly view: 'dead' }
   | { readonly view: 'list'; readonly kind: string; readonly filter: ListFilter }
   | { readonly view: 'actor'; readonly id: ActorId; readonly at: number | null };
 
+/** No kind is called so. */
+const deadWord = 'dead-letters';
 export const noFilter: ListFilter = { q: '', ns: '', state: '', owner: '', sort: 'wrong' };
 
 export function readRoute(hash: string): Route {
@@ -31,6 +35,7 @@ export function readRoute(hash: string): Route {
   const parameters = new URLSearchParams(query);
   const [kind, namespace, ...name] = words;
   if (kind === undefined) return { view: 'overview' };
+  if (kind === deadWord && words.length === 1) return { view: 'dead' };
   if (namespace === undefined || name.length === 0)
     return { view: 'list', kind, filter: readFilter(parameters) };
   const at = parameters.get('at');
@@ -40,6 +45,7 @@ export function readRoute(hash: string): Route {
 
 export function hrefOf(route: Route): string {
   if (route.view === 'overview') return '#/';
+  if (route.view === 'dead') return `#/${deadWord}`;
   if (route.view === 'actor') {
     const path = route.id.split('/').map(encodeURIComponent).join('/');
     return `#/${path}${route.at === null ? '' : `?at=${route.at}`}`;
@@ -50,6 +56,8 @@ export function hrefOf(route: Route): string {
   const query = new URLSearchParams(given).toString();
   return `#/${encodeURIComponent(route.kind)}${query === '' ? '' : `?${query}`}`;
 }
+
+export const deadHref = hrefOf({ view: 'dead' });
 
 export function actorHref(id: ActorId, at: number | null = null): string {
   return hrefOf({ view: 'actor', id, at });

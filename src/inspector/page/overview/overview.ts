@@ -5,7 +5,7 @@ import type { ActorId } from '../../../base/ids.ts';
 import type { LiveRow } from '../../../base/views.ts';
 import { change, eventName } from '../../../base/words.ts';
 import { layoutOf, type Tone, toneOf } from '../chart/drawings.ts';
-import { listHref } from '../page-address.ts';
+import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
@@ -129,7 +129,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     <ul class="counts">
       ${summary.parked > 0 && html`<li><b>${summary.parked}</b> parked</li>`}
       ${summary.wrongCount > summary.parked && html`<li><b>${summary.wrongCount - summary.parked}</b> in trouble</li>`}
-      ${letters.count > 0 && html`<li><b>${letters.count}</b> dead letter${letters.count === 1 ? '' : 's'}</li>`}
+      ${letters.count > 0 && html`<li><a href=${deadHref}><b>${letters.count}</b> dead letter${letters.count === 1 ? '' : 's'}</a></li>`}
       ${unowned > 0 && html`<li><b>${unowned}</b> shard${unowned === 1 ? '' : 's'} without an active owner</li>`}
     </ul>
     <ul class="trouble-rows">
@@ -141,7 +141,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
       )}
       ${letters.newest.slice(0, 3).map(
         (letter) => html`<li key=${letter.at}>
-        <span class="letter" aria-hidden="true">✉</span><span class="letter-subject">${letter.subject}</span>
+        <span class="letter" aria-hidden="true">✉</span><a class="letter-subject" href=${deadHref}>${letter.to ?? letter.subject}</a>
         <span class="why">${letter.error}</span><${Age} since=${letter.at} now=${now} />
       </li>`,
       )}

@@ -2,7 +2,8 @@
  * Takes over the certificates of one namespace from cert-manager: looks, plans, and writes
  * (docs/features/certificates.md, Moving in).
  *
- * Promises: nothing of cert-manager's is deleted; a Secret is taken only as it was seen; run again, it goes on
+ * Promises: nothing of cert-manager's is deleted; a Secret is taken only as it was seen; run again, it goes
+ * on
  * where it ended. With `isDry` nothing is written.
  */
 import { hasCode, OrreryError } from '../../../base/errors.ts';

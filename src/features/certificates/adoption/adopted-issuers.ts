@@ -1,7 +1,8 @@
 /**
  * Issuers of ours for those of cert-manager that the Certificates of a namespace name. Pure.
  *
- * One of theirs has several ways to prove hosts, one of ours has one: each way becomes an Issuer. It allows the
+ * One of theirs has several ways to prove hosts, one of ours has one: each way becomes an Issuer. It allows
+ * the
  * hosts that are taken over, no more: what else it may be asked for is for people to say.
  */
 import type { KubeObject } from '../../../base/kube-port.ts';

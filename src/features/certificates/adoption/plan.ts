@@ -1,5 +1,6 @@
 /**
- * What has to be written so that the certificates of one namespace pass from cert-manager to Orrery, in order,
+ * What has to be written so that the certificates of one namespace pass from cert-manager to Orrery, in
+ * order,
  * with one line for each thing that is done or cannot be (docs/features/certificates.md, Moving in). Pure.
  */
 import { equal } from '../../../base/equal.ts';

@@ -9,6 +9,7 @@ import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../replica/config.ts';
 import { healthCommand } from './agent/health.ts';
 import { chartCommand } from './chart.ts';
+import { deadCommand } from './dead.ts';
 import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
@@ -47,6 +48,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     eventsCommand,
     replayCommand,
     sendCommand,
+    deadCommand,
     electCommand,
     shardsCommand,
     chartCommand,

@@ -56,7 +56,7 @@ function readFields(json: string | undefined, type: string): Record<string, unkn
   return fields;
 }
 
-function taken(transition: Transition | null, id: string): string {
+export function taken(transition: Transition | null, id: string): string {
   if (transition === null) return `${id} took it and nothing changed`;
   const { event, rev, effects } = transition;
   const asked = effects.length === 0 ? '' : `, asked for ${effectList(effects)}`;

@@ -12,8 +12,11 @@ export const tellService = tells<ServiceContext>((standing) => {
   // What is wrong is said first.
   if (isIn(standing, 'endpoints.stuck')) told.reverse();
   const facts = [...routesFacts(standing.context), ...slicesFacts(standing.context)];
-  return { text: told.join('; '), facts };
+  return { text: told.join('; ') || nobodysText, facts };
 });
+
+const nobodysText =
+  'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
 
 /** null: nobody wants to know. */
 function routesReason(standing: Standing<ServiceContext>): string | null {

@@ -5,7 +5,7 @@ import type { ServiceContext } from '../../../src/machines/service/service-conte
 import type { EndpointsFacts } from '../../../src/machines/service/slices-events.ts';
 import { ActorDriver } from '../actor-driver.ts';
 import { toldOf } from '../told.ts';
-import { observed } from './service-script.ts';
+import { forgotten, observed } from './service-script.ts';
 
 type Driver = ActorDriver<ServiceEvent, ServiceContext>;
 
@@ -68,6 +68,13 @@ test('a Service that gets none says why', () => {
     health: 'ok',
     text: 'the Service selects nothing, so it gets no EndpointSlices',
   });
+});
+
+test('a Service for which nothing calls says so', () => {
+  const text =
+    'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
+  expect(told(begin(observed()))).toMatchObject({ health: 'ok', text });
+  expect(told(begin(observed(), forgotten)).text).toBe(text);
 });
 
 test('a pass that failed tells how often, and of what; so does one that is made again', () => {

@@ -2,7 +2,8 @@
  * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
  * Pure.
  *
- * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
+ * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line,
+ * `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
  * revision 12) with what is open on it.
  */
 import type { ActorId } from '../../base/ids.ts';

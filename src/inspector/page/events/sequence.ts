@@ -1,4 +1,4 @@
-/** How a step led to others, in whichever actors: each below the one that caused it, with how long it took. */
+/** How a step led to others, in whichever actors: each below the one that caused it. */
 import type { ActorId } from '../../../base/ids.ts';
 import { change, eventName, shownTime } from '../../../base/words.ts';
 import type { SequenceView } from '../../events/sequence.ts';

@@ -147,7 +147,7 @@ ask('an address that names no kind says so, and which there are', async () => {
 
 ask('is what I see still so? A replica that hangs keeps its connections', async () => {
   await open(`#/${held}`);
-  await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+  await page.locator('.reason-card .reason').waitFor();
   await cluster?.kill(0, 'SIGSTOP');
   const silent = /no news since \d+s \(as of \d\d:\d\d:\d\d\)/;
   await page.getByRole('status').filter({ hasText: silent }).waitFor();

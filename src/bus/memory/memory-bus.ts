@@ -203,6 +203,7 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
     const fate = faults.onAppend?.(subject);
     const atServer = (): Appended => {
       if (fate === 'refuse') throw refused('a fault of the simulation');
+      if (fate === 'full') throw unknownOutcome('insufficient storage resources available');
       const stream = server.streamOf(subject);
       if (!stream) throw unknownOutcome(`no stream takes ${subject}`);
       return run(stream);

@@ -28,6 +28,8 @@ export const feed: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'saved') {
         const { id, record } = sighting;
+        // The record of an actor that ended is kept for an hour: if it comes back later it begins anew.
+        if (record.rev < (last.get(id)?.rev ?? 0)) told.delete(id);
         const waiting = due.get(id) ?? new Map<number, Stored>();
         due.set(id, waiting);
         const step = record.feed.at(-1);

@@ -164,15 +164,12 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       what: 'the time line',
       timeoutMs,
     });
-    const row = page
-      .locator('.step-row')
-      .filter({ hasText: 'marking.patching' })
-      .filter({ hasText: 'proving.asking' })
-      .first();
-    await row.click();
+    const row = page.locator('.step-row').filter({ hasText: /proving\.\w+ → marking\.patching/ });
+    await row.first().click();
     await page.getByText('You are looking at the past').waitFor();
     expect(await page.locator('.state.leaf.active .name').textContent()).toBe('patching');
     await page.locator('.arrow.taken').first().waitFor();
+    await page.getByRole('button', { name: 'Raw context' }).click();
     await page.locator('.tree li.new').first().waitFor();
     await picture(page, 'time-travel-light');
     await page.keyboard.press('f');
@@ -189,11 +186,12 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     await picture(page, 'whole-chart-light');
     await page.keyboard.press('f');
     const address = page.url();
-    expect(address).toMatch(/at=\d+$/);
+    expect(address).toMatch(/at=\d+&open=context$/);
     await page.keyboard.press('ArrowLeft');
-    await until(async () => (await page.locator('.state.leaf.active .name').textContent()) === 'asking', {
-      what: 'the step before',
-    });
+    await page
+      .locator('.state.leaf.active .name')
+      .getByText(/^(asking|telling|told|unsaid)$/)
+      .waitFor();
     await page.goto(address);
     await page.reload();
     await until(async () => (await page.locator('.state.leaf.active .name').textContent()) === 'patching', {

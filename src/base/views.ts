@@ -230,6 +230,8 @@ export interface Watch {
   readonly steps: boolean;
   /** Actors whose steps it wants. */
   readonly actors: readonly ActorId[];
+  /** Kinds whose rows it wants with their facts; a watcher of an earlier release does not say. */
+  readonly facts?: readonly string[];
   readonly ttlMs: number;
 }
 

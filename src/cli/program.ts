@@ -7,6 +7,7 @@
 
 import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../replica/config.ts';
+import { adoptCommand } from './adopt.ts';
 import { healthCommand } from './agent/health.ts';
 import { chartCommand } from './chart.ts';
 import { deadCommand } from './dead.ts';
@@ -53,6 +54,7 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     shardsCommand,
     chartCommand,
     tokenCommand,
+    adoptCommand,
   ];
   for (const register of reading) register(program, terminal);
   return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');

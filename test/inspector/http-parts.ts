@@ -78,6 +78,7 @@ export function httpOptions(overrides: Partial<HttpServerParts> = {}): HttpServe
     clock: systemClock,
     authorize: everybodyMay,
     hosts: 'any',
+    stored: { history: async () => ({ steps: [], next: null }) },
     history: async () => ({ steps: [], left: 0 }),
     files: createPageFiles(),
     live: () => ({ take() {}, end() {} }),

@@ -25,7 +25,7 @@ import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
-import { createSaver, type Saver } from './saver.ts';
+import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
@@ -345,7 +345,8 @@ export class Host {
     }
     let sequence: number;
     try {
-      sequence = await traced(span, this.#store(cell, next.record, bytes));
+      const onStored = (at: number) => begin(shard.feed, at);
+      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));
     } catch (error) {
       if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
       await this.#parking.park(cell, hot, item, error);
@@ -357,7 +358,6 @@ export class Host {
     hot.snapshot = result.done ? null : result.snapshot;
     saved(hot);
     note(cell, record, transition.to, stepper.chart);
-    begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
@@ -372,13 +372,13 @@ export class Host {
     if (held) await held;
   }
 
-  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {
+  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array, how: Saving = {}): Promise<number> {
     const entering = this.#saves.enter();
     if (entering) await entering;
     try {
       const subject = this.#parts.subjects.state(cell.shard.shard, cell.id);
       const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
-      return await this.#saver.save(cell.shard, subject, bytes, ttlSeconds);
+      return await this.#saver.save(cell.shard, subject, bytes, { ...how, ttlSeconds });
     } finally {
       this.#saves.leave();
     }

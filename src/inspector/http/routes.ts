@@ -12,11 +12,12 @@ import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '..
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
 import { deadLetterRoutes } from './dead-letter-routes.ts';
+import { type EventParts, eventRoutes } from './event-routes.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
 
-export interface HttpParts extends PageParts {
+export interface HttpParts extends PageParts, EventParts {
   readonly control: ControlPort;
   /** Dead letters. */
   readonly letters: Pick<StoredPort, 'dead' | 'resend' | 'drop'>;
@@ -34,9 +35,11 @@ export interface HttpParts extends PageParts {
 }
 
 export function routes(parts: HttpParts): readonly Route[] {
+  const kinds = parts.charts.filter(({ durable }) => durable).map(({ name }) => name);
   return [
     ...openRoutes(parts),
     ...apiRoutes(parts),
+    ...eventRoutes(parts, kinds),
     ...deadLetterRoutes(parts.letters),
     ...pageRoutes(parts),
   ];
@@ -103,10 +106,12 @@ function apiRoutes({ control, charts }: HttpParts): Route[] {
     })),
     api('machines', 'the statecharts', () =>
       jsonAnswer(200, {
-        machines: charts.map(({ name, version, description }) => ({
+        machines: charts.map(({ name, version, description, durable }) => ({
           name,
           version,
           description,
+          // Others are of a replica's own life: there are no actors of them.
+          isKind: durable === true,
         })),
       }),
     ),

@@ -17,6 +17,16 @@ export interface Refused {
 
 export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
 
+/** Kinds of actors that the release knows; null: it could not be asked. */
+export async function readKinds(): Promise<readonly string[] | null> {
+  const answer = await call<{ machines: ReadonlyArray<{ name: string; isKind?: boolean }> }>(
+    'GET',
+    'machines',
+  );
+  if ('refused' in answer) return null;
+  return answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort();
+}
+
 export const readSession = () => call<Session>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });
 export const signOut = () => call<object>('DELETE', 'session');

@@ -3,7 +3,7 @@
  * costs the replica.
  *
  * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner] [--services 500] [--workloads 10]
- * [--program dist/main.js]
+ * [--program dist/main.js] [--node-options …]
  * The API server is that of KUBECONFIG, else the development one (a process of its own then shares this one's CPU time). A change
  * counts from the API server's answer to it until a watch shows the slice that tells of it.
  */
@@ -31,6 +31,8 @@ const { values } = parseArgs({
     workloads: { type: 'string', default: '10' },
     /** What the replicas run, such as dist/main.js; the sources if absent. */
     program: { type: 'string' },
+    /** Options of Node for the replicas alone, as in deploy/base/deployment.yaml. */
+    'node-options': { type: 'string', default: '' },
   },
 });
 const { signal } = new AbortController();
@@ -98,8 +100,9 @@ class Bench {
     const http = { host: '127.0.0.1', port: 0 };
     const { program } = values;
     const options = { clock, random, log, dir, replicas, program, http, restarts: false, print: () => {} };
+    const replicaEnv = { NODE_OPTIONS: values['node-options'] };
     const cluster = await startDevCluster(
-      { ...options, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
+      { ...options, replicaEnv, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
       signal,
     );
     for (const replica of cluster.replicas) await untilReady(replica, clock, signal);

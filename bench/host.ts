@@ -175,6 +175,7 @@ function sink(): Bus {
     lastOfMany: async () => new Map(),
     streamState: async () => ({ created: '0', lastSequence: 0 }),
     purge: async () => {},
+    remove: async () => {},
     close: async () => {},
   };
 }

@@ -6,9 +6,9 @@
  * [--replicas 3]
  * - roll: a group of 3 Pods × 20 Services whose Pods are replaced one by one, `--rolls` times, by
  *   `--replicas` replicas
- * - wide: 3 Pods × 200 Services, all new at once, one replica
- * - groups: `--pods` Pods in groups of 20, each with 20 Services of its own, all new at once, one replica
- * - crowd: `--pods` Pods × 20 Services as one group, all new at once, one replica
+ * - wide: 3 Pods × 200 Services, all new at once
+ * - groups: `--pods` Pods in groups of 20, each with 20 Services of its own, all new at once
+ * - crowd: `--pods` Pods × 20 Services as one group, all new at once
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -69,6 +69,8 @@ interface Bench {
   readonly seen: ReadonlyMap<string, Seen>;
   /** HTTP calls of all rounds that have ended. */
   calls(): number;
+  /** Saved steps so far, by kind and event: the most frequent first. */
+  steps(): string;
   stop(): Promise<void>;
 }
 
@@ -99,6 +101,7 @@ async function setUp(replicas: number, serviceCount: number, delay: string, grou
     cluster,
     seen,
     calls: calls.count,
+    steps: calls.steps,
     async stop() {
       listening();
       await informer.stop();
@@ -128,20 +131,34 @@ function noteCondition(seen: Map<string, Seen>, pod: PodObject): void {
   seenOf(seen, address).trueAt ??= clock.now();
 }
 
-async function countCalls(natsUrl: string): Promise<{ count(): number; stop(): Promise<void> }> {
+interface Counter {
+  count(): number;
+  steps(): string;
+  stop(): Promise<void>;
+}
+
+async function countCalls(natsUrl: string): Promise<Counter> {
   const bus = await connectNats({ servers: [natsUrl], name: 'bench', cluster: 'dev', clock, random });
   const text = new TextDecoder();
   let calls = 0;
+  const steps = new Map<string, number>();
   const following = await bus.follow('event', {
     subjects: [subjectsOf('dev').eventAll],
     from: { kind: 'sequence', sequence: 1 },
     onMessage: ({ data }) => {
-      const { event } = JSON.parse(text.decode(data)) as Transition;
+      const { id, event } = JSON.parse(text.decode(data)) as Transition;
+      const step = `${id.slice(0, id.indexOf('/'))} ${event.type}`;
+      steps.set(step, (steps.get(step) ?? 0) + 1);
       if (event.type === 'sample.finished') calls += Number(event.calls);
     },
   });
   return {
     count: () => calls,
+    steps: () => {
+      const most = [...steps].sort(([, a], [, b]) => b - a).slice(0, 12);
+      const all = [...steps.values()].reduce((sum, count) => sum + count, 0);
+      return `${all}: ${most.map(([step, count]) => `${step} ${count}`).join(', ')}`;
+    },
     async stop() {
       await following.stop();
       await bus.close();
@@ -269,8 +286,9 @@ async function allAtOnce(
   delay: string,
   groups = 1,
 ): Promise<void> {
-  const bench = await setUp(1, serviceCount, delay, groups);
+  const bench = await setUp(Number(values.replicas), serviceCount, delay, groups);
   const { kube } = bench.cluster;
+  row('  replicas, before', await costs(bench));
   const started = clock.monotonic();
   let next = 0;
   const maker = async () => {
@@ -302,7 +320,8 @@ async function allAtOnce(
   // What is under way ends within a round trip or two.
   await sleep(clock, 500);
   row('  HTTP calls; 2 × attempts × replicas × Services', `${bench.calls()}; ${bound}`);
-  row('  replica', await costs(bench));
+  row('  saved steps', bench.steps());
+  row('  replicas', await costs(bench));
   await bench.stop();
 }
 

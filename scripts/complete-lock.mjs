@@ -3,14 +3,34 @@
  *
  * A mirror may not carry, say, the macOS build of a tool; `npm install` then leaves it out of the lock and
  * `npm ci`, on any machine, refuses the lock as incomplete. The added entries say version and platform, and
- * the integrity that the registry tells of them; where it does not know them (a partial mirror again) the
- * script says which are left without, and ends with 1. Those are installed unchecked on their platforms until
- * somebody runs it with a registry that knows them; what the image is built of never is (test/tidy.test.ts).
+ * the integrity that the registry tells of them. Where it does not know them (a partial mirror again), there
+ * is none, and nothing is invented: the script says which, and ends with 1. npm installs those unchecked on
+ * their platforms until somebody runs the script with a registry that knows them; what the image and CI are
+ * built of is always checked. `withoutIntegrity` names them, and test/tidy.test.ts holds that it is so.
  * Run it after `npm install` when that test asks for it.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+
+/**
+ * Optional builds for platforms of other people's machines. The registry with which the lock was made answers
+ * 404 for all of them (`npm view <name>@<version> dist.integrity`).
+ */
+export const withoutIntegrity = [
+  '@biomejs/cli-android-arm64',
+  '@biomejs/cli-android-x64',
+  '@biomejs/cli-darwin-arm64',
+  '@biomejs/cli-darwin-x64',
+  '@biomejs/cli-linux-arm64-musl',
+  '@biomejs/cli-linux-x64-musl',
+  '@biomejs/cli-win32-arm64',
+  '@biomejs/cli-win32-x64',
+  '@msgpackr-extract/msgpackr-extract-darwin-arm64',
+  '@msgpackr-extract/msgpackr-extract-darwin-x64',
+  '@msgpackr-extract/msgpackr-extract-linux-arm',
+  '@msgpackr-extract/msgpackr-extract-win32-x64',
+];
 
 /**
  * @typedef {{ version?: string, dev?: boolean, optional?: boolean, os?: string[], cpu?: string[], libc?:

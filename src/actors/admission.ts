@@ -73,7 +73,7 @@ export function createAdmission(messages: Iterable<Readonly<Record<string, KindM
       if (!found)
         throw new OrreryError(
           'MESSAGE_UNKNOWN_KIND',
-          `there are no actors of kind "${kind}" in this release`,
+          `there are no actors of kind "${kind}" in this release; there are ${[...kinds.keys()].join(', ')}`,
         );
       const admitted = admittedBy(kind, found, event, origin);
       return found.refine?.(admitted, origin) ?? admitted;

@@ -30,6 +30,7 @@ export const errorCodes = {
   ],
   MESSAGE_TOO_LARGE: ['terminal', 'A message is larger than the limit.'],
   ACTOR_MISSING: ['terminal', 'A message is addressed to an actor that does not exist.'],
+  LETTER_MISSING: ['terminal', 'There is no dead letter of that number, or it was sent again or dropped.'],
   ACTOR_PARKED: [
     'terminal',
     'The actor is parked: its machine failed, or its record is of an unknown version.',

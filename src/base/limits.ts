@@ -50,6 +50,8 @@ export const limits = {
   requestTimeoutMs: 2_000,
   /** Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers send, far less than memory. */
   requestsInFlight: 1_024,
+  /** The same of one sender that the server names: whoever floods leaves room for everybody else. */
+  requestsOfSender: 512,
   /** Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding out saves. */
   readsInFlight: 32,
   /** Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to end. */
@@ -80,6 +82,8 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** Their names together, bytes: each stands up to five times in a record, which stays below recordBytes. */
+  electionNamesBytes: 64 * 1024,
   /**
    * A report of a service proxy that was not taken within this time is said again; the longest pause before
    * that, too (ms).
@@ -229,6 +233,8 @@ export const limits = {
   inspectReadAgainMs: 20_000,
   /** Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says that it does not show all. */
   inspectRows: 50_000,
+  /** Characters of a dead letter's body in a list; one that is asked for alone is told whole. */
+  letterBodyChars: 4_000,
   /** Dead letters shown. */
   inspectDeadLetters: 50,
   /** A live feed's client is asked for a sign of life, and its right to look is asked for again, after this time, ms. */
@@ -245,8 +251,12 @@ export const limits = {
   historyMs: 4_000,
   /** Head of a request to a node agent, bytes: load balancers and the kubelet send a few hundred. */
   httpHeadBytes: 8 * 1024,
-  /** Connections to the HTTP server at the same time; more are closed at once. */
+  /** Connections to the HTTP server at the same time; of more the oldest that asks for nothing is closed. */
   httpConnections: 1_024,
+  /** The same of one address: whoever holds that many leaves room for everybody else. */
+  httpConnectionsPerAddress: 256,
+  /** An idle connection is closed after so long, ms: load balancers end theirs after 60 s. */
+  httpIdleMs: 72_000,
   /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */
   devRequestBytes: 3 * 1024 * 1024,
   /** Development API server: bytes that a watch may leave unread before it is cut off; a list of 1,000 Pods fits. */

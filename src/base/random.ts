@@ -1,7 +1,7 @@
 /**
  * Chance, as the only thing in the program that draws it. The simulation puts a seeded source in its place.
  */
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 export interface Random {
   /** A number in [0, 1). */
@@ -10,9 +10,22 @@ export interface Random {
   id(): string;
 }
 
+/**
+ * Chance is drawn for many identifiers at once: each request has one, and each draw is a call of the system.
+ */
+const pool = Buffer.alloc(16 * 256);
+let drawn = pool.length;
+
 export const systemRandom: Random = {
   next: () => Math.random(),
-  id: () => randomBytes(16).toString('base64url'),
+  id() {
+    if (drawn === pool.length) {
+      randomFillSync(pool);
+      drawn = 0;
+    }
+    drawn += 16;
+    return pool.toString('base64url', drawn - 16, drawn);
+  },
 };
 
 /** A repeatable source (mulberry32): the same seed gives the same numbers and identifiers. */

@@ -230,6 +230,8 @@ export interface Watch {
   readonly steps: boolean;
   /** Actors whose steps it wants. */
   readonly actors: readonly ActorId[];
+  /** Kinds whose rows it wants with their facts; a watcher of an earlier release does not say. */
+  readonly facts?: readonly string[];
   readonly ttlMs: number;
 }
 
@@ -244,9 +246,22 @@ export interface DeadLetter {
   readonly at: number;
   readonly subject: string;
   readonly error: string;
-  /** The beginning of it, as text. */
+  /** The beginning of it, as text; what looks like a secret is left out. */
   readonly body: string;
+  /** Its number; absent from a release that could not tell it. */
+  readonly sequence?: number;
+  /** The code of the error. */
+  readonly code?: string;
+  /** The actor that it was for; null: there is none of that subject. */
+  readonly to?: ActorId | null;
+  /** The type of the event; null: it cannot be read. */
+  readonly event?: string | null;
 }
+
+/** Answer to `rpc.dead.drop`. */
+export type DropAnswer =
+  | { readonly dropped: true }
+  | { readonly dropped: false; readonly code: string; readonly reason: string };
 
 /** What `rpc.history` and `rpc.dead` are asked. */
 export interface PageRequest {
@@ -281,4 +296,7 @@ export interface DeadPage {
 export interface StoredPort {
   history(request: HistoryRequest): Promise<HistoryPage>;
   dead(request: PageRequest): Promise<DeadPage>;
+  /** Sends a dead letter again to its actor, as `by` or as whoever is connected; taken, it is gone. */
+  resend(sequence: number, by?: string): Promise<SendAnswer>;
+  drop(sequence: number, by?: string): Promise<DropAnswer>;
 }

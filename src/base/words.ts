@@ -1,4 +1,4 @@
-/** How times, timers and transitions are said to a person. Pure. */
+/** How times, timers and transitions are said to a person. Pure but for the zone of this machine. */
 import { timestamp } from './clock.ts';
 import type { Fact, Transition } from './views.ts';
 
@@ -81,4 +81,28 @@ function effectText(effect: Transition['effects'][number]): string {
 /** Local to no zone: people compare it with logs. */
 export function clockTime(at: number): string {
   return timestamp(at).slice(11, 23);
+}
+
+/** `2026-11-22 03:12:05.123 +01:00`, or `2026-11-22 02:12:05.123 UTC`. */
+export function shownTime(at: number, isUtc: boolean): string {
+  const offset = isUtc ? 0 : -new Date(at).getTimezoneOffset();
+  const text = new Date(at + offset * 60_000).toISOString().replace('T', ' ').slice(0, 23);
+  return `${text} ${isUtc ? 'UTC' : zone(offset)}`;
+}
+
+/** The same to the second. */
+export function shownSecond(at: number, isUtc: boolean): string {
+  return shownTime(at, isUtc).replace(/\.\d{3}/, '');
+}
+
+/** Only the time of day: `03:12:05`. */
+export function shownClock(at: number): string {
+  return shownTime(at, false).slice(11, 19);
+}
+
+/** @param minutes east of UTC */
+function zone(minutes: number): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const away = Math.abs(minutes);
+  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }

@@ -199,6 +199,8 @@ export interface Bus {
   streamState(stream: StreamName): Promise<StreamState>;
   /** Removes what is stored under `subject` (wildcards allowed), only below `belowSequence` if given. */
   purge(stream: StreamName, options: { subject: string; belowSequence?: number }): Promise<void>;
+  /** Removes one message, if it is still there. @throws as `purge` */
+  remove(stream: StreamName, sequence: number): Promise<void>;
 
   /** Sends what is buffered, then closes. Safe to call twice. */
   close(): Promise<void>;

@@ -148,6 +148,8 @@ function requestSubjects(prefix: string) {
     /** What the feed and the dead letters hold, page by page. */
     rpcHistory: `${prefix}.rpc.history`,
     rpcDead: `${prefix}.rpc.dead`,
+    rpcDeadResend: `${prefix}.rpc.dead.resend`,
+    rpcDeadDrop: `${prefix}.rpc.dead.drop`,
     rpcElection: (namespace: string, name: string, action: ElectionAction) =>
       `${prefix}.rpc.election.${writeToken(namespace)}.${writeToken(name)}.${action}`,
     /** A candidate's own subject: the rights of NATS can be bound to it. */

@@ -1,6 +1,6 @@
 /**
- * Times as people type and read them: `03:12`, `2026-11-22T03:12`, `15m` ago; printed with date and zone,
- * local or UTC. Pure but for the zone of this machine.
+ * Times as people type them: `03:12`, `2026-11-22T03:12`, `15m` ago; local or UTC. Pure but for the zone of
+ * this machine.
  */
 import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
@@ -27,6 +27,17 @@ export function readTime(flag: string, text: string, now: number, isUtc: boolean
   );
 }
 
+/**
+ * A time of day ends what begins before it, though it be still to come: `--from 08:50 --to 08:51` at 08:50.
+ */
+export function readEnd(
+  text: string,
+  { now, from, isUtc }: { readonly now: number; readonly from: number | null; readonly isUtc: boolean },
+): number {
+  const at = readTime('--to', text, now, isUtc);
+  return clockForm.test(text) && from !== null && at < from ? at + dayMs : at;
+}
+
 function timeOfDay(text: string, now: number, isUtc: boolean): number {
   const [, hours, minutes, seconds = '0'] = clockForm.exec(text) ?? [];
   const parts = [Number(hours), Number(minutes), Number(seconds)] as const;
@@ -41,18 +52,4 @@ function date(text: string, isUtc: boolean): number {
   const [day = '', time = '00:00'] = text.replace(' ', 'T').split('T');
   const hasZone = /(Z|[+-]\d{2}:?\d{2})$/.test(time);
   return Date.parse(`${day}T${time}${hasZone || !isUtc ? '' : 'Z'}`);
-}
-
-/** `2026-11-22 03:12:05.123 +01:00`, or `2026-11-22 02:12:05.123 UTC`. */
-export function shownTime(at: number, isUtc: boolean): string {
-  const offset = isUtc ? 0 : -new Date(at).getTimezoneOffset();
-  const text = new Date(at + offset * 60_000).toISOString().replace('T', ' ').slice(0, 23);
-  return `${text} ${isUtc ? 'UTC' : zone(offset)}`;
-}
-
-/** @param minutes east of UTC */
-function zone(minutes: number): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const away = Math.abs(minutes);
-  return `${minutes < 0 ? '-' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }

@@ -5,10 +5,10 @@ import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
-import { change, effectList, eventName } from '../base/words.ts';
+import { change, effectList, eventName, shownTime } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
-import { readTime, shownTime } from './event-times.ts';
+import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -75,8 +75,8 @@ async function readWanted(text: string | undefined, options: EventsOptions): Pro
   const { kind, utc = false, to, follow } = options;
   if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
   const now = systemClock.now();
-  const end = to === undefined ? Number.POSITIVE_INFINITY : readTime('--to', to, now, utc);
   const from = readFrom(options, now);
+  const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: readActorId(text) }),

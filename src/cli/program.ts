@@ -7,8 +7,10 @@
 
 import { asError, hasCode } from '../base/errors.ts';
 import { readRelease } from '../replica/config.ts';
+import { adoptCommand } from './adopt.ts';
 import { healthCommand } from './agent/health.ts';
 import { chartCommand } from './chart.ts';
+import { deadCommand } from './dead.ts';
 import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events.ts';
@@ -47,10 +49,12 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     eventsCommand,
     replayCommand,
     sendCommand,
+    deadCommand,
     electCommand,
     shardsCommand,
     chartCommand,
     tokenCommand,
+    adoptCommand,
   ];
   for (const register of reading) register(program, terminal);
   return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');

@@ -40,20 +40,23 @@ export function sendCommand(program: Program, terminal: Terminal): void {
 
 function readFields(json: string | undefined, type: string): Record<string, unknown> {
   const wrong = (why: string) =>
-    new OrreryError('USAGE', `JSON: ${JSON.stringify(json)} is not allowed: ${why}`);
+    new OrreryError(
+      'USAGE',
+      `JSON: ${JSON.stringify(json)} is not allowed: ${why}; allowed: the event's other fields as a JSON object, such as '{"at": 1}'`,
+    );
   let value: unknown;
   try {
     value = JSON.parse(json ?? '{}');
   } catch (error) {
-    throw wrong(asError(error).message);
+    throw wrong(`it is no JSON (${asError(error).message})`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('an object is needed');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('it is no object');
   const fields: Record<string, unknown> = { ...value };
   if (fields.type !== undefined && fields.type !== type) throw wrong(`its "type" is another than ${type}`);
   return fields;
 }
 
-function taken(transition: Transition | null, id: string): string {
+export function taken(transition: Transition | null, id: string): string {
   if (transition === null) return `${id} took it and nothing changed`;
   const { event, rev, effects } = transition;
   const asked = effects.length === 0 ? '' : `, asked for ${effectList(effects)}`;

@@ -83,7 +83,11 @@ function readSeconds(text: string): number {
   );
 }
 
-function whichKubeconfig({ kubeconfig }: TokenFlags, { env, directory }: Terminal): string | undefined {
+/** Of a command that speaks with Kubernetes itself. */
+export function whichKubeconfig(
+  { kubeconfig }: Pick<TokenFlags, 'kubeconfig'>,
+  { env, directory }: Terminal,
+): string | undefined {
   const given = kubeconfig ?? (env.ORRERY_KUBECONFIG || env.KUBECONFIG || undefined);
   if (given !== undefined) return given;
   const here = join(directory, dirname(devFile), 'kubeconfig');

@@ -39,6 +39,13 @@ export interface Chart {
    * Pure.
    */
   readonly quiet?: (step: QuietStep) => boolean;
+  /**
+   * Of those, steps that need not even be saved at once. When the replica dies they are lost: the chart must
+   * bound what that is, and make it good when it is told that the actor has moved (`Stamp.moved`). Pure.
+   */
+  readonly deferrable?: (step: DeferrableStep) => boolean;
+  /** Its actors are told of it when they have moved since their last step (`Stamp.moved`). */
+  readonly moves?: true;
   /** Why an actor stands as it stands, in one sentence, with facts; absent: the description of its state. */
   readonly tell?: Tell<unknown>;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
@@ -55,6 +62,12 @@ export interface QuietStep {
   /** Contexts. */
   readonly before: unknown;
   readonly after: unknown;
+}
+
+/** A step that would only be kept in memory. */
+export interface DeferrableStep extends QuietStep {
+  /** The context as it is stored. */
+  readonly saved: unknown;
 }
 
 /** The part of a record that belongs to the chart. */

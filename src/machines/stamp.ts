@@ -6,6 +6,8 @@ export interface Stamp {
   readonly at: number;
   /** A number in [0, 1), drawn by the host for this event. */
   readonly random: number;
+  /** Another replica owned the actor at its last step, or this one under an earlier claim (`Chart.moves`). */
+  readonly moved?: true;
 }
 
 /**

@@ -16,7 +16,10 @@ import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
-  readonly http: Pick<HttpServerParts, 'control' | 'history' | 'files' | 'live' | 'hosts'>;
+  readonly http: Pick<
+    HttpServerParts,
+    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts'
+  >;
   stop(): void;
 }
 
@@ -30,6 +33,8 @@ export async function createInspector(
   return {
     http: {
       control,
+      stored: control,
+      letters: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),
       files: createPageFiles(),
       live: openLive({ clock, liveWatch, control, charts, replica, release }),

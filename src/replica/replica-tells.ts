@@ -9,6 +9,7 @@ import { kindOf } from '../actors/host/cell.ts';
 import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
+import type { Storing } from '../bus/storing.ts';
 import type { Pipelines } from './health/pipelines.ts';
 
 /** The gauges, read when somebody asks for them. */
@@ -74,21 +75,31 @@ function* shardsOf(engine: Engine): Iterable<Gauge> {
   }
 }
 
-/**
- * Whether the replica may get requests, and if not, why.
- *
- * @param needed names of the mirrors whose first list makes the world complete
- */
-export function readinessOf(
-  bus: Bus,
-  engine: Engine,
-  health: Pipelines,
-  needed: readonly string[],
-): Readiness {
+export interface ReadinessParts {
+  readonly bus: Pick<Bus, 'status'>;
+  readonly storing: Pick<Storing, 'troubles'>;
+  readonly engine: Engine;
+  readonly health: Pick<Pipelines, 'complaints'>;
+  /** Names of the mirrors whose first list makes the world complete. */
+  readonly needed: readonly string[];
+  /** Monotonic ms. */
+  readonly now: number;
+}
+
+/** A stream elects its leader within that. */
+const storeTroubleMs = 5_000;
+
+/** Whether the replica may get requests, and if not, why. */
+export function readinessOf({ bus, storing, engine, health, needed, now }: ReadinessParts): Readiness {
   const reasons: string[] = health.complaints();
   const blocked = engine.blocked();
   if (blocked !== null) reasons.push(`must not serve: ${blocked}`);
   if (bus.status !== 'connected') reasons.push('NATS is not connected');
+  for (const { stream, error, since } of storing.troubles()) {
+    const forMs = now - since;
+    if (forMs >= storeTroubleMs)
+      reasons.push(`NATS stores nothing in ${stream} for ${Math.round(forMs / 1000)} s: ${error}`);
+  }
   const unlisted = needed.filter((resource) => engine.world.statement(resource) === null);
   if (unlisted.length > 0) reasons.push(`not listed yet by who mirrors them now: ${unlisted.join(', ')}`);
   const shards = engine.ownership.views().filter(({ name }) => name.startsWith('shard/'));

@@ -18,6 +18,8 @@ import { isTracingWanted, type Tracing } from '../base/tracing.ts';
 import type { Bus } from '../bus/bus.ts';
 import { encode } from '../bus/codec.ts';
 import { connectNats } from '../bus/nats/nats.ts';
+import { type Storing, watchStoring } from '../bus/storing.ts';
+import { streamDefinitions } from '../bus/streams.ts';
 import { type Subjects, subjects as subjectsOf } from '../bus/subjects.ts';
 import { healthAnswer, replyOf } from '../features/proxiers/health-body.ts';
 import { type HttpServer, type HttpServerParts, startHttp } from '../inspector/http/server.ts';
@@ -63,6 +65,7 @@ const basics = { clock: machineClock, random: systemRandom } as const;
 
 interface Connections {
   readonly bus: Bus;
+  readonly storing: Storing;
   readonly subjects: Subjects;
   readonly kube: KubeConnection;
   readonly log: Log;
@@ -85,7 +88,10 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const tracing = await startTracing(config);
   const kubeconfig = config.kubeconfig === null ? {} : { kubeconfig: config.kubeconfig };
   const kube = connectKube({ ...basics, log, ...kubeconfig });
-  const bus = await meetNats(config, log, stop);
+  const storing = watchStoring(await meetNats(config, log, stop), {
+    ...{ streams: streamDefinitions(config.cluster), clock: machineClock, log },
+  });
+  const { bus } = storing;
   const subjects = subjectsOf(config.cluster);
   const mirrors = new Set<Mirror>();
   const { node } = config;
@@ -93,12 +99,13 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
     engine: () => engine,
     mirrors,
     bus,
+    storing,
     clock: machineClock,
     node,
   });
   const nameTaken = Promise.withResolvers<never>();
   nameTaken.promise.catch(() => {});
-  const connections = { bus, subjects, kube, log, metrics, health, tracing };
+  const connections = { bus, storing, subjects, kube, log, metrics, health, tracing };
   const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
@@ -250,6 +257,7 @@ async function startHttpOf(
   {
     engine,
     bus,
+    storing,
     kube,
     metrics,
     health,
@@ -259,7 +267,7 @@ async function startHttpOf(
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
   const told = {
-    readiness: () => readinessOf(bus, engine, health, needed),
+    readiness: () => readinessOf({ bus, storing, engine, health, needed, now: machineClock.monotonic() }),
     health(endpoint: 'healthz' | 'livez') {
       const answer = healthAnswer(endpoint, health.picture(), leaseClock(machineClock).now());
       const code = String(answer.status);

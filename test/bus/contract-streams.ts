@@ -209,6 +209,20 @@ export function readingAndRemoving(clients: Clients, s: Subjects): void {
   });
 }
 
+export function removingOne(clients: Clients, s: Subjects): void {
+  test('one message is removed by its sequence; what is not there any more is no mistake', async () => {
+    const { a } = clients();
+    const subject = s.event('pod/remove/a');
+    const first = await a.append(subject, bytes('first'));
+    const second = await a.append(subject, bytes('second'));
+    await a.remove('event', second.sequence);
+    expect((await a.last('event', subject))?.sequence).toBe(first.sequence);
+    await a.remove('event', second.sequence);
+    await a.remove('event', second.sequence + 1_000);
+    expect((await a.last('event', subject))?.sequence).toBe(first.sequence);
+  });
+}
+
 export function batches(clients: Clients, s: Subjects): void {
   test('a batch is stored as a whole, its messages one right after the other (B7)', async () => {
     const { a, b } = clients();

@@ -9,7 +9,7 @@ import type { Bus } from '../../src/bus/bus.ts';
 import { subjects } from '../../src/bus/subjects.ts';
 import { closing, coreMessages, requests } from './contract-core.ts';
 import { following } from './contract-follow.ts';
-import { appending, batches, guards, readingAndRemoving } from './contract-streams.ts';
+import { appending, batches, guards, readingAndRemoving, removingOne } from './contract-streams.ts';
 
 export interface Backend {
   /** A client of its own. */
@@ -40,6 +40,7 @@ export function contract(makeBackend: (cluster: string) => Promise<Backend>): vo
   describe('guards', () => guards(clients, s));
   describe('batches', () => batches(clients, s));
   describe('reading and removing', () => readingAndRemoving(clients, s));
+  describe('removing one message', () => removingOne(clients, s));
   describe('following', () => following(clients, s));
   describe('closing', () => closing(() => backend.connect(), s));
 }

@@ -257,6 +257,37 @@ describe('orrery send', () => {
   });
 });
 
+describe('orrery dead', () => {
+  test('lists letters, shows one whole, sends again, drops; a letter that is refused stays', async () => {
+    const error = 'ACTOR_MISSING: there is no actor pod/shop/web-9';
+    const [first, second] = [
+      await fake.died('pod/shop/web-1', { type: 'pod.recheck', password: 'hunter2' }, error),
+      await fake.died('pod/shop/web-9', { type: 'pod.recheck' }, error),
+    ];
+    const list = await run('dead');
+    expect(list.out).toMatch(/^LETTER +AGE +REASON +TO +EVENT +WHY\n/);
+    expect(list.out).toMatch(
+      new RegExp(`${first} +\\S+ +ACTOR_MISSING +pod/shop/web-1 +pod\\.recheck +there is no actor`),
+    );
+    const shown = await run('dead', 'show', String(first));
+    expect(shown.out).toContain('"type": "pod.recheck"');
+    expect(shown.out).toContain('[hidden]');
+    expect(shown.out).not.toContain('hunter2');
+    const again = await run('dead', 'resend', String(first), '999');
+    expect([again.code, again.out]).toEqual([1, expect.stringContaining(`${first}: `)]);
+    expect(again.err).toContain('999: refused: there is no dead letter 999 (LETTER_MISSING)');
+    expect((await run('dead', 'drop', String(second))).out).toBe(`${second}: dropped\n`);
+    expect(await run('dead', 'list', '-o', 'json')).toMatchObject({
+      code: 0,
+      out: '{\n  "letters": []\n}\n',
+    });
+    expect(await run('dead', 'drop', 'all')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"all"'),
+    });
+  });
+});
+
 test('orrery shards lists replicas, then shards, those without an owner first', async () => {
   const { code, out, err } = await run('shards');
   expect(code).toBe(0);

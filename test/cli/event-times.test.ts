@@ -1,6 +1,7 @@
 /** Times as people type them at night, and as they are printed. */
 import { describe, expect, test } from 'vitest';
-import { readTime, shownTime } from '../../src/cli/event-times.ts';
+import { shownTime } from '../../src/base/words.ts';
+import { readEnd, readTime } from '../../src/cli/event-times.ts';
 
 const now = Date.parse('2026-11-22T02:00:00Z');
 const iso = (text: string) => new Date(readTime('--from', text, now, true)).toISOString();
@@ -31,4 +32,11 @@ describe('a time that is typed', () => {
 test('a time is printed with its zone', () => {
   expect(shownTime(now + 5_123, true)).toBe('2026-11-22 02:00:05.123 UTC');
   expect(shownTime(now, false)).toMatch(/^2026-11-2\d \d\d:00:00\.000 [+-]\d\d:\d\d$/);
+});
+
+test('a time of day that ends what began before it is the next one, though it is to come', () => {
+  const from = Date.parse('2026-11-22T01:59:00Z');
+  const end = (text: string) => new Date(readEnd(text, { now, from, isUtc: true })).toISOString();
+  expect(end('02:01')).toBe('2026-11-22T02:01:00.000Z');
+  expect(end('01:59:30')).toBe('2026-11-22T01:59:30.000Z');
 });

@@ -6,9 +6,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { deadLetterEndpoints } from '../../src/actors/control/dead-letter-desk.ts';
 import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
+import type { ActorId } from '../../src/base/ids.ts';
+import { silentLog } from '../../src/base/log.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ControlPort, Transition } from '../../src/base/views.ts';
 import type { Bus } from '../../src/bus/bus.ts';
@@ -22,6 +26,8 @@ export interface FakeOrrery {
   readonly cluster: string;
   /** A folder of its own, removed at the end. */
   readonly dir: string;
+  /** Puts a message with the error among the dead letters. */
+  died(to: ActorId, message: object, error: string): Promise<number>;
   /** Publishes a transition on the event stream. */
   happened(transition: Transition): Promise<void>;
   stop(): Promise<void>;
@@ -45,6 +51,14 @@ export async function startFakeOrrery(control: ControlPort): Promise<FakeOrrery>
     url: server.url,
     cluster,
     dir,
+    died: async (to, message, error) => {
+      const headers = {
+        [contentType.header]: contentType.json,
+        'Orrery-Error': error,
+        'Orrery-Subject': subjects.send(to),
+      };
+      return (await bus.append(subjects.dead, encodeJson(message), { headers })).sequence;
+    },
     happened: async (transition) => {
       const headers = { [contentType.header]: contentType.json };
       await bus.append(subjects.event(transition.id), encodeJson(transition), { headers });
@@ -57,6 +71,8 @@ export async function startFakeOrrery(control: ControlPort): Promise<FakeOrrery>
     },
   };
 }
+
+const everything = { admit: (_kind: string, event: PlainEvent) => event };
 
 function answer(bus: Bus, cluster: string, control: ControlPort) {
   const subjects = subjectsOf(cluster);
@@ -82,6 +98,7 @@ function answer(bus: Bus, cluster: string, control: ControlPort) {
     clock: systemClock,
     endpoints: [
       ...pageEndpoints({ bus, subjects, clock: systemClock }),
+      ...deadLetterEndpoints({ bus, subjects, clock: systemClock, log: silentLog, admission: everything }),
       endpoint('list', subjects.rpcList, (_, body) => control.list(body)),
       endpoint('shards', subjects.rpcShards, () => control.shards()),
       endpoint('send', subjects.rpcSendAll, (subject, body) => control.send(idOf(subject), body)),

@@ -199,8 +199,14 @@ describe('Dockerfile', () => {
 
   test('the image runs as a numbered user on a Node that is new enough', () => {
     expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
-    for (const [, major] of text.matchAll(/^FROM node:(\d+)-slim/gm))
-      expect(Number(major)).toBeGreaterThanOrEqual(24);
+    const [, major] = /^ARG NODE_IMAGE=node:(\d+)-slim$/m.exec(text) ?? [];
+    expect(Number(major)).toBeGreaterThanOrEqual(24);
+  });
+
+  test('every stage is built on the one base image, whose digest may be pinned from outside', () => {
+    const bases = [...text.matchAll(/^FROM (\S+)/gm)].map(([, base = '']) => base);
+    expect(bases.length).toBeGreaterThan(1);
+    for (const base of bases) expect(base).toMatch(/^\$\{NODE_IMAGE\}$/);
   });
 
   test('what it copies is let through by .dockerignore', () => {

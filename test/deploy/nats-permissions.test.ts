@@ -8,8 +8,11 @@ import { connect as connectRaw, type NatsConnection } from 'nats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { createControl } from '../../src/actors/control/control-client.ts';
+import { deadLetterEndpoints } from '../../src/actors/control/dead-letter-desk.ts';
 import { pageEndpoints } from '../../src/actors/control/stored-pages.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import type { PlainEvent } from '../../src/base/plain-event.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { Bus, BusMessage } from '../../src/bus/bus.ts';
 import { contentType, encodeJson } from '../../src/bus/codec.ts';
@@ -118,8 +121,13 @@ test('a replica makes its streams, stores under a guard, reads back, follows, an
 
 test('a person at the command line can ask and watch', async () => {
   const handler = async () => encodeJson({ replicas: [], shards: [] });
-  const ports = { bus: replica, subjects, clock: systemClock };
-  const endpoints = [{ name: 'shards', subject: subjects.rpcShards, handler }, ...pageEndpoints(ports)];
+  const admission = { admit: (_kind: string, event: PlainEvent) => event };
+  const parts = { bus: replica, subjects, clock: systemClock, log: silentLog, admission };
+  const endpoints = [
+    { name: 'shards', subject: subjects.rpcShards, handler },
+    ...pageEndpoints(parts),
+    ...deadLetterEndpoints(parts),
+  ];
   const service = serve(replica, {
     name: 'orrery',
     version: '0.1.0',
@@ -137,6 +145,15 @@ test('a person at the command line can ask and watch', async () => {
   const asking = await connect('person');
   const ping = await asking.request('$SRV.PING.orrery', new Uint8Array(), { timeoutMs: 2_000 });
   expect(new TextDecoder().decode(ping.data)).toContain('io.nats.micro.v1.ping_response');
+  const { sequence } = await replica.append(subjects.dead, encodeJson({ type: 'pod.recheck' }));
+  const control = createControl({ bus: asking, subjects });
+  expect((await control.dead({})).letters).toMatchObject([{ sequence, event: 'pod.recheck' }]);
+  expect(await control.resend(sequence)).toMatchObject({ accepted: false, code: 'MESSAGE_UNKNOWN_KIND' });
+  expect(await control.drop(sequence)).toEqual({ dropped: true });
+  const producer = await connect('producer');
+  const thief = createControl({ bus: producer, subjects, timeoutMs: 300 });
+  await expect(thief.drop(sequence)).rejects.toThrow('the bus cannot be reached');
+  await producer.close();
   await asking.close();
   await service.stop();
 });

@@ -127,6 +127,8 @@ async function serveHttp(bus: Bus, subjects: Subjects): Promise<{ http: HttpServ
     host: '127.0.0.1',
     port: 0,
     control,
+    stored: control,
+    letters: control,
     history: (id) => readHistory({ bus, subjects, clock, charts }, id),
     files: createPageFiles(),
     live: openLive({ clock, liveWatch, control, charts, replica: 'crowd-0', release: '1.0.0' }),

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../src/base/clock.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import type { ActorSummary, ControlPort } from '../../src/base/views.ts';
+import type { ActorSummary, ControlPort, DropAnswer, SendAnswer } from '../../src/base/views.ts';
 import { type HealthReport, healthAnswer, replyOf } from '../../src/features/proxiers/health-body.ts';
 import { createPageFiles } from '../../src/inspector/http/page-files.ts';
 import type { HttpServerParts } from '../../src/inspector/http/server.ts';
@@ -45,11 +45,31 @@ export function scriptedControl(overrides: Partial<ControlPort> = {}): ControlPo
   };
 }
 
+/** One dead letter, 17; what is done with it is noted. */
+export function scriptedLetters() {
+  const done: string[] = [];
+  const missing = { code: 'LETTER_MISSING', reason: 'there is no such letter' };
+  const letter = { sequence: 17, at: 0, subject: 's', error: 'ACTOR_MISSING: there is no actor', body: '{}' };
+  return {
+    done,
+    dead: async () => ({ letters: [letter], next: null }),
+    resend: async (sequence: number, by?: string): Promise<SendAnswer> => {
+      done.push(`resend ${sequence} ${by}`);
+      return sequence === 17 ? { accepted: true, transition: null } : { accepted: false, ...missing };
+    },
+    drop: async (sequence: number, by?: string): Promise<DropAnswer> => {
+      done.push(`drop ${sequence} ${by}`);
+      return sequence === 17 ? { dropped: true } : { dropped: false, ...missing };
+    },
+  };
+}
+
 export function httpOptions(overrides: Partial<HttpServerParts> = {}): HttpServerParts {
   return {
     host: '127.0.0.1',
     port: 0,
     control: scriptedControl(),
+    letters: scriptedLetters(),
     readiness: () => ({ ready: true, reasons: [] }),
     health: healthOf(() => ({ families: {}, nodeEligible: true, timeoutMs: 30_000 }), systemClock),
     featurePaths: [],
@@ -58,6 +78,7 @@ export function httpOptions(overrides: Partial<HttpServerParts> = {}): HttpServe
     clock: systemClock,
     authorize: everybodyMay,
     hosts: 'any',
+    stored: { history: async () => ({ steps: [], next: null }) },
     history: async () => ({ steps: [], left: 0 }),
     files: createPageFiles(),
     live: () => ({ take() {}, end() {} }),

@@ -166,6 +166,49 @@ describe('rows', () => {
     expect([...liveWatch.rows.values()].every(({ owner }) => owner === 'a')).toBe(true);
   });
 
+  test('of the kind that is listed carry its facts, and others do not', async () => {
+    await cluster.shop(2, 2);
+    await cluster.clock.advance(3_000);
+    const { messages, session } = listen();
+    session.take(JSON.stringify({ rows: true, actor: null, facts: 'service' }));
+    await cluster.clock.advance(1_000);
+    const told = () =>
+      messages
+        .flatMap((message) => (message.type === 'rows' ? message.rows : []))
+        .filter(({ rev }) => rev > 0);
+    const carry = (kind: string) =>
+      told()
+        .filter(({ id }) => id.startsWith(`${kind}/`))
+        .map(({ facts }) => facts !== undefined);
+    expect(carry('service').at(-1)).toBe(true);
+    expect(carry('pod')).not.toContain(true);
+    messages.length = 0;
+    // What steps while it is listed comes with them too.
+    await cluster.put('pods', 'shop', 'web-7', pod(7));
+    await cluster.clock.advance(3_000);
+    expect(carry('service').length).toBeGreaterThan(0);
+    expect(carry('service')).not.toContain(false);
+    session.take(JSON.stringify({ rows: true, actor: null }));
+    messages.length = 0;
+    await cluster.put('pods', 'shop', 'web-8', pod(8));
+    await cluster.clock.advance(3_000);
+    expect(carry('service')).not.toContain(true);
+  });
+
+  test('come with a beat each second, which says as of when they are', async () => {
+    const { messages, session } = listen();
+    session.take(JSON.stringify({ rows: true, actor: null }));
+    await cluster.clock.advance(10_000);
+    const beats = messages.filter((message) => message.type === 'beat');
+    expect(beats).toHaveLength(10);
+    const last = beats.at(-1);
+    expect((last?.now ?? 0) - (last?.asOf ?? 0)).toBeLessThanOrEqual(2_000);
+    session.end();
+    messages.length = 0;
+    await cluster.clock.advance(5_000);
+    expect(messages).toEqual([]);
+  });
+
   test('nothing runs any more when the last page is closed', async () => {
     const { session } = listen();
     session.take(JSON.stringify({ rows: true, actor: 'pod/shop/web-0' }));

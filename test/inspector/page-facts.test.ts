@@ -3,6 +3,7 @@
  * are shown: what the last deploy changed, field by field (docs/features/releases.md §6.3).
  */
 import { expect, test } from 'vitest';
+import { shownSecond } from '../../src/base/words.ts';
 import { changesOf } from '../../src/features/releases/object-changes.ts';
 import { detailsText, factLines, type Standing } from '../../src/inspector/page/actor/told.ts';
 import { explainRelease } from '../../src/machines/release/release-telling.ts';
@@ -53,7 +54,7 @@ test('facts: a time says how long ago it was, a list has a line for each', () =>
     { label: 'Objects', value: 3 },
   ];
   expect(factLines({ facts }, 1_700_000_012_000)).toEqual([
-    { label: 'Applied', text: '12s ago', title: '2023-11-14T22:13:20.000Z' },
+    { label: 'Applied', text: '12s ago', when: shownSecond(1_700_000_000_000, false) },
     { label: 'Replicas', text: 'a 0.3.0 (leads)\nb 0.3.0 (may lead)' },
     { label: 'Objects', text: '3' },
   ]);

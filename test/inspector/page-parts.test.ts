@@ -16,25 +16,33 @@ const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
 const layoutOf = (name: string): ChartLayout =>
   JSON.parse(readFileSync(join(charts, `${name}.json`), 'utf8'));
 
+const noPlace = { at: null, open: [], isSending: false };
+
 describe('addresses', () => {
   test.each([
     ['#/', { view: 'overview' }],
     ['', { view: 'overview' }],
-    ['#/pod/shop/web-0', { view: 'actor', id: 'pod/shop/web-0', at: null }],
-    ['#/pod/shop/web-0?at=12', { view: 'actor', id: 'pod/shop/web-0', at: 12 }],
-    ['#/pod/shop/web-0?at=x', { view: 'actor', id: 'pod/shop/web-0', at: null }],
-    ['#/domain/_/*.example.com', { view: 'actor', id: 'domain/_/*.example.com', at: null }],
+    ['#/pod/shop/web-0', { view: 'actor', id: 'pod/shop/web-0', ...noPlace }],
+    ['#/pod/shop/web-0?at=12', { view: 'actor', id: 'pod/shop/web-0', ...noPlace, at: 12 }],
+    ['#/pod/shop/web-0?at=x', { view: 'actor', id: 'pod/shop/web-0', ...noPlace }],
+    ['#/domain/_/*.example.com', { view: 'actor', id: 'domain/_/*.example.com', ...noPlace }],
+    [
+      '#/pod/shop/web-0?open=context,effects&do=send',
+      { view: 'actor', id: 'pod/shop/web-0', at: null, open: ['context', 'effects'], isSending: true },
+    ],
+    ['#/pod/shop', { view: 'list', kind: 'pod', filter: { ...noFilter, ns: 'shop' } }],
     [
       '#/pod?state=proving.asking&q=web',
       { view: 'list', kind: 'pod', filter: { ...noFilter, state: 'proving.asking', q: 'web' } },
     ],
-    ['#/pod/%', { view: 'list', kind: 'pod', filter: noFilter }],
+    ['#/pod/%', { view: 'list', kind: 'pod', filter: { ...noFilter, ns: '%' } }],
   ])('%s', (hash, route) => expect(readRoute(hash)).toEqual(route));
 
   test('what is written is what is read', () => {
     for (const href of [
       actorHref('domain/_/a b%/c' as never, 3),
-      listHref('pod', { ns: 'ö', sort: 'name' }),
+      listHref('pod', { ns: 'ö', sort: 'Last change', health: 'wrong' }),
+      hrefOf({ view: 'actor', id: 'pod/shop/a' as never, at: 4, open: ['context'], isSending: true }),
     ]) {
       expect(hrefOf(readRoute(href))).toBe(href);
     }

@@ -1,7 +1,8 @@
 /** The page, signing in and sending events over HTTP: who gets what. */
 import { describe, expect, test } from 'vitest';
 import { createHttp, type HttpServerParts } from '../../src/inspector/http/server.ts';
-import { byToken, httpOptions, scriptedControl } from './http-parts.ts';
+import type { Authorize } from '../../src/kube/api/access.ts';
+import { byToken, httpOptions, scriptedControl, scriptedLetters } from './http-parts.ts';
 
 async function call(
   method: 'GET' | 'POST' | 'DELETE',
@@ -166,5 +167,38 @@ describe('without authentication', () => {
   ])('a request to %s is %d: a name may be made to point here by anybody', async (host, status) => {
     const answer = await call('GET', '/api/v1/shards', { hosts: 'loopback', headers: { host } });
     expect(answer.statusCode).toBe(status);
+  });
+});
+
+describe('dead letters', () => {
+  const viewer: Authorize = async (_token, verb) =>
+    verb === 'get'
+      ? { granted: true, user: 'eve' }
+      : { granted: false, status: 403, reason: 'eve may not update inspector.orrery.dev' };
+
+  test('are listed for those who may look, and sent again or dropped by those who may update', async () => {
+    const letters = scriptedLetters();
+    const listed = await call('GET', '/api/v1/dead?limit=5', { authorize: viewer, letters });
+    expect(listed.json()).toMatchObject({ letters: [{ sequence: 17 }], next: null });
+    for (const [method, url] of [
+      ['POST', '/api/v1/dead/17/resend'],
+      ['DELETE', '/api/v1/dead/17'],
+    ] as const) {
+      expect((await call(method, url, { authorize: viewer, letters })).statusCode).toBe(403);
+      const headers = { authorization: 'Bearer good' };
+      expect((await call(method, url, { authorize: byToken, letters, headers })).statusCode).toBe(200);
+      expect((await call(method, url.replace('17', '18'), { letters })).statusCode).toBe(404);
+      expect((await call(method, url.replace('17', 'x'), { letters })).statusCode).toBe(400);
+    }
+    expect(letters.done.slice(0, 1)).toEqual(['resend 17 http:ann']);
+    expect(letters.done).toContain('drop 17 http:ann');
+  });
+
+  test.each(['limit=0', 'after=-1', 'kind=pod'])('%s is answered with what is allowed', async (query) => {
+    const answer = await call('GET', `/api/v1/dead?${query}`);
+    expect([answer.statusCode, answer.json().error.message]).toEqual([
+      400,
+      expect.stringContaining('allowed'),
+    ]);
   });
 });

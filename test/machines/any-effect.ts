@@ -5,6 +5,7 @@ import type { electionEffects } from '../../src/machines/election/election-effec
 import type { issuerEffects } from '../../src/machines/issuer/issuer-effects.ts';
 import type { podEffects } from '../../src/machines/pod/pod-effects.ts';
 import type { releaseEffects } from '../../src/machines/release/release-effects.ts';
+import type { routeGateEffects } from '../../src/machines/routegate/routegate-effects.ts';
 import type { serviceEffects } from '../../src/machines/service/service.ts';
 import type { workloadEffects } from '../../src/machines/workload/workload-effects.ts';
 
@@ -17,7 +18,8 @@ type Declared =
   | (typeof domainEffects)[number]
   | (typeof issuerEffects)[number]
   | (typeof electionEffects)[number]
-  | (typeof releaseEffects)[number];
+  | (typeof releaseEffects)[number]
+  | (typeof routeGateEffects)[number];
 
 export type Effect = EffectIn<Declared>;
 export type EffectType = Effect['type'];

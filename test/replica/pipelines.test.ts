@@ -1,9 +1,13 @@
-/** A replica's own health: what makes it unhealthy, what does not, and what follows. */
+/** A replica's own health: what makes it unhealthy, what does not (docs/features/proxiers.md §6). */
 import { afterEach, describe, expect, test } from 'vitest';
+import { silentLog } from '../../src/base/log-port.ts';
 import type { Bus } from '../../src/bus/bus.ts';
+import { type Storing, watchStoring } from '../../src/bus/storing.ts';
+import { streamDefinitions } from '../../src/bus/streams.ts';
 import { healthAnswer } from '../../src/features/proxiers/health-body.ts';
 import { startOwnHealth } from '../../src/replica/health/own-health.ts';
 import { type Pipeline, type Pipelines, startPipelines } from '../../src/replica/health/pipelines.ts';
+import { readinessOf } from '../../src/replica/replica-tells.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';
 import { VirtualClock } from '../virtual-clock.ts';
 
@@ -136,6 +140,7 @@ describe('in a cluster', () => {
   /** Two replicas; saves of one actor never end on the first while `stuck` is set. */
   async function cluster() {
     const scene = new TestCluster();
+    const storings: Storing[] = [];
     const stuck = { subject: '' };
     const bend = (bus: Bus): Bus =>
       new Proxy(bus, {
@@ -150,12 +155,21 @@ describe('in a cluster', () => {
     const start = async (name: string, options: { bend?: (bus: Bus) => Bus }): Promise<TestReplica> => {
       const isFit = () => healths[index]?.isFit() ?? true;
       const index = healths.length;
-      const replica = await scene.replica(name, { ...options, isFit });
+      const bend = (bus: Bus) => {
+        const storing = watchStoring(options.bend?.(bus) ?? bus, {
+          ...{ streams: streamDefinitions('test'), clock: scene.clock, log: silentLog },
+        });
+        storings.push(storing);
+        return storing.bus;
+      };
+      const replica = await scene.replica(name, { bend, isFit });
       const { engine, bus } = replica;
+      const storing = { troubles: () => storings[index]?.troubles() ?? [] };
       healths[index] = startOwnHealth({
         engine: () => engine,
         mirrors: [],
         bus,
+        storing,
         clock: scene.clock,
         node: null,
       });
@@ -165,7 +179,7 @@ describe('in a cluster', () => {
     const first = await start('r0', { bend });
     const second = await start('r1', {});
     await scene.clock.advance(10_000);
-    return { scene, stuck, healths, replicas: [first, second] as const };
+    return { scene, stuck, healths, storings, replicas: [first, second] as const };
   }
 
   const proxierOn = ({ engine }: TestReplica) => {
@@ -233,6 +247,46 @@ describe('in a cluster', () => {
     expect(healths[0]?.complaints()).toHaveLength(1);
     expect([...ill.engine.shards.open()]).toHaveLength(64);
   });
+
+  test.each(['refuse', 'requestLost'] as const)(
+    'a store that is full (%s) makes nobody ill, is the reason in /readyz, and is over when there is room',
+    async (fate) => {
+      const { scene, healths, storings, replicas } = await cluster();
+      const proxy = scene.hub.connect('proxy');
+      const event = new TextEncoder().encode('{"type":"proxier.updated","family":"IPv4"}');
+      const ids = replicas.map(proxierOn);
+      for (const id of ids) await proxy.append(scene.subjects.send(id), event);
+      for (const { bus } of replicas) bus.faults.onAppend = () => fate;
+      const ready = () =>
+        replicas.map(({ engine, bus }, index) => {
+          const storing = storings[index] ?? { troubles: () => [] };
+          const health = healths[index] ?? { complaints: () => ['there is none'] };
+          return readinessOf({ bus, storing, engine, health, needed: [], now: scene.clock.monotonic() });
+        });
+      for (let minute = 0; minute < 5; minute++) {
+        await scene.clock.advance(60_000);
+        expect(healths.map((health) => [health.complaints(), health.isFit()])).toEqual([
+          [[], true],
+          [[], true],
+        ]);
+        for (const { reasons } of ready())
+          expect(reasons).toContainEqual(
+            expect.stringMatching(/^NATS stores nothing in ORRERY_test_STATE for \d+ s: /),
+          );
+      }
+      for (const { bus } of replicas) bus.faults.onAppend = undefined;
+      await scene.clock.advance(70_000);
+      expect(ready()).toEqual([
+        { ready: true, reasons: [] },
+        { ready: true, reasons: [] },
+      ]);
+      const states = replicas.map(({ engine }, index) => {
+        const id = ids[index] ?? 'proxier/_/none';
+        return engine.shards.runOf(id)?.cells.get(id)?.state;
+      });
+      expect(states).toEqual(ids.map(() => 'IPv4.synced,IPv6.starting,node.unknown'));
+    },
+  );
 
   test('replicas that all lose NATS neither fall ill nor give anything away', async () => {
     const { scene, healths, replicas } = await cluster();

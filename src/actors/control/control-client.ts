@@ -13,6 +13,7 @@ import type {
   ActorView,
   ControlPort,
   DeadPage,
+  DropAnswer,
   HistoryPage,
   ListAnswer,
   SendAnswer,
@@ -34,6 +35,8 @@ export interface ControlParts {
   readonly signal?: AbortSignal;
 }
 
+const as = (by: string | undefined): Headers => (by === undefined ? {} : { [byHeader]: readable(by) });
+
 export function createControl(parts: ControlParts): ControlPort & StoredPort {
   const { subjects } = parts;
   const ask = <T>(subject: string, body: object, headers?: Headers) =>
@@ -46,11 +49,9 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
     dead: (wanted) => ask<DeadPage>(subjects.rpcDead, wanted),
     shards: () => ask<ShardsView>(subjects.rpcShards, {}),
     send: (id, event, by) =>
-      ask<SendAnswer>(
-        subjects.rpcSend(id),
-        event,
-        by === undefined ? {} : { [byHeader]: readable(by) },
-      ).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
+      ask<SendAnswer>(subjects.rpcSend(id), event, as(by)).catch(unlessMissing<SendAnswer>(noSuchActor(id))),
+    resend: (sequence, by) => ask<SendAnswer>(subjects.rpcDeadResend, { sequence }, as(by)),
+    drop: (sequence, by) => ask<DropAnswer>(subjects.rpcDeadDrop, { sequence }, as(by)),
   };
 }
 

@@ -32,6 +32,7 @@ import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
+import { deadLetterEndpoints } from './dead-letter-desk.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
 import { createSentLog, type Sent } from './sent-log.ts';
@@ -80,6 +81,7 @@ export function serveControl(parts: {
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
       ...pageEndpoints(parts),
+      ...deadLetterEndpoints({ ...parts, ...parts.engine.parts }),
       ...parts.requests,
     ],
   });

@@ -51,6 +51,8 @@ class Watched {
   #actors: ReadonlySet<string> = new Set();
   #wantsRows = false;
   #wantsSteps = false;
+  /** Kinds whose rows are told with their facts. */
+  #factsOf: ReadonlySet<string> = new Set();
   #bundle: Timer | null = null;
   #expiry: Timer | null = null;
 
@@ -79,6 +81,7 @@ class Watched {
     const watches = [...this.#watches.values()];
     this.#wantsRows = watches.some(({ watch }) => watch.rows);
     this.#wantsSteps = watches.some(({ watch }) => watch.steps);
+    this.#factsOf = new Set(watches.flatMap(({ watch }) => watch.facts ?? []));
     this.#actors = new Set(watches.flatMap(({ watch }) => watch.actors));
     this.#expiry?.cancel();
     this.#expiry = null;
@@ -117,8 +120,10 @@ class Watched {
   #rowOf(cell: Cell, event: string): LiveRow {
     const record = recordOf(cell);
     const { engine, clock, replica: owner } = this.#parts;
-    const chart = engine.parts.steppers.get(kindOf(cell))?.chart;
-    const row = { ...summaryOf(cell, record, { owner, chart, at: clock.now() }), event };
+    const kind = kindOf(cell);
+    const chart = engine.parts.steppers.get(kind)?.chart;
+    const asked = { owner, chart, at: clock.now(), facts: this.#factsOf.has(kind) };
+    const row = { ...summaryOf(cell, record, asked), event };
     return record?.gone ? { ...row, gone: true } : row;
   }
 
@@ -148,12 +153,14 @@ function readWatch(message: BusMessage): Watch | null {
   try {
     const watch = decode(message.data) as Partial<Watch> | null;
     if (typeof watch?.watcher !== 'string' || typeof watch.ttlMs !== 'number') return null;
-    const actors = Array.isArray(watch.actors) ? watch.actors.filter((id) => typeof id === 'string') : [];
+    const texts = (list: unknown) =>
+      Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
     return {
       watcher: watch.watcher,
       rows: watch.rows === true,
       steps: watch.steps === true,
-      actors: actors.slice(0, limits.inspectActors) as ActorId[],
+      actors: texts(watch.actors).slice(0, limits.inspectActors) as ActorId[],
+      facts: texts(watch.facts).slice(0, limits.inspectActors),
       ttlMs: watch.ttlMs,
     };
   } catch {

@@ -42,7 +42,10 @@ export function reasonOf(
   };
   const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
-  return { reason: { text: told.text || state, health, since, next }, facts: told.facts ?? [] };
+  return {
+    reason: { text: (told.text || text).replace(/\.$/, '') || state, health, since, next },
+    facts: told.facts ?? [],
+  };
 }
 
 /** What a replica of an earlier release says nothing of: it answered without a reason. */

@@ -1,6 +1,6 @@
 /**
- * History and dead letters, page by page, for those who have no right on the streams: `rpc.history`,
- * `rpc.dead`.
+ * What streams hold, page by page, for those who have no right on them: `rpc.history` here, and dead letters
+ * (dead-letter-desk.ts).
  *
  * Promises: oldest first; a page has at most `limits.pageMessages` messages and `limits.pageBytes` bytes;
  * `next` is where the page after begins, null at the end of what is stored. What cannot be read is left out.
@@ -10,28 +10,20 @@ import { type Clock, sleep } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type {
-  DeadLetter,
-  DeadPage,
-  HistoryPage,
-  HistoryRequest,
-  PageRequest,
-  Transition,
-} from '../../base/views.ts';
+import type { HistoryPage, HistoryRequest, PageRequest, Transition } from '../../base/views.ts';
 import type { Bus, BusMessage, FollowFrom, StoredMessage, StreamName } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
 import { headerOf } from '../../bus/envelope.ts';
 import type { Endpoint } from '../../bus/rpc.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 
-interface StoredPageParts {
+export interface StoredPageParts {
   readonly bus: Pick<Bus, 'follow'>;
   readonly subjects: Subjects;
   readonly clock: Clock;
 }
 
-const dayMs = 24 * 3_600_000;
-const bodyChars = 4_000;
+export const dayMs = 24 * 3_600_000;
 
 export function pageEndpoints(parts: StoredPageParts): readonly Endpoint[] {
   const { subjects } = parts;
@@ -42,7 +34,6 @@ export function pageEndpoints(parts: StoredPageParts): readonly Endpoint[] {
       queue: 'orrery',
       handler: (message) => history(parts, message),
     },
-    { name: 'dead', subject: subjects.rpcDead, queue: 'orrery', handler: (message) => dead(parts, message) },
   ];
 }
 
@@ -59,20 +50,8 @@ async function history(parts: StoredPageParts, message: BusMessage): Promise<Uin
   return encodeJson({ steps, next: page.next } satisfies HistoryPage);
 }
 
-async function dead(parts: StoredPageParts, message: BusMessage): Promise<Uint8Array> {
-  const request: PageRequest = readRequest(message);
-  const page = await readPage(
-    parts,
-    'dead',
-    parts.subjects.dead,
-    placeOf(parts, request, 7 * dayMs),
-    request,
-  );
-  return encodeJson({ letters: page.messages.map(letterOf), next: page.next } satisfies DeadPage);
-}
-
 /** @throws OrreryError MESSAGE_UNREADABLE */
-function readRequest(message: BusMessage): HistoryRequest {
+export function readRequest(message: BusMessage): HistoryRequest {
   if (message.data.byteLength === 0) return {};
   const body = decode(message.data, headerOf(message.headers, contentType.header));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw unreadable('it is no object');
@@ -101,17 +80,21 @@ function subjectOf(subjects: Subjects, { id, kind }: HistoryRequest): string {
   return kind === undefined || kind === '' ? subjects.eventAll : subjects.eventsOfKind(kind);
 }
 
-function placeOf({ clock }: StoredPageParts, { after, since }: PageRequest, keptMs: number): FollowFrom {
+export function placeOf(
+  { clock }: StoredPageParts,
+  { after, since }: PageRequest,
+  keptMs: number,
+): FollowFrom {
   if (after !== undefined) return { kind: 'sequence', sequence: after + 1 };
   return { kind: 'time', at: Math.max(since ?? 0, clock.now() - keptMs) };
 }
 
-interface Page {
+export interface Page {
   readonly messages: readonly StoredMessage[];
   readonly next: number | null;
 }
 
-async function readPage(
+export async function readPage(
   { bus, clock }: StoredPageParts,
   stream: StreamName,
   subject: string,
@@ -155,20 +138,4 @@ function readStep({ data, headers }: StoredMessage): Transition[] {
     // Foreign bytes on the stream are nobody's step.
     return [];
   }
-}
-
-function letterOf({
-  sequence,
-  subject,
-  headers,
-  data,
-  storedAt,
-}: StoredMessage): DeadLetter & { sequence: number } {
-  return {
-    sequence,
-    at: storedAt,
-    subject: headerOf(headers, 'Orrery-Subject') ?? subject,
-    error: headerOf(headers, 'Orrery-Error') ?? '',
-    body: new TextDecoder().decode(data.subarray(0, bodyChars)),
-  };
 }

@@ -55,6 +55,7 @@ export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot
     working: false,
     effects: new Set(),
     stale: false,
+    deferred: null,
     publishing: false,
     unpublished: [],
     onPublished: null,
@@ -74,7 +75,8 @@ export function rest(cell: Cell, hot: Hot): void {
 }
 
 export function isIdle(hot: Hot): boolean {
-  const isWaiting = hot.mailbox.length > 0 || hot.effects.size > 0 || hot.parkedUntil !== 0;
+  const isWaiting =
+    hot.mailbox.length > 0 || hot.effects.size > 0 || hot.parkedUntil !== 0 || hot.deferred !== null;
   return !hot.working && !hot.publishing && !isWaiting;
 }
 
@@ -97,4 +99,45 @@ export function isRepetition(record: ActorRecord | null, { mail, messageId, time
   if (messageId === undefined) return false;
   const short = shortId(messageId);
   return record.recentIds.some((entry) => entry.split(' ').includes(short));
+}
+
+/** Forgets actors that ended so long ago that the stream has forgotten them too. */
+export function forgetEnded(run: ShardRun, now: number): void {
+  for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
+    run.ended.shift();
+    const cell = run.cells.get(first.id);
+    if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
+  }
+}
+
+/** What was picked from records at rest: each is unpacked once, however often it is asked for. */
+const read = new WeakMap<Uint8Array, { readonly picked: unknown }>();
+
+/**
+ * Something of an actor's context, without waking it. A record of an earlier version says what it said then.
+ *
+ * @param pick takes what is wanted from the context, and is kept in its place; the same for every call
+ * @returns undefined: the actor is new, or its record cannot be read
+ */
+export function pickContext<T>(cell: Cell, pick: (context: unknown) => T): T | undefined {
+  const { hot, packed, id } = cell;
+  if (hot !== null) {
+    const context = hot.snapshot?.context ?? hot.record?.snapshot.context;
+    return context === undefined ? undefined : pick(context);
+  }
+  if (packed === null) return undefined;
+  const known = read.get(packed);
+  if (known !== undefined) return known.picked as T | undefined;
+  const picked = picking(() => pick(unpackRecord(packed, id).snapshot.context));
+  read.set(packed, { picked });
+  return picked;
+}
+
+function picking<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    // A release that is newer than this one wrote it.
+    return undefined;
+  }
 }

@@ -14,8 +14,9 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
+import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
-import { createCell, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
+import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
@@ -24,7 +25,7 @@ import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
 import { type ActorRecord, goneRecordSeconds, packRecord } from './records.ts';
-import { createSaver, type Saver } from './saver.ts';
+import { createSaver, type Saver, type Saving } from './saver.ts';
 import type { StampedEvent, Stepper, StepResult } from './step.ts';
 import { endStepSpan, startStepSpan, traced, traceOfTimer } from './step-span.ts';
 import { createTimers, type Timers } from './timers.ts';
@@ -148,12 +149,7 @@ export class Host {
 
   /** Forgets actors that ended so long ago that the stream has forgotten them too. Called about once a second. */
   forgetEnded(run: ShardRun): void {
-    const now = this.#parts.clock.now();
-    for (let first = run.ended[0]; first && first.until < now; first = run.ended[0]) {
-      run.ended.shift();
-      const cell = run.cells.get(first.id);
-      if (cell && cell.hot === null && recordOf(cell)?.gone) run.cells.delete(first.id);
-    }
+    forgetEnded(run, this.#parts.clock.now());
   }
 
   stop(): void {
@@ -280,14 +276,12 @@ export class Host {
   }
 
   #take(cell: Cell, hot: Hot, item: MailboxItem): Promise<void> | undefined {
-    const { clock, random } = this.#parts;
     const { record } = hot;
     if (isRepetition(record, item)) return settle(cell, item, { kind: 'ignored' });
     const stepper = this.#stepperOf(cell);
     const isNew = record === null || record.gone;
     if (!stepper || (isNew && !this.#creates(stepper.chart.name, item))) {
-      // The outcome of a last effect finds its actor gone: there is nobody to tell, only something to tick
-      // off.
+      // The outcome of a last effect finds its actor gone: there is only something to tick off.
       if (item.completes !== undefined) return this.#ignore(cell, hot, item);
       return settle(cell, item, { kind: 'refused', code: 'ACTOR_MISSING', reason: `there is no ${cell.id}` });
     }
@@ -295,7 +289,7 @@ export class Host {
     if (isNew && item.world !== undefined && item.event.facts === null) {
       return settle(cell, item, { kind: 'ignored' });
     }
-    const event: StampedEvent = { ...item.event, at: clock.now(), random: random.next() };
+    const event: StampedEvent = { ...item.event, ...stampOf(this.#parts, cell, stepper) };
     let result: StepResult;
     try {
       const input = { id: cell.id, ...parseActorId(cell.id) };
@@ -343,9 +337,16 @@ export class Host {
       await this.#parking.park(cell, hot, item, asError(error));
       return;
     }
+    if (defer(hot, { stepper, item, event, result, next })) {
+      for (const timer of next.newTimers) this.#timers.add(timer, { cell, id: timer.id });
+      endStepSpan(this.#parts, cell, span, next.transition);
+      await settle(cell, item, { kind: 'stepped', transition: next.transition });
+      return;
+    }
     let sequence: number;
     try {
-      sequence = await traced(span, this.#store(cell, next.record, bytes));
+      const onStored = (at: number) => begin(shard.feed, at);
+      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));
     } catch (error) {
       if (!hasCode(error, 'MESSAGE_TOO_LARGE')) throw error;
       await this.#parking.park(cell, hot, item, error);
@@ -355,9 +356,8 @@ export class Host {
     // The feed was published on while the save was under way: what is stored may name more than is still due.
     hot.record = { ...record, feed: [...(hot.record?.feed ?? []), ...(isQuiet ? [] : [transition])] };
     hot.snapshot = result.done ? null : result.snapshot;
-    hot.stale = false;
+    saved(hot);
     note(cell, record, transition.to, stepper.chart);
-    begin(shard.feed, sequence);
     if (isQuiet) shard.feed.outstanding.delete(sequence);
     else this.#consequences.publish(cell, hot, sequence);
     for (const timer of newTimers) this.#timers.add(timer, { cell, id: timer.id });
@@ -372,13 +372,13 @@ export class Host {
     if (held) await held;
   }
 
-  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array): Promise<number> {
+  async #store(cell: Cell, record: ActorRecord, bytes: Uint8Array, how: Saving = {}): Promise<number> {
     const entering = this.#saves.enter();
     if (entering) await entering;
     try {
       const subject = this.#parts.subjects.state(cell.shard.shard, cell.id);
       const ttlSeconds = record.gone ? goneRecordSeconds : undefined;
-      return await this.#saver.save(cell.shard, subject, bytes, ttlSeconds);
+      return await this.#saver.save(cell.shard, subject, bytes, { ...how, ttlSeconds });
     } finally {
       this.#saves.leave();
     }
@@ -389,7 +389,7 @@ export class Host {
     hot.working = true;
     try {
       await this.#store(cell, hot.record, packRecord(hot.record));
-      hot.stale = false;
+      saved(hot);
     } catch (error) {
       this.#lose(cell.shard, error);
     } finally {

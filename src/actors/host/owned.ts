@@ -53,6 +53,8 @@ export interface Hot {
   readonly effects: Set<string>;
   /** The stored record still names effects or deadlines that are over. */
   stale: boolean;
+  /** Its last steps are not saved (time/deferral.ts): the context as it is stored; null: all are. */
+  deferred: { readonly saved: unknown } | null;
   /** The feed is being published. */
   publishing: boolean;
   /** Sequences of the saved records whose transitions wait in the feed. */

@@ -22,7 +22,16 @@ import type { ShardRun } from './owned.ts';
 
 export interface Saver {
   /** @returns the sequence of the stored message */
-  save(run: ShardRun, subject: string, bytes: Uint8Array, ttlSeconds?: number): Promise<number>;
+  save(run: ShardRun, subject: string, bytes: Uint8Array, how?: Saving): Promise<number>;
+}
+
+export interface Saving {
+  readonly ttlSeconds?: number | undefined;
+  /**
+   * Called with the sequence before the save counts as over, so that no checkpoint is written that knows of
+   * neither.
+   */
+  readonly onStored?: (sequence: number) => void;
 }
 
 export function createSaver(parts: {
@@ -33,7 +42,7 @@ export function createSaver(parts: {
 }): Saver {
   const { bus, fenceSubject, clock, random } = parts;
   return {
-    async save(run, subject, bytes, ttlSeconds) {
+    async save(run, subject, bytes, { ttlSeconds, onStored } = {}) {
       const guard = { subject: fenceSubject(run.shard), sequence: run.fence };
       const options: AppendOptions = ttlSeconds === undefined ? { guard } : { guard, ttlSeconds };
       const flight = { after: run.feed.begun };
@@ -42,7 +51,10 @@ export function createSaver(parts: {
         for (let attempt = 0; ; attempt++) {
           run.abort.signal.throwIfAborted();
           const sequence = await inTime(clock, () => tryAppend(bus, subject, bytes, options));
-          if (sequence !== null) return sequence;
+          if (sequence !== null) {
+            onStored?.(sequence);
+            return sequence;
+          }
           await sleep(clock, jittered(backOffMs(attempt, 50, 2_000), 0.3, random), run.abort.signal);
         }
       } finally {

@@ -71,6 +71,7 @@ export function memoryClient(environment: ClientEnvironment): MemoryBus {
       }),
     purge: (stream, { subject, belowSequence = Number.POSITIVE_INFINITY }) =>
       read(() => server.stream(stream).purge(matcher(subject), belowSequence)),
+    remove: (stream, sequence) => read(() => server.stream(stream).purge(() => true, sequence + 1, sequence)),
     close: closing,
   };
 }

@@ -28,7 +28,8 @@ export interface MemoryStream {
   /** The first sequence that was stored at or after a wall time. */
   sequenceAt(time: number): number;
   lastPerSubject(matches: SubjectMatcher): StoredMessage[];
-  purge(matches: SubjectMatcher, belowSequence: number): void;
+  /** @param first 0: from the first message on */
+  purge(matches: SubjectMatcher, belowSequence: number, first?: number): void;
   /** The stream is another one of the same name, without a message: a server that came back with an empty disk. */
   makeAnew(): void;
   /**
@@ -57,9 +58,7 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
   let generation = 0;
 
   const remove = (message: StoredMessage): void => {
-    if (!log.remove(message.sequence)) return;
-    const state = bySubject.get(message.subject);
-    if (state && --state.count === 0) bySubject.delete(message.subject);
+    if (log.remove(message.sequence)) forgetLast(bySubject, message, () => log.from(0));
   };
 
   const dropAged = (): void => {
@@ -138,8 +137,8 @@ export function memoryStream(definition: StreamDefinition, clock: Clock): Memory
         .filter((last) => matches(last.subject));
       return found.sort((a, b) => a.sequence - b.sequence);
     },
-    purge(matches, belowSequence) {
-      for (const message of log.from(0)) {
+    purge(matches, belowSequence, first = 0) {
+      for (const message of log.from(first)) {
         if (message.sequence < belowSequence && matches(message.subject)) remove(message);
       }
     },
@@ -278,4 +277,16 @@ function messageLog() {
       return found;
     },
   };
+}
+
+/** The subject without a message that was removed. @param rest what is still stored, of all subjects */
+function forgetLast(
+  bySubject: Map<string, SubjectState>,
+  { subject, sequence }: StoredMessage,
+  rest: () => readonly StoredMessage[],
+): void {
+  const state = bySubject.get(subject);
+  if (state && --state.count === 0) bySubject.delete(subject);
+  else if (state?.last.sequence === sequence)
+    state.last = rest().findLast((one) => one.subject === subject) ?? state.last;
 }

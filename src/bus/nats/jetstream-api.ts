@@ -14,6 +14,8 @@ export type JetStreamApi = (verb: string, body?: unknown) => Promise<Record<stri
 /** The codes that Orrery tells apart (server's `errors.json`). */
 export const jetStreamCode = {
   noMessage: 10037,
+  sequenceNotFound: 10043,
+  deleteFailed: 10057,
   consumerNotFound: 10014,
   streamNameInUse: 10058,
   streamNotFound: 10059,

@@ -74,8 +74,21 @@ export function wireBus(parts: WireBusParts): Bus {
       const below = belowSequence === undefined ? {} : { seq: belowSequence };
       await api(`STREAM.PURGE.${streams[stream].name}`, { filter: subject, ...below });
     },
+    remove: (stream, sequence) => remove(api, streams[stream].name, sequence),
     close: closer(wire, requests, clock),
   };
+}
+
+/** What was written is left to the server's own tidying: no message is worth overwriting its place. */
+async function remove(api: JetStreamApi, stream: string, sequence: number): Promise<void> {
+  try {
+    await api(`STREAM.MSG.DELETE.${stream}`, { seq: sequence, no_erase: true });
+  } catch (error) {
+    // Of a sequence beyond the end the store says that it cannot delete, and "EOF".
+    const isBeyond =
+      isJetStreamError(error, jetStreamCode.deleteFailed) && asError(error).message.includes('EOF');
+    if (!isBeyond && !isJetStreamError(error, jetStreamCode.sequenceNotFound)) throw error;
+  }
 }
 
 function busMessage(message: WireMessage): BusMessage {

@@ -179,10 +179,14 @@ function pause(interrupted: AbortSignal): Promise<boolean> {
   });
 }
 
-function wanted({ requests }: Selection, { namespace, state, health, owner, selector }: GetOptions): string {
-  const kinds = requests.flatMap(({ kind }) => kind ?? []);
+function wanted(
+  { requests, names }: Selection,
+  { namespace, state, health, owner, selector }: GetOptions,
+): string {
+  const kinds = [...new Set(requests.flatMap(({ kind }) => kind ?? []))];
   const words = [
     ...(kinds.length === 0 ? [] : [`of kind ${kinds.join(', ')}`]),
+    ...(names.length === 0 ? [] : [`named ${names.join(', ')}`]),
     ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),
     ...(state === undefined ? [] : [`in state ${state}`]),
     ...(health === undefined ? [] : [`that are ${health}`]),

@@ -23,6 +23,8 @@ export interface Selection {
   /** Each is listed; empty: only ids were named. */
   readonly requests: readonly ListRequest[];
   readonly ids: readonly ActorId[];
+  /** After a kind: only actors of these names. */
+  readonly names: readonly string[];
   /** Of a listed actor: whether it is meant. */
   readonly includes: (actor: ActorSummary) => boolean;
   /** The one kind that is meant, whose facts are the columns; null: several. */
@@ -57,6 +59,7 @@ export function readSelection(
   return {
     requests: isListed ? listed : [],
     ids,
+    names,
     includes: ({ id, owner }) =>
       (filters.owner === undefined || owner === filters.owner) &&
       (names.length === 0 || names.includes(parseActorId(id).name)),

@@ -3,30 +3,38 @@
  * Pure.
  */
 import type { EngineView, Gauge } from '../../actors/feature.ts';
-import { asDigest } from '../../base/digests.ts';
+import { pickContext } from '../../actors/host/cell.ts';
 import type { Transition } from '../../base/views.ts';
-import { shardOf } from '../../bus/partition.ts';
-import type { SecretDigest } from './digests.ts';
 
-type Reading = Pick<EngineView, 'world' | 'shards'>;
+type Reading = Pick<EngineView, 'shards'>;
 
-/** Of the hosts and Issuers whose actors are owned here: so each is told by one replica. */
+/**
+ * Of the hosts and Issuers whose actors are owned here: so each is told by one replica. What counts is the
+ * certificate that the host's own record names: whatever stands in Secrets of other namespaces, with whatever
+ * label, changes nothing (docs/features/certificates.md §9.4).
+ */
 export function* certificateGauges(view: Reading): Iterable<Gauge> {
-  const held = new Set<string>();
-  for (const { host, notBefore, notAfter } of earliestEnds(view)) {
-    held.add(host);
-    const labels = { host };
-    yield { name: 'orrery_certificate_expiry_timestamp_seconds', labels, value: notAfter / 1000 };
-    yield { name: 'orrery_certificate_lifetime_seconds', labels, value: (notAfter - notBefore) / 1000 };
-  }
-  for (const { id, state } of ownedCells(view)) {
-    const name = id.slice(id.lastIndexOf('/') + 1);
-    if (id.startsWith('domain/') && state !== 'retired' && !held.has(name))
-      yield { name: 'orrery_certificate_missing', labels: { host: name }, value: 1 };
-    if (id.startsWith('issuer/') && state !== 'gone')
-      yield { name: 'orrery_issuer_ready', labels: { issuer: name }, value: isServing(state) ? 1 : 0 };
+  for (const cell of ownedCells(view)) {
+    const name = cell.id.slice(cell.id.lastIndexOf('/') + 1);
+    if (cell.id.startsWith('domain/') && !isOver(cell.state))
+      yield* hostGauges(name, pickContext(cell, lifeIn));
+    if (cell.id.startsWith('issuer/') && cell.state !== 'gone')
+      yield { name: 'orrery_issuer_ready', labels: { issuer: name }, value: isServing(cell.state) ? 1 : 0 };
   }
 }
+
+/** @param life undefined: it cannot be told */
+function* hostGauges(host: string, life: Life | null | undefined): Iterable<Gauge> {
+  const labels = { host };
+  if (life === undefined) return;
+  if (life === null) return yield { name: 'orrery_certificate_missing', labels, value: 1 };
+  const { notBefore, notAfter } = life;
+  yield { name: 'orrery_certificate_expiry_timestamp_seconds', labels, value: notAfter / 1000 };
+  yield { name: 'orrery_certificate_lifetime_seconds', labels, value: (notAfter - notBefore) / 1000 };
+}
+
+/** Nothing asks for it any more. */
+const isOver = (state: string) => state === 'retired' || state === 'clearing';
 
 /** As records of version 1 call it too, until their actor's next step. */
 const isServing = (state: string) => state.startsWith('serving.') || state === 'ready' || state === 'trying';
@@ -34,30 +42,19 @@ const isServing = (state: string) => state.startsWith('serving.') || state === '
 function* ownedCells({ shards }: Reading) {
   for (const { phase, cells } of shards.open()) {
     if (phase !== 'active') continue;
-    for (const { id, state } of cells.values()) if (state !== '') yield { id, state };
+    for (const cell of cells.values()) if (cell.state !== '') yield cell;
   }
 }
 
 interface Life {
-  readonly host: string;
   readonly notBefore: number;
   readonly notAfter: number;
 }
 
-/** Of each host that is owned here the certificate that ends first. */
-function earliestEnds({ world, shards }: Reading): Iterable<Life> {
-  const owned = new Set<number>();
-  for (const { shard, phase } of shards.open()) if (phase === 'active') owned.add(shard);
-  const earliest = new Map<string, Life>();
-  for (const entry of world.entries('secrets')) {
-    const digest = asDigest<SecretDigest>(entry.digest, 'secrets');
-    if (digest === null || digest.fingerprint === null) continue;
-    const { host, notBefore, notAfter } = digest;
-    const known = earliest.get(host);
-    if (owned.has(shardOf(`domain/_/${host}`)) && (known === undefined || notAfter < known.notAfter))
-      earliest.set(host, { host, notBefore, notAfter });
-  }
-  return earliest.values();
+/** Of every version of the record. */
+function lifeIn(context: unknown): Life | null {
+  const { certificate } = context as { readonly certificate?: Life | null };
+  return certificate == null ? null : { notBefore: certificate.notBefore, notAfter: certificate.notAfter };
 }
 
 const steps = 'acquiring.';

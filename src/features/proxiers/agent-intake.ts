@@ -172,26 +172,38 @@ async function askOnce({ control, node, health, log }: AgentIntakeParts): Promis
   }
 }
 
+/** How often a replica is asked for an unknown Node after each statement of a list. */
+const statementTries = 2;
+
 /** The Node, as it stands in the world. */
-function createNodeIntake({ bus, subjects, node, health, log }: AgentIntakeParts) {
+function createNodeIntake({ bus, subjects, node, health, clock, log, signal }: AgentIntakeParts) {
   const own = subjects.world('nodes', '', node);
   const synced = subjects.world('_synced', '', 'nodes');
-  let digest: AnyDigest | null = null;
-  let isListed = false;
+  let isKnown = false;
+  /** What is said of the Node itself: that it was deleted, too. */
   const take = (message: BusMessage | StoredMessage) => {
     try {
-      if (message.subject === own) digest = digestOf(message);
-      else if (isStatement(message)) isListed = true;
-      else return;
-      // A Node that is not listed yet is no Node that was deleted.
-      if (digest !== null || isListed) health.nodeIs(nodeEligibility(digest));
+      const digest = digestOf(message);
+      isKnown = digest !== null;
+      health.nodeIs(nodeEligibility(digest));
     } catch (error) {
       log.warn({ subject: message.subject, error: asError(error).message }, 'the Node cannot be read');
     }
   };
-  return {
-    begin: () => [bus.subscribe(own, take), bus.subscribe(synced, take)],
-    /** What is known now: by a replica, or else, where the rights allow it, in the stream. */
+  /** The replica that answers may read the statement a moment after us, or hear its maker only then. */
+  const lookAfterStatement = async () => {
+    for (let tries = 0; tries < statementTries && !isKnown && !signal.aborted; tries++) {
+      await intake.read();
+      await sleep(clock, limits.agentRetryMs, signal).catch(() => {});
+    }
+  };
+  const intake = {
+    // Whether a statement counts, only a replica can say: it hears of the fences and of who lives.
+    begin: () => [bus.subscribe(own, take), bus.subscribe(synced, () => void lookAfterStatement())],
+    /**
+     * What is known now: by a replica, or else, where the rights allow it, in the stream. A Node that is
+     * merely not listed yet is no Node that was deleted (docs/features/proxiers.md §3.2).
+     */
     async read(): Promise<void> {
       try {
         const asked = await bus.request(subjects.rpcNode(node), noData, {
@@ -199,23 +211,22 @@ function createNodeIntake({ bus, subjects, node, health, log }: AgentIntakeParts
         });
         const answer = errorInAnswer(asked) ? null : (decode(asked.data) as Partial<NodeAnswer> | null);
         if (typeof answer?.isListed === 'boolean') {
-          digest = answer.node ?? null;
-          isListed ||= answer.isListed;
-          return health.nodeIs(nodeEligibility(digest));
+          isKnown = answer.node != null;
+          if (isKnown || answer.isListed) health.nodeIs(nodeEligibility(answer.node ?? null));
+          return;
         }
       } catch (error) {
         log.warn({ node, error: asError(error).message }, 'no replica tells of the Node');
       }
       try {
-        const known = await bus.lastOfMany('world', [own, synced]);
-        // Of a Node that was deleted long ago not even the tombstone is left.
-        if (!known.has(own)) digest = null;
-        for (const message of known.values()) take(message);
+        const known = await bus.last('world', own);
+        if (known) take(known);
       } catch (error) {
         log.warn({ node, error: asError(error).message }, 'the Node is not known');
       }
     },
   };
+  return intake;
 }
 
 const noData = new Uint8Array();
@@ -227,8 +238,6 @@ function digestOf(message: BusMessage | StoredMessage): AnyDigest | null {
   if (value.kind !== 'nodes') throw new Error('it is no digest of a Node');
   return value as unknown as AnyDigest;
 }
-
-const isStatement = (message: BusMessage | StoredMessage) => messageValue(message)?.kind === 'synced';
 
 function messageValue({
   data,

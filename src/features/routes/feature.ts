@@ -2,16 +2,17 @@
 
 import type { Feature } from '../../actors/feature.ts';
 import { podChart } from '../../machines/pod/pod.ts';
+import { routeGateChart } from '../../machines/routegate/routegate.ts';
 import { serviceChart } from '../../machines/service/service.ts';
-import { podMessages, serviceMessages } from './messages.ts';
+import { podMessages, routeGateMessages, serviceMessages } from './messages.ts';
 import type { RoutesSettings } from './start.ts';
 import { namedWatches, watches } from './watches.ts';
 
 export function routes(settings: RoutesSettings = {}): Feature {
   return {
     name: 'routes',
-    charts: [podChart, serviceChart],
-    messages: { pod: podMessages, service: serviceMessages },
+    charts: [podChart, serviceChart, routeGateChart],
+    messages: { pod: podMessages, service: serviceMessages, routegate: routeGateMessages },
     watches,
     namedWatches,
     rights: [

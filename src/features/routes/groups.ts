@@ -80,6 +80,11 @@ export class Groups {
     return [...new Set(ready.filter((ip) => own.has(ip)))].sort();
   }
 
+  /** Every Pod of the namespace that is known, selected or not. */
+  podsIn(namespace: string): Iterable<PodDigest> {
+    return this.#pods.get(namespace)?.values() ?? [];
+  }
+
   /** The groups of a RouteGate. */
   groupsOfGate(namespace: string, name: string): Group[] {
     return [...this.#groups.values()].filter(
@@ -103,18 +108,23 @@ export class Groups {
     else this.#gates.delete(namespace);
     const affected: Affected = new Set();
     for (const [pod, digest] of this.#pods.get(namespace) ?? [])
-      this.#placePod(namespace, pod, digest, affected);
+      this.#placePod(namespace, pod, digest, { affected, later: affected });
     for (const [service, digest] of this.#services.get(namespace) ?? []) {
       this.#placeService(namespace, service, digest, affected);
     }
     return affected;
   }
 
-  setPod(namespace: string, name: string, digest: PodDigest | null): Affected {
+  /** @returns `later`: Services that have another Pod, which tells them of itself when it asks */
+  setPod(
+    namespace: string,
+    name: string,
+    digest: PodDigest | null,
+  ): { readonly affected: Affected; readonly later: Affected } {
     put(this.#pods, namespace, name, digest);
-    const affected: Affected = new Set();
-    this.#placePod(namespace, name, digest, affected);
-    return affected;
+    const [affected, later]: [Affected, Affected] = [new Set(), new Set()];
+    this.#placePod(namespace, name, digest, { affected, later });
+    return { affected, later };
   }
 
   setService(namespace: string, name: string, digest: ServiceDigest | null): Affected {
@@ -141,7 +151,12 @@ export class Groups {
     return affected;
   }
 
-  #placePod(namespace: string, name: string, digest: PodDigest | null, affected: Affected): void {
+  #placePod(
+    namespace: string,
+    name: string,
+    digest: PodDigest | null,
+    { affected, later }: { readonly affected: Affected; readonly later: Affected },
+  ): void {
     const key = `${namespace}/${name}`;
     const before = this.#placesOfPod.get(key) ?? nowhere;
     const after =
@@ -158,8 +173,9 @@ export class Groups {
       const [hadSum, hasSum] = [old ? podHash(old) : 0, is !== undefined && digest ? podHash(digest) : 0];
       group.podsSum = (group.podsSum - hadSum + hasSum) >>> 0;
       const isSamePod = was === is && hadSum === hasSum;
+      const told = hadSum === 0 ? later : affected;
       for (const service of isSamePod ? [] : group.services.keys())
-        affected.add(`service/${namespace}/${service}`);
+        told.add(`service/${namespace}/${service}`);
     }
     setOrDelete(this.#placesOfPod, key, after);
     for (const group of before.values()) this.#forgetEmpty(group);
@@ -242,8 +258,9 @@ function gatesOfService(gates: readonly Gate[], { labels }: ServiceDigest) {
   });
 }
 
-/** What of a Pod can alter where a Service's traffic goes. */
+/** What of a Pod can alter where a Service's traffic goes; one without an address alters nothing. */
 function podHash({ uid, address, deleting, finished }: PodDigest): number {
+  if (address === null) return 0;
   return hash(
     `${uid}/${address !== null && 'ip' in address ? address.ip : ''}/${deleting || finished === true}`,
   );

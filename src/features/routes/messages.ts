@@ -48,6 +48,11 @@ export const serviceMessages: KindMessages = {
   holds: speaksForItself,
 };
 
+export const routeGateMessages: KindMessages = {
+  public: { 'routegate.recheck': v.object({ type: v.literal('routegate.recheck') }) },
+  internal: {},
+};
+
 /** A Service proves, and a Pod asks, for itself alone; and nobody speaks across namespaces. */
 function speaksForItself({ type, service, pod }: PlainEvent, { from, to }: Parties): boolean {
   if (from.namespace !== to.namespace) return false;

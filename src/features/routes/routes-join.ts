@@ -34,8 +34,10 @@ export function createRoutesJoin(parts: {
   readonly world: Pick<World, 'get' | 'statement'>;
   /** `<svc>.<ns>.svc.<cluster domain>` */
   readonly clusterDomain: () => string;
+  /** Takes actors that may be told a moment later; absent: they are told at once. */
+  readonly later?: Later;
 }): RoutesJoin {
-  const { world, clusterDomain } = parts;
+  const { world, clusterDomain, later } = parts;
   const groups = new Groups();
 
   const isComplete = (gate: Gate) => {
@@ -51,7 +53,7 @@ export function createRoutesJoin(parts: {
     isComplete: (namespace, name) =>
       groups.gatesIn(namespace).some((gate) => gate.name === name && isComplete(gate)),
     kinds: ['pod', 'service'],
-    fold: (entry, before) => fold(groups, entry, before),
+    fold: (entry, before) => fold(groups, entry, before, later),
     members: () => groups.members(),
     observe(kind, namespace, name) {
       if (kind !== 'pod' && kind !== 'service') return null;
@@ -69,13 +71,15 @@ export function createRoutesJoin(parts: {
 /** It has more Services than a Pod can keep in mind: nothing is told, and its RouteGate says why. */
 export const isCrowded = ({ services }: Group): boolean => services.size > limits.groupServices;
 
-function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null): Affected {
+type Later = (ids: Affected) => void;
+
+function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null, later?: Later): Affected {
   const { namespace, name, digest } = entry;
   switch (digest?.kind ?? before?.kind) {
     case 'routegates':
       return groups.setGate(namespace, name, gateOf(namespace, name, digest));
     case 'pods':
-      return groups.setPod(namespace, name, asDigest<PodDigest>(digest, 'pods'));
+      return podAffected(groups.setPod(namespace, name, asDigest<PodDigest>(digest, 'pods')), later);
     case 'services':
       return groups.setService(namespace, name, asDigest<ServiceDigest>(digest, 'services'));
     case 'endpointslices': {
@@ -96,6 +100,15 @@ function fold(groups: Groups, entry: WorldEntry, before: AnyDigest | null): Affe
     default:
       return new Set();
   }
+}
+
+function podAffected(
+  { affected, later: ids }: { readonly affected: Affected; readonly later: Affected },
+  later?: Later,
+): Affected {
+  if (later === undefined) return union(affected, ids);
+  if (ids.size > 0) later(ids);
+  return affected;
 }
 
 /** @param value of the group's label; undefined: every group of the RouteGates */
@@ -297,10 +310,11 @@ function addressOf(
   return { host: asked === 'IPv6' ? `[${own?.ip ?? ''}]` : (own?.ip ?? ''), asked };
 }
 
-/** What the group's owner says, else the Pods that there are; at least one. */
+/** What the group's owner says, else the Pods that have an address; at least one. */
 function replicasOf(world: Pick<World, 'get' | 'statement'>, group: Group): number {
   const replicas = group.gate.spec.groupResource?.replicas;
-  const running = [...group.pods.values()].filter(({ finished }) => !finished).length;
+  // One without an address cannot be met yet.
+  const running = [...group.pods.values()].filter(({ finished, address }) => !finished && address).length;
   if (!replicas) return Math.max(1, running);
   const stated = Number(groupResourceOf(world, group).digest?.fields[replicas.path] ?? replicas.default);
   return Number.isInteger(stated) && stated > 0 ? stated : Math.max(1, running);

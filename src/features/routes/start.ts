@@ -1,19 +1,21 @@
-/** The feature `routes` in one replica: its join, its effects, and the status of RouteGates. */
+/** The feature `routes` in one replica: its joins and its effects. */
 import type { LookupFunction } from 'node:net';
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureMetrics, FeatureRun, StartFeature } from '../../actors/feature.ts';
+import type { Affected, Join } from '../../actors/world/join.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { KubePort } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
-import { writeKubeEvent } from '../../kube/effects/kube-event.ts';
 import type { PodContext } from '../../machines/pod/pod-context.ts';
 import { podConditionPatch } from '../../machines/pod/pod-effects.ts';
+import { routeGateLook, routeGateStatusPatch } from '../../machines/routegate/routegate-effects.ts';
 import { routeSample } from '../../machines/service/route-effects.ts';
 import { createClusterDomain } from './cluster-domain.ts';
+import { lookAtGate } from './effects/gate-look.ts';
+import { patchGateStatus } from './effects/gate-status.ts';
 import { patchPodCondition } from './effects/pod-condition.ts';
 import { sampleRoutes } from './effects/route-sample.ts';
-import { GateStatusKeeper, type GateWarning } from './gate-status.ts';
+import { createGateJoin } from './gate-join.ts';
 import { createLimiter } from './probe/limiter.ts';
 import { createRoutesJoin } from './routes-join.ts';
 
@@ -23,31 +25,57 @@ export interface RoutesSettings {
 }
 
 export function startRoutes({ lookup }: RoutesSettings): StartFeature {
-  return ({ engine: { world }, kube, clock, log, replica, metrics }): FeatureRun => {
+  return ({ engine, kube, clock, log, incarnation, metrics }): FeatureRun => {
+    const { world } = engine;
     const domain = createClusterDomain({ clock, log });
-    const join = createRoutesJoin({ world, clusterDomain: () => domain.current() });
+    const later = createLater(clock, (ids) => engine.shards.observe(ids));
+    const join = createRoutesJoin({ world, clusterDomain: () => domain.current(), later });
     const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-    const groupsOfGate = (namespace: string, name: string) => join.groups.groupsOfGate(namespace, name);
-    const warn = warnAboutGate(kube, replica, clock);
+    const gates = createGateJoin({ world, incarnation, isComplete: join.isComplete });
     return {
-      join,
+      join: together(join, gates),
       effects: [
         runs(podConditionPatch, patchPodCondition(kube)),
         runs(routeSample, sampleRoutes({ limiter, clock, ...(lookup === undefined ? {} : { lookup }) })),
+        runs(routeGateLook, lookAtGate({ world, join, gates })),
+        runs(routeGateStatusPatch, patchGateStatus(kube)),
       ],
-      keepers: {
-        routegates: new GateStatusKeeper({
-          kube,
-          log,
-          clock,
-          world,
-          groupsOfGate,
-          isComplete: join.isComplete,
-          warn,
-        }),
-      },
       onStep: (transition, context) => observeGateWait(metrics, transition, context),
     };
+  };
+}
+
+/**
+ * That a Pod has come is told to the Services of its group once a second, for all that came: each telling is
+ * a saved
+ * step of each Service, and the Pod's own question wakes them (docs/features/routes.md §4.8).
+ */
+const laterMs = 1_000;
+
+function createLater(clock: Clock, tell: (ids: Iterable<string>) => void): (ids: Affected) => void {
+  const waiting = new Set<string>();
+  const tellAll = () => {
+    const told = [...waiting];
+    waiting.clear();
+    tell(told);
+  };
+  return (ids) => {
+    if (waiting.size === 0) clock.after(laterMs, tellAll);
+    for (const id of ids) waiting.add(id);
+  };
+}
+
+/** Two joins as one: each is told of every change, and speaks to kinds of its own. */
+export function together(one: Join, other: Join): Join {
+  return {
+    kinds: [...one.kinds, ...other.kinds],
+    fold: (entry, before) => [...one.fold(entry, before), ...other.fold(entry, before)],
+    *members() {
+      yield* one.members();
+      yield* other.members();
+    },
+    observe: (kind, namespace, name) =>
+      (one.kinds.includes(kind) ? one : other).observe(kind, namespace, name),
   };
 }
 
@@ -56,15 +84,4 @@ function observeGateWait(metrics: FeatureMetrics, { id, from, to, at }: Transiti
   if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
   const { heldBefore } = context as PodContext;
   if (heldBefore !== null) metrics.observe('orrery_pod_gate_wait_seconds', (at - heldBefore) / 1000);
-}
-
-/** Warning Events about RouteGates, for which no actor stands: by the code of those of actors, under keys of their own. */
-function warnAboutGate(kube: KubePort, replica: string, clock: Clock) {
-  const write = writeKubeEvent(kube, { replica });
-  return ({ namespace, name, uid, reason, note, key }: GateWarning, signal: AbortSignal) => {
-    const regarding = { apiVersion: 'orrery.dev/v1alpha1', kind: 'RouteGate', namespace, name, uid };
-    const at = clock.now();
-    const event = { type: 'kube-event.write', regarding, eventType: 'Warning', reason, note, at } as const;
-    return write(event, { key, actor: 'pod/_/_', signal, emit: () => {} });
-  };
 }

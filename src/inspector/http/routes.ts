@@ -8,15 +8,19 @@ import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, Health, ListRequest, Readiness } from '../../base/views.ts';
+import type { ControlPort, Health, ListRequest, Readiness, StoredPort } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { machineView } from '../charts/machine-view.ts';
+import { deadLetterRoutes } from './dead-letter-routes.ts';
+import { type EventParts, eventRoutes } from './event-routes.ts';
 import { jsonAnswer, problem } from './http-answer.ts';
 import type { Route } from './http-route.ts';
 import { type PageParts, pageRoutes } from './page-routes.ts';
 
-export interface HttpParts extends PageParts {
+export interface HttpParts extends PageParts, EventParts {
   readonly control: ControlPort;
+  /** Dead letters. */
+  readonly letters: Pick<StoredPort, 'dead' | 'resend' | 'drop'>;
   readonly readiness: () => Readiness;
   /** Whether this replica's pipelines keep up. */
   readonly health: (endpoint: 'healthz' | 'livez') => HttpReply;
@@ -31,7 +35,14 @@ export interface HttpParts extends PageParts {
 }
 
 export function routes(parts: HttpParts): readonly Route[] {
-  return [...openRoutes(parts), ...apiRoutes(parts), ...pageRoutes(parts)];
+  const kinds = parts.charts.filter(({ durable }) => durable).map(({ name }) => name);
+  return [
+    ...openRoutes(parts),
+    ...apiRoutes(parts),
+    ...eventRoutes(parts, kinds),
+    ...deadLetterRoutes(parts.letters),
+    ...pageRoutes(parts),
+  ];
 }
 
 function openRoutes(parts: HttpParts): Route[] {
@@ -95,10 +106,12 @@ function apiRoutes({ control, charts }: HttpParts): Route[] {
     })),
     api('machines', 'the statecharts', () =>
       jsonAnswer(200, {
-        machines: charts.map(({ name, version, description }) => ({
+        machines: charts.map(({ name, version, description, durable }) => ({
           name,
           version,
           description,
+          // Others are of a replica's own life: there are no actors of them.
+          isKind: durable === true,
         })),
       }),
     ),

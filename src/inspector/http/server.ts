@@ -10,9 +10,11 @@
 import type { Server as TlsServer } from 'node:tls';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { HostPort } from '../../base/config-values.ts';
+import { boundConnections } from '../../base/http/connections.ts';
 import { limits } from '../../base/limits.ts';
 import type { AccessVerb, Authorize } from '../../kube/api/access.ts';
 import { type SocketParts, serveSockets } from '../live/socket.ts';
+
 import { isDeliberate, isForeign, isLoopbackName, tokenOf } from './credentials.ts';
 import type { HttpAnswer } from './http-answer.ts';
 import { failure, problem } from './http-answer.ts';
@@ -63,20 +65,28 @@ export async function startHttp(parts: HttpServerParts): Promise<HttpServer> {
   };
 }
 
+/** Requests that do not come to an end, and connections that never begin one, are looked for so often, ms. */
+const watchful = { connectionsCheckingInterval: limits.httpRequestMs / 2 };
+
 /** The server without a socket: tests inject requests. */
 export function createHttp(parts: HttpServerParts): FastifyInstance {
   // The library's type depends on whether there is TLS; nothing here does.
-  const secure = parts.tls ? { https: readTls(parts.tls) } : {};
+  const secure = parts.tls
+    ? { https: { ...readTls(parts.tls), ...watchful, handshakeTimeout: limits.httpRequestMs } }
+    : { http: watchful };
   const server: FastifyInstance = fastify({
     ...(secure as object),
     logger: false,
     bodyLimit: limits.httpBodyBytes,
     requestTimeout: limits.httpRequestMs,
+    keepAliveTimeout: limits.httpIdleMs,
     forceCloseConnections: true,
     // Names of actors may be long; the limit of the whole URL is the HTTP parser's.
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
   });
-  server.server.maxConnections = limits.httpConnections;
+  // Beside those on which requests are read: handshakes, and sockets that are just being closed.
+  server.server.maxConnections = 2 * limits.httpConnections;
+  boundConnections(server.server, parts.tls ? 'secureConnection' : 'connection');
   server.addHook('onSend', async (_request, reply) => {
     for (const [name, value] of Object.entries(securityHeaders)) {
       if (!reply.hasHeader(name)) reply.header(name, value);

@@ -13,6 +13,8 @@ export interface LiveRequest {
   readonly rows: boolean;
   /** The actor whose steps it wants; null: none. */
   readonly actor: ActorId | null;
+  /** The kind whose rows it wants with their facts; absent: none. */
+  readonly facts?: string | null;
 }
 
 /** The cluster at a moment. */
@@ -35,5 +37,10 @@ export type LiveMessage =
   /** The watched actor as it is; null: there is none. */
   | { readonly type: 'actor'; readonly id: ActorId; readonly actor: Omit<ActorView, 'recent'> | null }
   | ({ readonly type: 'step' } & LiveStep)
+  /**
+   * Every second, whatever else is told: the feed is alive. `asOf`: when the replica heard from the
+   * others last, ms since the epoch; 0: it did not yet.
+   */
+  | { readonly type: 'beat'; readonly now: number; readonly asOf: number }
   /** Something could not be done. */
   | { readonly type: 'problem'; readonly message: string };

@@ -8,10 +8,11 @@
  * mended. Nothing runs while nobody watches.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ControlPort, LiveRow, LiveStep, Watch } from '../../base/views.ts';
+import type { ControlPort, ListRequest, LiveRow, LiveStep, Watch } from '../../base/views.ts';
 import type { Bus, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
@@ -32,6 +33,10 @@ export interface LiveWatch {
   watchRows(listener: RowsListener): Subscription;
   /** Every step of one actor, or of all. */
   watchSteps(id: ActorId | 'all', listener: (told: LiveStep) => void): Subscription;
+  /** Rows of the kind come with their facts from now on. */
+  watchFacts(kind: string): Subscription;
+  /** When replicas and shards were read last, ms since the epoch; 0: they were not yet. */
+  readonly readAt: number;
   stop(): void;
 }
 
@@ -58,6 +63,8 @@ class WatchingSide implements LiveWatch {
   readonly #rowsListeners = new Set<RowsListener>();
   readonly #steps = new Map<ActorId | 'all', Set<(told: LiveStep) => void>>();
   readonly #subscriptions = new Map<ActorId | 'all' | 'rows' | 'dead', Subscription>();
+  /** Kinds whose facts are wanted, by how many. */
+  readonly #factsOf = new Map<string, number>();
   #cluster: ClusterNow | null = null;
   #missingShards: readonly number[] = [];
   #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
@@ -103,7 +110,34 @@ class WatchingSide implements LiveWatch {
     };
   }
 
+  get readAt(): number {
+    return this.#cluster?.now ?? 0;
+  }
+
+  watchFacts(kind: string): Subscription {
+    const count = this.#factsOf.get(kind) ?? 0;
+    this.#factsOf.set(kind, count + 1);
+    if (count === 0) {
+      this.#announce();
+      const time = this.#time;
+      // What fails here is mended when all rows are read again.
+      this.#readFacts(kind, time).catch(() => {});
+    }
+    let isOpen = true;
+    return {
+      stop: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        const left = (this.#factsOf.get(kind) ?? 1) - 1;
+        if (left > 0) this.#factsOf.set(kind, left);
+        else this.#factsOf.delete(kind);
+        if (left === 0) this.#announce();
+      },
+    };
+  }
+
   stop(): void {
+    this.#factsOf.clear();
     this.#rowsListeners.clear();
     this.#steps.clear();
     this.#stopRows();
@@ -135,6 +169,7 @@ class WatchingSide implements LiveWatch {
       rows,
       steps: this.#steps.has('all'),
       actors,
+      facts: [...this.#factsOf.keys()],
       ttlMs: isWatching ? limits.inspectWatchMs : 0,
     };
     bus.publish(subjects.peer('watch'), encodeJson(watch));
@@ -192,25 +227,40 @@ class WatchingSide implements LiveWatch {
   #take(rows: readonly LiveRow[]): void {
     const changed: ActorId[] = [];
     for (const row of rows) {
-      if (!this.#isNews(row)) continue;
+      const known = this.rows.get(row.id);
+      if (!this.#isNews(row, known)) continue;
       if (row.gone) this.rows.delete(row.id);
-      else if (this.rows.has(row.id) || this.rows.size < limits.inspectRows) this.rows.set(row.id, row);
+      else if (known || this.rows.size < limits.inspectRows)
+        this.rows.set(row.id, known ? this.#completed(row, known) : row);
       changed.push(row.id);
     }
     this.#tell(changed);
   }
 
   /** An owner that was replaced may tell late; revisions of one that ended and came back go on. */
-  #isNews(row: LiveRow): boolean {
-    const known = this.rows.get(row.id);
+  #isNews(row: LiveRow, known: LiveRow | undefined): boolean {
     if (!known || row.rev > known.rev) return true;
     if (row.rev < known.rev) return false;
     return (
       row.gone === true ||
       row.owner !== known.owner ||
       row.parked !== known.parked ||
-      row.lastError !== known.lastError
+      row.lastError !== known.lastError ||
+      row.reason.text !== known.reason.text ||
+      row.reason.health !== known.reason.health ||
+      (row.facts !== undefined && !isDeepStrictEqual(row.facts, known.facts))
     );
+  }
+
+  /** What a list does not tell of a step, and what a replica does not that has not heard of the watch yet. */
+  #completed(row: LiveRow, known: LiveRow): LiveRow {
+    const { event, facts } = known;
+    const hasFacts = row.facts === undefined && facts !== undefined && this.#factsOf.has(kindOf(row.id));
+    return {
+      ...(row.rev === known.rev && event !== undefined ? { event } : {}),
+      ...(hasFacts ? { facts } : {}),
+      ...row,
+    };
   }
 
   #tell(changed: readonly ActorId[]): void {
@@ -238,6 +288,17 @@ class WatchingSide implements LiveWatch {
     this.#missingShards = missing;
     this.isWhole = true;
     this.#tell(ended);
+    for (const kind of this.#factsOf.keys()) await this.#readFacts(kind, time);
+  }
+
+  async #readFacts(kind: string, time: number): Promise<void> {
+    for (let after: string | null = ''; after !== null; ) {
+      const page: ListRequest = { kind, facts: true, limit: limits.listActors };
+      const answer = await this.#parts.control.list(after === '' ? page : { ...page, after });
+      if (time !== this.#time || !this.#factsOf.has(kind)) return;
+      this.#take(answer.actors);
+      after = answer.next;
+    }
   }
 
   async #readCluster(time: number): Promise<void> {
@@ -252,4 +313,8 @@ class WatchingSide implements LiveWatch {
     };
     for (const listener of this.#rowsListeners) listener.cluster(this.#cluster);
   }
+}
+
+function kindOf(id: ActorId): string {
+  return id.slice(0, id.indexOf('/'));
 }

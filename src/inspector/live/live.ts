@@ -8,7 +8,7 @@
 
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
-import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { type ActorId, isActorKind, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorView, ControlPort, LiveRow } from '../../base/views.ts';
 import type { Subscription } from '../../bus/bus.ts';
@@ -39,6 +39,8 @@ export interface LiveParts {
 /** The watched actor is read anew so often, ms: effects that end without a step are seen so. */
 const readAgainMs = 5_000;
 const rowsAtOnce = 2_000;
+/** A page that hears nothing for three of these says so. */
+const beatMs = 1_000;
 
 export function startLive(parts: LiveParts, line: LiveLine): LiveSession {
   const session = new Session(parts, line);
@@ -54,12 +56,15 @@ class Session {
   #actor: ActorId | null = null;
   #bundle: Timer | null = null;
   #reading: Timer | null = null;
+  #beat: Timer | null = null;
+  #facts: { readonly kind: string; readonly watch: Subscription } | null = null;
 
   constructor(parts: LiveParts, line: LiveLine) {
     this.#parts = parts;
     this.#line = line;
     const { replica, release, clock } = parts;
     this.#send({ type: 'hello', replica, release, now: clock.now() });
+    this.#beatSoon();
   }
 
   take(text: string): void {
@@ -73,15 +78,32 @@ class Session {
     if (request.rows && !this.#rows) this.#watchRows();
     if (!request.rows) this.#unwatchRows();
     if (request.actor !== this.#actor) this.#watchActor(request.actor);
+    this.#watchFacts(request.facts ?? null);
   }
 
   end(): void {
+    this.#beat?.cancel();
+    this.#watchFacts(null);
     this.#unwatchRows();
     this.#watchActor(null);
   }
 
   #send(message: LiveMessage): void {
     this.#line.send(JSON.stringify(message));
+  }
+
+  #beatSoon(): void {
+    const { clock, liveWatch } = this.#parts;
+    this.#beat = clock.after(beatMs, () => {
+      if (!this.#isCrowded()) this.#send({ type: 'beat', now: clock.now(), asOf: liveWatch.readAt });
+      this.#beatSoon();
+    });
+  }
+
+  #watchFacts(kind: string | null): void {
+    if (kind === (this.#facts?.kind ?? null)) return;
+    this.#facts?.watch.stop();
+    this.#facts = kind === null ? null : { kind, watch: this.#parts.liveWatch.watchFacts(kind) };
   }
 
   #watchRows(): void {
@@ -168,7 +190,7 @@ class Session {
 function readRequest(text: string): LiveRequest {
   const value = JSON.parse(text) as Partial<LiveRequest> | null;
   const actor = value?.actor ?? null;
-  if (actor === null) return { rows: value?.rows === true, actor };
-  parseActorId(actor);
-  return { rows: value?.rows === true, actor };
+  const facts = isActorKind(String(value?.facts)) ? value?.facts : null;
+  if (actor !== null) parseActorId(actor);
+  return { rows: value?.rows === true, actor, facts: facts ?? null };
 }

@@ -1,17 +1,18 @@
 /** Dead letters as a page shows them: how many there are, and the newest. */
 
+import { letterView } from '../../actors/control/dead-letter-view.ts';
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { DeadLetter } from '../../base/views.ts';
-import type { Bus, StoredMessage, Subscription } from '../../bus/bus.ts';
+import type { Bus, Subscription } from '../../bus/bus.ts';
+import { decode } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { ClusterNow } from './live-messages.ts';
 
 /** What is older is no news to anybody on call. */
 const backMs = 24 * 3_600_000;
-const bodyChars = 400;
 
-/** Calls back with what is there, and again with each that comes. */
+/** Calls back with what is there, and again with each that comes, is sent again or is dropped. */
 export function followDeadLetters(
   { bus, subjects, clock }: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock },
   onLetters: (letters: ClusterNow['deadLetters']) => void,
@@ -24,15 +25,23 @@ export function followDeadLetters(
     from: { kind: 'time', at: clock.now() - backMs },
     onMessage: (message) => {
       count++;
-      newest = [readLetter(message), ...newest].slice(0, limits.inspectDeadLetters);
+      newest = [beginning(letterView(subjects, message)), ...newest].slice(0, limits.inspectDeadLetters);
       if (!stopped) onLetters({ count, newest });
     },
+  });
+  const leaving = bus.subscribe(subjects.peer('letter'), ({ data }) => {
+    const { sequence } = (decode(data) ?? {}) as { readonly sequence?: unknown };
+    const left = newest.filter((letter) => letter.sequence !== sequence);
+    count -= newest.length - left.length;
+    newest = left;
+    if (!stopped) onLetters({ count, newest });
   });
   // A stream that cannot be read shows no letters; the page is for more than those.
   following.catch(() => {});
   return {
     stop() {
       stopped = true;
+      leaving.stop();
       following.then(
         (running) => running.stop(),
         () => {},
@@ -41,11 +50,6 @@ export function followDeadLetters(
   };
 }
 
-function readLetter({ subject, headers, data, storedAt }: StoredMessage): DeadLetter {
-  return {
-    at: storedAt,
-    subject: headers['Orrery-Subject'] ?? subject,
-    error: headers['Orrery-Error'] ?? '',
-    body: new TextDecoder().decode(data.subarray(0, bodyChars)),
-  };
-}
+/** What is told to every page again and again has no room for whole letters. */
+const beginning = (letter: DeadLetter): DeadLetter => ({ ...letter, body: letter.body.slice(0, bodyChars) });
+const bodyChars = 400;

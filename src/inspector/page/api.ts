@@ -1,6 +1,6 @@
 /** The page's requests to the replica's HTTP. */
 import type { ActorId } from '../../base/ids.ts';
-import type { HistoryView, SendAnswer } from '../../base/views.ts';
+import type { DeadPage, DropAnswer, HistoryView, SendAnswer } from '../../base/views.ts';
 
 export interface Session {
   readonly user: string;
@@ -17,12 +17,27 @@ export interface Refused {
 
 export type Answer<T> = { readonly ok: T } | { readonly refused: Refused };
 
+/** Kinds of actors that the release knows; null: it could not be asked. */
+export async function readKinds(): Promise<readonly string[] | null> {
+  const answer = await call<{ machines: ReadonlyArray<{ name: string; isKind?: boolean }> }>(
+    'GET',
+    'machines',
+  );
+  if ('refused' in answer) return null;
+  return answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort();
+}
+
 export const readSession = () => call<Session>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });
 export const signOut = () => call<object>('DELETE', 'session');
 export const readHistory = (id: ActorId) => call<HistoryView>('GET', `${pathOf(id)}/history`);
 export const sendEvent = (id: ActorId, event: object) =>
   call<SendAnswer>('POST', `${pathOf(id)}/events`, event);
+
+export const readLetters = (after?: number) =>
+  call<DeadPage>('GET', after === undefined ? 'dead' : `dead?after=${after}`);
+export const resendLetter = (letter: number) => call<SendAnswer>('POST', `dead/${letter}/resend`, {});
+export const dropLetter = (letter: number) => call<DropAnswer>('DELETE', `dead/${letter}`);
 
 function pathOf(id: ActorId): string {
   const [kind = '', namespace = '', ...name] = id.split('/');

@@ -1,14 +1,16 @@
 /** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
+import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
-import { layoutOf } from './chart/drawings.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
+import { DeadLettersPage } from './overview/dead-letters.ts';
 import { ListPage } from './overview/list.ts';
 import { Overview } from './overview/overview.ts';
 import { listHref, type Route, readRoute } from './page-address.ts';
 import type { Store } from './page-store.ts';
+import { useTick } from './pieces.ts';
 import { Search } from './search.ts';
 import { SignIn } from './sign-in.ts';
 import { nextTheme, theme } from './theme.ts';
@@ -35,7 +37,8 @@ export function App({ store }: { store: Store }): VNode {
     return () => removeEventListener('keydown', onKey);
   }, []);
   const id = route.view === 'actor' ? route.id : null;
-  useEffect(() => store.look(id), [id]);
+  const kind = route.view === 'list' ? route.kind : null;
+  useEffect(() => store.look(id, kind), [id, kind]);
   useEffect(() => {
     document.title = titleOf(route);
   }, [route]);
@@ -51,23 +54,40 @@ export function App({ store }: { store: Store }): VNode {
 }
 
 function View({ store, route }: { store: Store; route: Route }): VNode {
+  const kind = kindOf(route);
+  if (kind !== null && store.allKinds !== null && !store.allKinds.includes(kind))
+    return html`<${UnknownKind} kind=${kind} kinds=${store.allKinds} />`;
   if (route.view === 'actor')
-    return html`<${ActorPage} key=${route.id} store=${store} id=${route.id} at=${route.at} />`;
+    return html`<${ActorPage} key=${route.id} store=${store} id=${route.id} place=${route} />`;
   if (route.view === 'list')
     return html`<${ListPage} key=${route.kind} store=${store} kind=${route.kind} filter=${route.filter} />`;
+  if (route.view === 'dead') return html`<${DeadLettersPage} store=${store} />`;
   return html`<${Overview} store=${store} />`;
+}
+
+function kindOf(route: Route): string | null {
+  if (route.view === 'actor') return route.id.split('/', 1)[0] ?? '';
+  return route.view === 'list' ? route.kind : null;
+}
+
+/** An address that names what there is not: what is wrong with it, and what is right. */
+function UnknownKind({ kind, kinds }: { kind: string; kinds: readonly string[] }): VNode {
+  return html`<div class="missing"><h1>There is no kind “${kind}”</h1>
+    <p>The address ends in <code>${location.hash}</code>. After <code>#/</code> comes a kind of actors, then, for one of them, its namespace and name: <code>#/pod/shop/web-0</code>.</p>
+    <ul class="kind-links" aria-label="Kinds of actors">${kinds.map((one) => html`<li key=${one}><a href=${listHref(one)}>${one}</a></li>`)}</ul>
+    <p class="quiet">Or search any actor by a part of its name: press <kbd>/</kbd>. <a href="#/">Overview</a></p></div>`;
 }
 
 function titleOf(route: Route): string {
   if (route.view === 'actor') return `${route.id} – Orrery`;
+  if (route.view === 'dead') return 'dead letters – Orrery';
   return route.view === 'list' ? `${route.kind} – Orrery` : 'Orrery';
 }
 
 function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: () => void }): VNode {
   const [shown, setShown] = useState(theme());
   const kinds = new Map([...store.kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
-  for (const kind of kinds.keys()) layoutOf(kind, () => {});
-  const here = route.view === 'list' ? route.kind : route.view === 'actor' ? route.id.split('/', 1)[0] : '';
+  const here = kindOf(route);
   return html`<header class="top">
     <a class="brand" href="#/" aria-label="Orrery, overview"><${Logo} /><span>Orrery</span></a>
     <nav aria-label="Kinds of actors">
@@ -105,9 +125,16 @@ const liveWords = {
 } as const;
 
 function Live({ store }: { store: Store }): VNode {
-  const word = liveWords[store.connection];
-  return html`<span class="live ${store.connection}" role="status" title="served by ${store.replica}">
-    <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${store.replica}</span>
+  useTick(500);
+  const { silence, connection, replica } = store;
+  const isSilent = connection === 'live' && silence !== null;
+  const asOf = silence !== null && silence.asOf > 0 ? ` (as of ${shownClock(silence.asOf)})` : '';
+  const word = isSilent
+    ? `no news since ${age(silence.ms)}${asOf}`
+    : `${liveWords[connection]}${connection === 'lost' ? asOf : ''}`;
+  const why = isSilent && silence.isReplica ? `${replica} says nothing` : `served by ${replica}`;
+  return html`<span class="live ${isSilent ? 'silent' : connection}" role="status" title=${why}>
+    <span class="live-dot" aria-hidden="true"></span>${word}<span class="live-replica">${replica}</span>
   </span>`;
 }
 

@@ -21,10 +21,10 @@ export function Help({ onClose }: { onClose: () => void }): VNode {
     <h2 id="help-title">Keys and signs</h2>
     <dl>${keys.map(([key, what]) => html`<div><dt>${key.split(' ').map((one) => html`<kbd>${one}</kbd>`)}</dt><dd>${what}</dd></div>`)}</dl>
     <ul class="signs">
-      <li><${Mark} tone="wrong" /> somebody should look: an attempt failed, or something that is needed is missing</li>
-      <li><${Mark} tone="wrong" parked=${true} /> parked: the chart failed or its record is of another release; it takes no events</li>
-      <li><${Mark} tone="working" /> in work: it waits for something and says for what</li>
-      <li><${Mark} tone="settled" /> settled: nothing is left to do</li>
+      <li><${Mark} health="wrong" /> somebody should look: an attempt failed, or something that is needed is missing</li>
+      <li><${Mark} health="wrong" parked=${true} /> parked: the chart failed or its record is of another release; it takes no events</li>
+      <li><${Mark} health="waiting" /> in work: it waits for something and says for what</li>
+      <li><${Mark} health="ok" /> settled: nothing is left to do</li>
     </ul>
     <form method="dialog"><button class="primary" autofocus>Close</button></form>
   </dialog>`;

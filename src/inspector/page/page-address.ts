@@ -2,25 +2,48 @@
  * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
  * Pure.
  *
- * `#/` overview, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at revision 12).
+ * `#/` overview, `#/dead-letters`, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
+ * revision 12) with what is open on it.
  */
 import type { ActorId } from '../../base/ids.ts';
 
 export interface ListFilter {
-  /** In the id, the event taken last, or the last error. */
+  /** In the id, the reason, the event taken last, or the last error. */
   readonly q: string;
   readonly ns: string;
   readonly state: string;
+  readonly health: string;
   readonly owner: string;
-  readonly sort: 'wrong' | 'since' | 'name';
+  /** `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact. */
+  readonly sort: string;
+}
+
+/** What is opened on an actor's page. */
+export interface ActorPlace {
+  /** The revision that is looked at; null: the present. */
+  readonly at: number | null;
+  /** Sections that are closed at first. */
+  readonly open: readonly string[];
+  readonly isSending: boolean;
 }
 
 export type Route =
   | { readonly view: 'overview' }
+  | { readonly view: 'dead' }
   | { readonly view: 'list'; readonly kind: string; readonly filter: ListFilter }
-  | { readonly view: 'actor'; readonly id: ActorId; readonly at: number | null };
+  | ({ readonly view: 'actor'; readonly id: ActorId } & ActorPlace);
 
-export const noFilter: ListFilter = { q: '', ns: '', state: '', owner: '', sort: 'wrong' };
+export const noFilter: ListFilter = {
+  q: '',
+  ns: '',
+  state: '',
+  health: '',
+  owner: '',
+  sort: 'wrong',
+};
+
+/** No kind is called so. */
+const deadWord = 'dead-letters';
 
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
@@ -31,28 +54,47 @@ export function readRoute(hash: string): Route {
   const parameters = new URLSearchParams(query);
   const [kind, namespace, ...name] = words;
   if (kind === undefined) return { view: 'overview' };
-  if (namespace === undefined || name.length === 0)
-    return { view: 'list', kind, filter: readFilter(parameters) };
-  const at = parameters.get('at');
-  const id = `${kind}/${namespace}/${name.join('/')}` as ActorId;
-  return { view: 'actor', id, at: at !== null && /^\d+$/.test(at) ? Number(at) : null };
+  if (kind === deadWord && words.length === 1) return { view: 'dead' };
+  if (namespace === undefined || name.length === 0) {
+    const filter = readFilter(parameters);
+    return { view: 'list', kind, filter: namespace === undefined ? filter : { ...filter, ns: namespace } };
+  }
+  return {
+    view: 'actor',
+    id: `${kind}/${namespace}/${name.join('/')}` as ActorId,
+    at: readNumber(parameters.get('at')),
+    open: (parameters.get('open') ?? '').split(',').filter((one) => one !== ''),
+    isSending: parameters.get('do') === 'send',
+  };
 }
 
 export function hrefOf(route: Route): string {
   if (route.view === 'overview') return '#/';
+  if (route.view === 'dead') return `#/${deadWord}`;
   if (route.view === 'actor') {
     const path = route.id.split('/').map(encodeURIComponent).join('/');
-    return `#/${path}${route.at === null ? '' : `?at=${route.at}`}`;
+    return `#/${path}${queryOf({
+      at: route.at === null ? '' : String(route.at),
+      open: route.open.join(','),
+      do: route.isSending ? 'send' : '',
+    })}`;
   }
   const given = Object.entries(route.filter).filter(
     ([name, value]) => value !== noFilter[name as keyof ListFilter],
   );
-  const query = new URLSearchParams(given).toString();
-  return `#/${encodeURIComponent(route.kind)}${query === '' ? '' : `?${query}`}`;
+  return `#/${encodeURIComponent(route.kind)}${queryOf(Object.fromEntries(given))}`;
 }
 
+/** What is empty is not written. */
+function queryOf(values: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== '')).toString();
+  return query === '' ? '' : `?${query.replaceAll('%2C', ',')}`;
+}
+
+export const deadHref = hrefOf({ view: 'dead' });
+
 export function actorHref(id: ActorId, at: number | null = null): string {
-  return hrefOf({ view: 'actor', id, at });
+  return hrefOf({ view: 'actor', id, at, open: [], isSending: false });
 }
 
 export function listHref(kind: string, filter: Partial<ListFilter> = {}): string {
@@ -61,14 +103,18 @@ export function listHref(kind: string, filter: Partial<ListFilter> = {}): string
 
 function readFilter(parameters: URLSearchParams): ListFilter {
   const text = (name: string) => parameters.get(name) ?? '';
-  const sort = text('sort');
   return {
     q: text('q'),
     ns: text('ns'),
     state: text('state'),
+    health: text('health'),
     owner: text('owner'),
-    sort: sort === 'since' || sort === 'name' ? sort : 'wrong',
+    sort: text('sort') || 'wrong',
   };
+}
+
+function readNumber(text: string | null): number | null {
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
 }
 
 function decoded(word: string): string {

@@ -7,11 +7,13 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
-import type { ActorView, HistoryStep, LiveRow } from '../../base/views.ts';
+import type { ActorView, HistoryStep, HistoryView, LiveRow } from '../../base/views.ts';
 import type { ClusterNow, LiveMessage } from '../live/live-messages.ts';
-import { type Answer, readHistory, readSession, type Session } from './api.ts';
+import { type Answer, readHistory, type Session } from './api.ts';
 import { type ConnectionState, connectLive } from './connection.ts';
+import { createHearing, type Silence } from './hearing.ts';
 import { createRates, type Rates } from './overview/rates.ts';
+import { createWho } from './who.ts';
 
 export interface Watched {
   readonly id: ActorId;
@@ -48,6 +50,10 @@ export interface Store {
   readonly isWhole: boolean;
   readonly watched: Watched | null;
   readonly connection: ConnectionState;
+  /** Nothing was heard for three seconds, or what is heard tells nothing new; null: the feed is alive. */
+  readonly silence: Silence | null;
+  /** Every kind of actors that the release knows, whether or not there are any; null: not known yet. */
+  readonly allKinds: readonly string[] | null;
   readonly replica: string;
   readonly session: Answer<Session> | null;
   readonly rates: Rates;
@@ -57,7 +63,8 @@ export interface Store {
   readonly news: readonly News[];
   /** The replica's time, ms since the epoch. */
   now(): number;
-  look(id: ActorId | null): void;
+  /** @param kind whose rows are wanted with their facts */
+  look(id: ActorId | null, kind: string | null): void;
   signedIn(): Promise<void>;
   onChange(listener: () => void): () => void;
 }
@@ -87,13 +94,14 @@ export function createStore(clock: Clock): Store {
     watched: null as Watched | null,
     connection: 'connecting' as ConnectionState,
     replica: '',
-    session: null as Answer<Session> | null,
     moves: [] as readonly Move[],
     news: [] as readonly News[],
     /** The replica's time less the page's. */
     offset: 0,
   };
   const rates = createRates(clock);
+  const hearing = createHearing(clock);
+  const who = createWho(changed);
   /** What ended while nobody listened is not told: rows that are not told again after a new beginning are dropped. */
   let stale = new Set<ActorId>();
   let staleSince = 0;
@@ -122,13 +130,10 @@ export function createStore(clock: Clock): Store {
     if (steps.length > 0) state.news = [...steps.reverse(), ...state.news].slice(0, newsMax);
   };
   const takeCluster = (cluster: ClusterNow) => {
-    const owners = new Map(state.cluster?.shards.map(({ shard, owner }) => [shard, owner]));
-    const moved = cluster.shards.flatMap(({ shard, owner }) => {
-      const from = owners.get(shard);
-      return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at: clock.now() }];
-    });
+    const moved = movesOf(state.cluster, cluster, clock.now());
     if (moved.length > 0) state.moves = [...moved, ...state.moves].slice(0, movesMax);
     state.offset = cluster.now - clock.now();
+    hearing.heard(cluster.now);
     state.cluster = cluster;
     if (!cluster.isWhole || stale.size === 0 || clock.monotonic() - staleSince < stalePatienceMs) return;
     for (const id of stale) drop(id);
@@ -143,12 +148,16 @@ export function createStore(clock: Clock): Store {
     state.watched = { ...watched, actor, steps: steps.slice(-stepsMax), steppedAt: clock.monotonic() };
   };
   const onMessage = (message: LiveMessage) => {
+    hearing.heard();
     if (message.type === 'hello') {
       stale = new Set(rows.keys());
       staleSince = clock.monotonic();
       state.replica = message.replica;
       state.offset = message.now - clock.now();
       if (state.watched) void loadHistory(state.watched.id);
+    } else if (message.type === 'beat') {
+      state.offset = message.now - clock.now();
+      hearing.heard(message.asOf);
     } else if (message.type === 'rows') takeRows(message);
     else if (message.type === 'cluster') takeCluster(message);
     else if (message.type === 'step') takeStep(message);
@@ -161,11 +170,7 @@ export function createStore(clock: Clock): Store {
     const answer = await readHistory(id);
     const { watched } = state;
     if (watched?.id !== id || !('ok' in answer)) return;
-    const { steps, left } = answer.ok;
-    const last = steps.at(-1)?.rev ?? 0;
-    // Steps that came meanwhile over the feed follow what was read.
-    const later = watched.steps.filter(({ rev }) => rev > last);
-    state.watched = { ...watched, steps: [...steps, ...later], left, isLoading: false };
+    state.watched = withPast(watched, answer.ok);
     changed();
   };
   const live = connectLive({
@@ -173,17 +178,12 @@ export function createStore(clock: Clock): Store {
     onMessage,
     onState(connection) {
       state.connection = connection;
-      if (connection === 'refused' || connection === 'lost') void readUser();
+      if (connection === 'refused' || connection === 'lost') void who.readSession();
       changed();
     },
   });
-  const readUser = async () => {
-    const session = await readSession();
-    if ('refused' in session && session.refused.status === 0 && state.session) return;
-    state.session = session;
-    changed();
-  };
-  void readUser();
+  void who.readSession();
+  void who.readKinds();
 
   return {
     rows,
@@ -202,11 +202,17 @@ export function createStore(clock: Clock): Store {
     get connection() {
       return state.connection;
     },
+    get silence() {
+      return hearing.silence(clock.now() + state.offset, state.connection === 'live');
+    },
+    get allKinds() {
+      return who.allKinds;
+    },
     get replica() {
       return state.replica;
     },
     get session() {
-      return state.session;
+      return who.session;
     },
     get moves() {
       return state.moves;
@@ -215,16 +221,17 @@ export function createStore(clock: Clock): Store {
       return state.news;
     },
     now: () => clock.now() + state.offset,
-    look(id) {
+    look(id, kind) {
+      live.watch({ rows: true, actor: id, facts: kind });
       if (state.watched?.id === (id ?? undefined)) return;
       state.watched =
         id === null ? null : { id, actor: undefined, steps: [], left: 0, isLoading: true, steppedAt: 0 };
-      live.watch({ rows: true, actor: id });
       if (id !== null) void loadHistory(id);
       changed();
     },
     async signedIn() {
-      await readUser();
+      await who.readSession();
+      await who.readKinds();
       live.retry();
     },
     onChange(listener) {
@@ -232,4 +239,19 @@ export function createStore(clock: Clock): Store {
       return () => listeners.delete(listener);
     },
   };
+}
+
+function movesOf(before: ClusterNow | null, after: ClusterNow, at: number): Move[] {
+  const owners = new Map(before?.shards.map(({ shard, owner }) => [shard, owner]));
+  return after.shards.flatMap(({ shard, owner }) => {
+    const from = owners.get(shard);
+    return from === undefined || from === owner ? [] : [{ shard, from, to: owner, at }];
+  });
+}
+
+/** Steps that came meanwhile over the feed follow what was read. */
+function withPast(watched: Watched, { steps, left }: HistoryView): Watched {
+  const last = steps.at(-1)?.rev ?? 0;
+  const later = watched.steps.filter(({ rev }) => rev > last);
+  return { ...watched, steps: [...steps, ...later], left, isLoading: false };
 }

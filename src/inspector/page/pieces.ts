@@ -1,8 +1,8 @@
 /** The small pieces that every view is made of: marks of state, names, ages, owners. */
 import { systemClock } from '../../base/clock.ts';
 import type { ActorId } from '../../base/ids.ts';
+import type { Health } from '../../base/views.ts';
 import { age } from '../../base/words.ts';
-import { type Tone, toneWords } from './chart/drawings.ts';
 import { actorHref } from './page-address.ts';
 import { html, useEffect, useState, type VNode } from './vendor.ts';
 
@@ -22,19 +22,28 @@ export function useTick(pauseMs: number): void {
   }, [pauseMs]);
 }
 
+export const healthWords: Readonly<Record<Health, string>> = {
+  wrong: 'wrong',
+  waiting: 'waiting',
+  ok: 'ok',
+};
+
+/** What is wrong comes first. */
+export const severity: Readonly<Record<Health, number>> = { wrong: 0, waiting: 1, ok: 2 };
+
 /** A colour and a shape: a check, a turning arc, a triangle. */
-export function Mark({ tone, parked = false }: { tone: Tone; parked?: boolean }): VNode {
-  const word = parked ? 'parked' : toneWords[tone];
-  return html`<svg class="mark ${parked ? 'wrong' : tone}" viewBox="0 0 16 16" role="img" aria-label=${word}>
+export function Mark({ health, parked = false }: { health: Health; parked?: boolean }): VNode {
+  const word = parked ? 'parked' : healthWords[health];
+  return html`<svg class="mark ${parked ? 'wrong' : health}" viewBox="0 0 16 16" role="img" aria-label=${word}>
     <title>${word}</title>
-    ${parked ? parkedShape() : shapes[tone]()}
+    ${parked ? parkedShape() : shapes[health]()}
   </svg>`;
 }
 
-const shapes: Readonly<Record<Tone, () => VNode>> = {
-  settled: () =>
+const shapes: Readonly<Record<Health, () => VNode>> = {
+  ok: () =>
     html`<circle cx="8" cy="8" r="7" class="fill" /><path d="M4.6 8.2l2.3 2.4 4.5-5" class="stroke-on" />`,
-  working:
+  waiting:
     () => html`<circle cx="8" cy="8" r="5.8" class="track" /><path d="M8 2.2a5.8 5.8 0 0 1 5.8 5.8" class="stroke" />
     <circle cx="8" cy="8" r="2" class="fill" />`,
   wrong: () =>

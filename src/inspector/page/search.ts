@@ -1,6 +1,5 @@
 /** The search field: any actor of the cluster by a part of its name. */
 import type { ActorId } from '../../base/ids.ts';
-import { toneOf } from './chart/drawings.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
 import { actorHref } from './page-address.ts';
@@ -58,7 +57,7 @@ export function Search({ store }: { store: Store }): VNode {
       ${found.map((id, index) => {
         const row = store.rows.get(id);
         return html`<li id="found-${index}" role="option" aria-selected=${index === chosen} onMouseDown=${() => open(id)} onMouseEnter=${() => setChosen(index)}>
-          <${Mark} tone=${toneOf(id.split('/', 1)[0] ?? '', row?.state ?? '', row?.parked)} parked=${row?.parked} />
+          <${Mark} health=${row?.reason.health ?? 'waiting'} parked=${row?.parked} />
           <span class="found-id">${id}</span><${StateName} state=${row?.state ?? ''} />
         </li>`;
       })}

@@ -1,23 +1,10 @@
 /** What people are told of a domain: its status and the Events about its sources. Pure. */
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
-import type { DomainIssuer, DomainSource } from './domain-facts.ts';
+import type { DomainSource } from './domain-facts.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
+import { dateText, type StateWord, sentence } from './domain-words.ts';
 import { leftoversText, sweepsMax } from './exhibit-steps.ts';
-
-/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
-export type StateWord =
-  | 'waitingForIssuer'
-  | 'waitingForPermit'
-  | 'ordering'
-  | 'authorizing'
-  | 'finalizing'
-  | 'storing'
-  | 'valid'
-  | 'backingOff'
-  | 'rateLimited'
-  | 'issuerDown'
-  | 'failed';
 
 const issuingWords: readonly StateWord[] = [
   'waitingForPermit',
@@ -78,18 +65,10 @@ export function statusOf(context: DomainContext, word: StateWord, at: number): D
 
 function readyCondition(context: DomainContext, word: StateWord, at: number): StatusCondition {
   const { is, since } = held(context.ready, isInTime(context, at), at);
-  const { certificate } = context;
-  const ends = certificate === null ? '' : dateText(certificate.notAfter);
-  if (is && certificate !== null) {
-    const message = `a certificate is stored; it ends ${ends}, in ${spanText(certificate.notAfter - at)}`;
-    return { type: 'Ready', status: 'True', reason: 'CertificateValid', message, since };
-  }
-  const message = messageOf(context, word);
-  if (certificate !== null) {
-    const ended = `the certificate ended ${ends}: ${message}`;
-    return { type: 'Ready', status: 'False', reason: 'Expired', message: ended, since };
-  }
-  return { type: 'Ready', status: 'False', reason: reasonOf(context, word), message, since };
+  const message = sentence(context, is ? 'valid' : word, at);
+  if (is) return { type: 'Ready', status: 'True', reason: 'CertificateValid', message, since };
+  const reason = context.certificate === null ? reasonOf(context, word) : 'Expired';
+  return { type: 'Ready', status: 'False', reason, message, since };
 }
 
 const reasons: Partial<Readonly<Record<StateWord, string>>> = {
@@ -111,32 +90,9 @@ function issuingCondition(context: DomainContext, word: StateWord, at: number): 
     type: 'Issuing',
     status: is ? 'True' : 'False',
     reason: word.charAt(0).toUpperCase() + word.slice(1),
-    message: is ? messageOf(context, word) : '',
+    message: is ? sentence({ ...context, certificate: null }, word, at) : '',
     since,
   };
-}
-
-function messageOf({ facts, lastError, deferral }: DomainContext, word: StateWord): string {
-  if (word === 'waitingForIssuer') return facts?.issuerMissing ?? '';
-  if (word === 'waitingForPermit' && deferral !== null) return deferralText(facts?.issuer ?? null, deferral);
-  return lastError ?? 'a certificate is being obtained';
-}
-
-const deferrals: Readonly<Record<string, string>> = {
-  budget: 'has used up its budget',
-  rateLimited: 'was asked by the authority to wait',
-  down: 'cannot reach its authority',
-  notReady: 'is not ready',
-  full: 'has too many domains waiting',
-};
-
-/** With the Issuer's own reason, where it has one: docs/features/certificates.md §9.3. */
-export function deferralText(
-  issuer: DomainIssuer | null,
-  { reason, message }: { readonly reason: string; readonly message?: string | null },
-): string {
-  const text = `Issuer ${issuer?.name ?? ''} ${deferrals[reason] ?? reason}`;
-  return message == null || message === '' ? text : `${text}: ${message}`;
 }
 
 type Notices = (moment: Moment) => Notice | null;
@@ -227,23 +183,4 @@ export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 
       ? []
       : [`Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten`];
   return `${[...taken, ...others].join('; ')}.`;
-}
-
-/** `2026-01-31 12:00 UTC`; pure, unlike what a locale makes of it. */
-function dateText(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined) return 'at an unknown time';
-  const text = new Date(ms).toISOString();
-  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
-}
-
-const units = [
-  ['days', 86_400_000],
-  ['hours', 3_600_000],
-  ['minutes', 60_000],
-] as const;
-
-/** `29 days`: in the largest unit of which there are two. */
-function spanText(ms: number): string {
-  const [name, unit] = units.find(([, size]) => ms >= 2 * size) ?? units[2];
-  return `${Math.floor(ms / unit)} ${name}`;
 }

@@ -11,7 +11,7 @@ import { type DomainContext, type DomainInput, newborn, usable } from './domain-
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
 import { newsIn } from './domain-observation.ts';
-import { isToldValid, noted, type StateWord } from './domain-report.ts';
+import { isToldValid, noted } from './domain-report.ts';
 import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
   askPauseMs,
@@ -24,6 +24,7 @@ import {
   untilAttempt,
 } from './domain-schedule.ts';
 import * as step from './domain-steps.ts';
+import type { StateWord } from './domain-words.ts';
 import * as exhibit from './exhibit-steps.ts';
 
 interface Args {

@@ -6,7 +6,7 @@ import type { Stamp } from '../stamp.ts';
 import { type Deferral, type DomainContext, type DomainInput, keyOf, usable } from './domain-context.ts';
 import type { AcquisitionFailed, CertificateInspected, PermitDeferred } from './domain-events.ts';
 import { factsIn } from './domain-observation.ts';
-import { deferralText, foreignText } from './domain-report.ts';
+import { foreignText } from './domain-report.ts';
 import {
   backOffMs,
   bounded,
@@ -20,6 +20,7 @@ import {
   unwritableMs,
   windowOf,
 } from './domain-schedule.ts';
+import { deferralText } from './domain-words.ts';
 
 interface Moment {
   readonly context: DomainContext;

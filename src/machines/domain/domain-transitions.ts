@@ -1,6 +1,7 @@
 /** Transitions that several states of the domain chart share, and how each tells of itself. Pure data. */
 import type { DomainContext, Moment } from './domain-context.ts';
-import { givenUpNotice, leftNotice, report, type StateWord } from './domain-report.ts';
+import { givenUpNotice, leftNotice, report } from './domain-report.ts';
+import type { StateWord } from './domain-words.ts';
 
 /**
  * People are told of the state by its word; the note of it follows, so that the notice still sees what they

@@ -19,6 +19,7 @@
  *   event), budgets (issuer.ts).
  */
 import type { Chart } from '../chart.ts';
+import { tells } from '../tell.ts';
 import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { domainMigrations } from './domain-migrations.ts';
@@ -34,6 +35,7 @@ import {
   storage,
 } from './domain-requests.ts';
 import { domainSetup } from './domain-setup.ts';
+import { tellDomain } from './domain-tell.ts';
 import {
   askedMeanwhile,
   byLimit,
@@ -77,7 +79,7 @@ export const domainMachine = domainSetup.createMachine({
   states: {
     waitingForIssuer: {
       description: 'No Issuer allows this host (yet); nothing is done until one does.',
-      tags: 'settled',
+      tags: ['settled', 'wrong'],
       on: {
         ...reports('waitingForIssuer'),
         'domain.observed': { guard: 'isLesserNews', target: 'deciding', actions: 'remember' },
@@ -282,6 +284,7 @@ export const domainMachine = domainSetup.createMachine({
     },
     valid: {
       description: 'A good certificate is stored; it is looked after now and then and renewed in time.',
+      tags: 'settled',
       on: {
         ...wishes,
         ...reports('valid'),
@@ -381,4 +384,5 @@ export const domainChart: Chart = {
   createdBy: ['domain.observed'],
   effects: domainEffects,
   migrations: domainMigrations,
+  tell: tells(tellDomain),
 };

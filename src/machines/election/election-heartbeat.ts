@@ -6,7 +6,8 @@
  * but for its times.
  */
 import { equal } from '../../base/equal.ts';
-import type { QuietStep } from '../chart.ts';
+import type { DeferrableStep, QuietStep } from '../chart.ts';
+import { isSoonAfterSaved } from './election-candidates.ts';
 import type { ElectionContext } from './election-context.ts';
 
 /** Between these a leader goes to and fro while all is well. */
@@ -28,6 +29,17 @@ export function isHeartbeat({ from, to, event, effects, before, after }: QuietSt
   const isBeat = heartbeats.has(event.type) || event.type.startsWith('xstate.after.');
   if (!isInPlace || !isBeat || effects.some(({ type }) => !renewals.has(type))) return false;
   return equal(faceOf(before as ElectionContext), faceOf(after as ElectionContext));
+}
+
+/**
+ * Renewals of candidates alone: nothing was asked for. What they are told rests on what is saved
+ * (election-candidates.ts), so that whoever owns the election next keeps it.
+ */
+export function isDeferrable({ event, effects, saved, after }: DeferrableStep): boolean {
+  if (event.type !== 'election.campaign' && event.type !== 'election.renew') return false;
+  const { candidate } = event as { readonly candidate?: unknown };
+  if (effects.length > 0 || typeof candidate !== 'string') return false;
+  return isSoonAfterSaved(saved as ElectionContext, after as ElectionContext, candidate);
 }
 
 /** What is known of an election beside when it was heard of last. */

@@ -20,12 +20,11 @@ import {
   isHolderOver,
   isImpostor,
   isOfReign,
-  isShortOfTime,
   renewalAt,
   withCandidate,
-  withGrace,
   withoutCandidate,
   withRenewal,
+  withTimesAnew,
 } from './election-candidates.ts';
 import {
   type ElectionContext,
@@ -83,8 +82,7 @@ export const electionSetup = setup({
       event.facts?.invalid != null &&
       !equal(event.facts, context.facts),
     isMadeValid: ({ event }) => event.type === 'election.observed' && event.facts?.invalid === null,
-    isTakenOver: ({ context, event }) =>
-      event.type === 'election.observed' && isShortOfTime(context, event.at),
+    isMoved: ({ event }) => (event as Stamp).moved === true,
     isUnseen: ({ context }: { readonly context: ElectionContext }) => context.seen === null,
     isSeenNews: ({ context, event }) => isSeenNews(context, event),
     isNewForeignLeader: ({ context, event }) =>
@@ -144,7 +142,10 @@ export const electionSetup = setup({
     remember: assign(({ context, event }) =>
       event.type === 'election.observed' ? remembered(context, event.facts, event.at) : {},
     ),
-    grace: assign((args) => withGrace(args.context, at(args))),
+    /** Of an actor that has moved; else nothing. */
+    renewTimes: assign((args) =>
+      (args.event as Stamp).moved === true ? withTimesAnew(args.context, at(args)) : {},
+    ),
     noteCandidate: assign(({ context, event }) =>
       event.type === 'election.campaign' ? withCandidate(context, event, event.at) : {},
     ),

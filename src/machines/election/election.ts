@@ -19,7 +19,7 @@ import type { Chart } from '../chart.ts';
 import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
 import { type ElectionContext, newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
-import { isHeartbeat } from './election-heartbeat.ts';
+import { isDeferrable, isHeartbeat } from './election-heartbeat.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
@@ -36,10 +36,14 @@ export const electionMachine = electionSetup.createMachine({
         actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }],
         target: '.looking',
       },
-      { guard: 'isNews', actions: ['remember', 'tell'] },
+      { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
+      { guard: 'isMoved', actions: 'renewTimes' },
     ],
-    'election.campaign': [{ guard: 'isUnheard' }, { actions: ['noteCandidate', 'tell'] }],
-    'election.renew': [{ guard: 'isUnheard' }, { guard: 'isCandidate', actions: ['noteHeard', 'tell'] }],
+    'election.campaign': [{ guard: 'isUnheard' }, { actions: ['renewTimes', 'noteCandidate', 'tell'] }],
+    'election.renew': [
+      { guard: 'isUnheard' },
+      { guard: 'isCandidate', actions: ['renewTimes', 'noteHeard', 'tell'] },
+    ],
     'election.resign': [
       { guard: 'isImpostor' },
       { guard: 'isCandidate', actions: ['dropCandidate', 'tell'] },
@@ -179,16 +183,27 @@ export const electionMachine = electionSetup.createMachine({
             actions: ['endByChange', 'remember', 'countFollow', { type: 'lease.follow', params: followOf }],
             target: 'steppingDown',
           },
-          { guard: 'isNews', actions: ['remember', 'disarmDeadline', 'armDeadline', 'tell'] },
-          { guard: 'isTakenOver', actions: ['grace', 'disarmHolder', 'armHolder'] },
+          {
+            guard: 'isNews',
+            actions: [
+              'renewTimes',
+              'remember',
+              'disarmDeadline',
+              'armDeadline',
+              'disarmHolder',
+              'armHolder',
+              'tell',
+            ],
+          },
+          { guard: 'isMoved', actions: ['renewTimes', 'disarmHolder', 'armHolder'] },
         ],
         'election.campaign': [
           { guard: 'isUnheard' },
-          { guard: 'isHolder', actions: ['noteCandidate', 'disarmHolder', 'armHolder'] },
+          { guard: 'isHolder', actions: ['renewTimes', 'noteCandidate', 'disarmHolder', 'armHolder'] },
         ],
         'election.renew': [
           { guard: 'isUnheard' },
-          { guard: 'isOfReign', actions: ['noteHeard', 'disarmHolder', 'armHolder'] },
+          { guard: 'isOfReign', actions: ['renewTimes', 'noteHeard', 'disarmHolder', 'armHolder'] },
           // Of another term: it does not prolong this one.
           { guard: 'isHolder' },
         ],
@@ -338,7 +353,7 @@ export const electionMachine = electionSetup.createMachine({
 export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
-  version: 2,
+  version: 3,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
@@ -347,11 +362,15 @@ export const electionChart: Chart = {
   leaps: true,
   tell: tellElection,
   quiet: isHeartbeat,
+  deferrable: isDeferrable,
+  moves: true,
   migrations: {
     // Since when the condition stands was not kept, and no candidate had a subject of its own.
     1: ({ value, context }) => ({
       value,
       context: { ...(context as ElectionContext), bound: [], validSince: null, follows: 0 },
     }),
+    // A replica of then would not know that what is saved may be older than what a leader was told.
+    2: (stored) => stored,
   },
 };

@@ -7,9 +7,7 @@ import type { IssuerContext, Moment } from './issuer-context.ts';
 import type { IssuerReport, IssuerStatus } from './issuer-effects.ts';
 import { limitedUntil } from './issuer-limits.ts';
 import { allowedAt } from './issuer-queue.ts';
-
-/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
-export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
+import { type StateWord, sentence } from './issuer-words.ts';
 
 const isServing = (word: StateWord) => word === 'ready' || word === 'trying';
 
@@ -30,7 +28,7 @@ const reasons: Readonly<Record<StateWord, string>> = {
 };
 
 function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
-  const { readySince, lastError, limitedUntil: until, outageSince } = context;
+  const { readySince, limitedUntil: until, outageSince } = context;
   const isReady = isServing(word);
   return {
     rateLimitedUntil: until,
@@ -40,7 +38,7 @@ function statusOf(context: IssuerContext, word: StateWord): IssuerStatus {
         type: 'Ready',
         status: isReady ? 'True' : 'False',
         reason: reasons[word],
-        message: isReady ? 'certificates can be had' : (lastError ?? 'it is being verified'),
+        message: sentence(context, word),
         since: readySince,
       },
     ],

@@ -12,7 +12,8 @@ import type { IssuerContext, IssuerInput } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { grownMs, isForEverybody, limitMet } from './issuer-limits.ts';
 import { enqueued, inWorkMax, quietMs, returned, served } from './issuer-queue.ts';
-import { deferral, grants, noted, type StateWord, whyAllWait, whyWaiting } from './issuer-report.ts';
+import { deferral, grants, noted, whyAllWait, whyWaiting } from './issuer-report.ts';
+import type { StateWord } from './issuer-words.ts';
 
 interface Args {
   readonly context: IssuerContext;

@@ -16,6 +16,7 @@
  * s.
  */
 import type { Chart } from '../chart.ts';
+import { tells } from '../tell.ts';
 import { type Moment, newborn } from './issuer-context.ts';
 import { issuerEffects } from './issuer-effects.ts';
 import { issuerMigrations } from './issuer-migrations.ts';
@@ -26,9 +27,9 @@ import {
   readyNotice,
   refusedNotice,
   report,
-  type StateWord,
 } from './issuer-report.ts';
 import { issuerSetup } from './issuer-setup.ts';
+import { type StateWord, tellIssuer } from './issuer-words.ts';
 
 /** People are told of the state by its word. */
 const tell = (word: StateWord, notice: Parameters<typeof report>[1]['notice'] = null) =>
@@ -244,4 +245,5 @@ export const issuerChart: Chart = {
   createdBy: ['issuer.observed', 'permit.asked'],
   effects: issuerEffects,
   migrations: issuerMigrations,
+  tell: tells(tellIssuer),
 };

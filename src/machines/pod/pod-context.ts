@@ -8,7 +8,14 @@
  */
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
-import type { RouteLost, RouteMissed, RouteProven, RouteUnverifiable } from '../service/route-events.ts';
+import type {
+  MissedAnswer,
+  RouteLost,
+  RouteMissed,
+  RouteProof,
+  RouteProven,
+  RouteUnverifiable,
+} from '../service/route-events.ts';
 import type { Stamp } from '../stamp.ts';
 import type { PodEvent } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
@@ -179,20 +186,23 @@ function stillOf(proofs: ByService<string>, facts: PodFacts, isElsewhere: boolea
   return Object.fromEntries(Object.entries(proofs).filter(([name, uid]) => facts.services[name] === uid));
 }
 
-function without<T>(known: ByService<T>, name: string): ByService<T> {
-  const { [name]: _, ...kept } = known;
-  return kept;
+function without<T>(known: ByService<T>, ...names: readonly string[]): ByService<T> {
+  if (!names.some((name) => name in known)) return known;
+  return Object.fromEntries(Object.entries(known).filter(([name]) => !names.includes(name)));
 }
 
-/** What changes when a Service was seen to reach the Pod. */
-export function withProof(context: PodContext, { service, serviceUid }: RouteProven): Partial<PodContext> {
+/** What changes when Services were seen to reach the Pod. */
+export function withProof(context: PodContext, event: RouteProven): Partial<PodContext> {
+  const own = ownProofs(context, event);
+  const names = own.map(({ service }) => service);
+  const proofs = own.map(({ service, serviceUid }) => [service, serviceUid] as const);
   return {
-    proofs: { ...context.proofs, [service]: serviceUid },
-    unverified: without(context.unverified, service),
-    answers: without(context.answers, service),
-    doubts: without(context.doubts, service),
-    adopted: context.adopted.filter((name) => name !== service),
-    asked: context.asked.filter((name) => name !== service),
+    proofs: { ...context.proofs, ...Object.fromEntries(proofs) },
+    unverified: without(context.unverified, ...names),
+    answers: without(context.answers, ...names),
+    doubts: without(context.doubts, ...names),
+    adopted: context.adopted.filter((name) => !names.includes(name)),
+    asked: context.asked.filter((name) => !names.includes(name)),
   };
 }
 
@@ -228,15 +238,18 @@ export function withoutProof(context: PodContext, lost: RouteLost, at: number): 
 }
 
 /** What answered in the Pod's place. */
-export function withAnswer(
-  context: PodContext,
-  { service, answer, unhealthy }: RouteMissed,
-): Partial<PodContext> {
+export function withAnswer(context: PodContext, event: RouteMissed): Partial<PodContext> {
   const ip = valid(context.facts)?.address.ip;
-  const isOwn = ip !== undefined && unhealthy.includes(ip);
-  const text = isOwn ? 'this Pod answered, but not with status 200' : answer;
-  return { answers: { ...context.answers, [service]: text } };
+  const texts = ownAnswers(context, event).map(({ service, answer, unhealthy }) => {
+    const isOwn = ip !== undefined && unhealthy.includes(ip);
+    return [service, isOwn ? 'this Pod answered, but not with status 200' : answer];
+  });
+  return { answers: { ...context.answers, ...Object.fromEntries(texts) } };
 }
+
+/** The answers of Services that still owe a proof. */
+export const ownAnswers = (context: PodContext, event: RouteMissed): readonly MissedAnswer[] =>
+  [event, ...(event.also ?? [])].filter((answer) => isOwed(context, answer));
 
 /**
  * Whether the news is of a Pod that took the place of the one that is known, or of another condition of it.
@@ -275,6 +288,13 @@ export function doubted(context: PodContext, at: number): Record<string, number>
   return Object.fromEntries(unproven(context).map((name) => [name, context.doubts[name] ?? at]));
 }
 
+/** How long a route may be owed before the condition is withdrawn: docs/features/routes.md §6.3. */
+export const doubtPatienceMs = 30_000;
+
+/** 5 s doubling to 60 s. */
+export const askPauseMs = ({ askings }: Pick<PodContext, 'askings'>): number =>
+  Math.min(5_000 * 2 ** Math.min(askings, 4), 60_000);
+
 /** Whether other Services owe a proof than those that are counted. */
 export function isDoubtNews(context: PodContext): boolean {
   return !equal(Object.keys(context.doubts).sort(), unproven(context).sort());
@@ -297,11 +317,12 @@ export function isOwed(
   return facts?.services[service] === serviceUid && proofs[service] !== serviceUid;
 }
 
-/** Whether the proof is about this very Pod at its present address, and news. */
-export function isOwnProof(context: PodContext, proof: RouteProven): boolean {
+/** The proofs that are about this very Pod at its present address, and news. */
+export function ownProofs(context: PodContext, event: RouteProven): readonly RouteProof[] {
   const known = valid(context.facts);
-  const isAboutMe = known?.facts.uid === proof.uid && known.address.ip === proof.ip;
-  return isAboutMe && isOwed(context, proof);
+  return [event, ...(event.also ?? [])].filter(
+    (proof) => known?.facts.uid === proof.uid && known.address.ip === proof.ip && isOwed(context, proof),
+  );
 }
 
 /** True in the world, and not the True that we took back since. */

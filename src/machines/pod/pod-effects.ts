@@ -20,7 +20,14 @@ export interface PodConditionPatch {
   readonly at: number | null;
 }
 
+/**
+ * A patch of one condition takes milliseconds. One whose answer is lost is made again so early that a route
+ * that is lost is told within 31 s all the same (docs/features/routes.md §6.3).
+ */
+const patchTimeoutMs = 10_000;
+
 export const podConditionPatch = effect<PodConditionPatch>('pod-condition.patch', {
+  timeoutMs: patchTimeoutMs,
   failure: (_, message): ConditionRefused => ({ type: 'condition.refused', reason: 'error', message }),
 });
 

@@ -128,7 +128,7 @@ export const podStates = {
       { guard: 'isUnprovable', target: 'deciding' },
       // Ours that landed late, or somebody else's: it counts as if every route were in doubt that is not
       // proven.
-      { guard: 'isConditionTrue', target: 'ready' },
+      { guard: 'isConditionTrue', target: 'ready', actions: 'noteDebts' },
       { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
     ],
     initial: 'asking',
@@ -281,7 +281,7 @@ export const podStates = {
           { guard: 'isConditionFalse', target: '#pod.proving', actions: 'dropAdopted' },
           { guard: 'isDoubtOver', target: '#pod.ready', actions: 'forgetLoss' },
         ],
-        after: { backOff: 'withdrawing' },
+        after: { withdrawalBackOff: 'withdrawing' },
       },
     },
   },

@@ -16,6 +16,7 @@
  */
 
 import { and, assign, enqueueActions, not, setup, stateIn } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
 import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import type { Chart } from '../chart.ts';
@@ -23,7 +24,9 @@ import { actionsOf } from '../effect.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
 import {
   adopted,
+  askPauseMs,
   doubted,
+  doubtPatienceMs,
   isAllProven,
   isAnotherPod,
   isConditionTrue,
@@ -31,13 +34,14 @@ import {
   isMoved,
   isOwed,
   isOwnLoss,
-  isOwnProof,
   isTakenBack,
   isWatched,
   isWatchNews,
   isWithdrawn,
   newborn,
   oldestDoubt,
+  ownAnswers,
+  ownProofs,
   type PodContext,
   type PodInput,
   provable,
@@ -53,8 +57,13 @@ import {
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
 import { withOwnWords } from './pod-migrations.ts';
+import { tellPod } from './pod-reason.ts';
 import { podStates } from './pod-states.ts';
+import { mergedForPod } from './pod-waiting-events.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawal, withdrawn } from './pod-words.ts';
+
+/** Between two writes of why the Pod is held back: 3 s, half of the time waited, 15 s at most. */
+const tellPauseMs = (waitedMs: number): number => Math.min(15_000, Math.max(3_000, waitedMs / 2));
 
 type Args = { readonly context: PodContext };
 
@@ -100,10 +109,12 @@ export const podMachine = setup({
     isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
     isRouteOwedAndWithdrawn: ({ context }: Args) =>
       isWithdrawn(context) && context.facts?.deleting === false && unproven(context).length > 0,
-    isProofForMe: ({ context, event }) => event.type === 'route.proven' && isOwnProof(context, event),
+    isProofForMe: ({ context, event }) =>
+      event.type === 'route.proven' && ownProofs(context, event).length > 0,
     isVerdictForMe: ({ context, event }) => event.type === 'route.unverifiable' && isOwed(context, event),
     isLossForMe: ({ context, event }) => event.type === 'route.lost' && isOwnLoss(context, event),
-    isAnswerForMe: ({ context, event }) => event.type === 'route.missed' && isOwed(context, event),
+    isAnswerForMe: ({ context, event }) =>
+      event.type === 'route.missed' && ownAnswers(context, event).length > 0,
     isDoubtNews: ({ context }: Args) => isDoubtNews(context),
     isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
     isUntold: ({ context }: Args) => isUntold(context),
@@ -119,13 +130,16 @@ export const podMachine = setup({
      * 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was
      * lost (I4).
      */
-    askAgain: ({ context, event }) =>
-      leftOf(Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000), context.askedAt, event.at),
+    askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
-     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most.
+     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most,
+     * and fewer the longer it waits: a thousand Pods that wait together must not be busy with telling it.
      */
     tellPause: ({ context, event }) =>
-      Math.max(leftOf(1_000, context.waitsSince, event.at), leftOf(3_000, context.told?.at ?? 0, event.at)),
+      Math.max(
+        leftOf(1_000, context.waitsSince, event.at),
+        leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
+      ),
     /** Kubernetes says when something changes; this only catches what was never said. */
     lookAgain: 300_000,
     /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
@@ -133,12 +147,16 @@ export const podMachine = setup({
     /**
      * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
      */
-    doubtPatience: ({ context, event }) => leftOf(30_000, oldestDoubt(context)?.since ?? event.at, event.at),
-    /** The bound on an effect (limits.ts); then its outcome is lost. */
-    patchPatience: 30_000,
+    doubtPatience: ({ context, event }) =>
+      leftOf(doubtPatienceMs, oldestDoubt(context)?.since ?? event.at, event.at),
+    /** Longer than the effect may take (pod-effects.ts); then its outcome is lost. */
+    patchPatience: 12_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
     backOff: ({ context, event }) =>
-      Math.min(250 * 2 ** Math.min(context.failures, 7), 30_000) * (0.75 + 0.5 * (event as Stamp).random),
+      backOffMs(context.failures, 250, 30_000) * (0.75 + 0.5 * (event as Stamp).random),
+    /** The same to 10 s: after a patch that was lost on the way there is time for another within the 31 s. */
+    withdrawalBackOff: ({ context, event }) =>
+      backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * (event as Stamp).random),
   },
   actions: {
     remember: assign(({ context, event }) =>
@@ -191,6 +209,8 @@ export const podMachine = setup({
       lastError: null,
     })),
     forgetLoss: assign({ lostRoute: null, doubts: {} }),
+    /** What is owed was owed since the Pod began to wait: a True that nobody proved has no time to spare. */
+    noteDebts: assign(({ context }) => ({ doubts: doubted(context, context.waitsSince) })),
     noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, (event as Stamp).at) })),
     noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),
     startAfresh: assign({
@@ -244,5 +264,7 @@ export const podChart: Chart = {
   durable: true,
   createdBy: ['pod.observed'],
   effects: podEffects,
+  merge: mergedForPod,
+  tell: tellPod,
   migrations: { 1: withOwnWords },
 };

@@ -28,8 +28,12 @@ export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
 /** A Pod that asked does not need the proof any more. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
 /** The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its uid. */
-export type RouteProven = {
+export type RouteProven = RouteProof & {
   readonly type: 'route.proven';
+  /** Those of other Services, which came while the Pod was busy. */
+  readonly also?: readonly RouteProof[];
+};
+export type RouteProof = {
   readonly service: string;
   readonly serviceUid: string;
   readonly uid: string;
@@ -51,8 +55,12 @@ export type RouteLost = {
   readonly since?: readonly number[];
 };
 /** A round of the Service did not reach the Pod, which had asked to hear what did. */
-export type RouteMissed = {
+export type RouteMissed = MissedAnswer & {
   readonly type: 'route.missed';
+  /** Those of other Services, which came while the Pod was busy. */
+  readonly also?: readonly MissedAnswer[];
+};
+export type MissedAnswer = {
   readonly service: string;
   readonly serviceUid: string;
   /** What answered, for people. */

@@ -56,6 +56,7 @@ import {
   withWatched,
 } from './service-context.ts';
 import { withOwnMissesAndPaces, withSlices } from './service-migrations.ts';
+import { tellService } from './service-reason.ts';
 import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
 import { slicesReconcile } from './slices-effects.ts';
 import { merged } from './waiting-events.ts';
@@ -256,4 +257,5 @@ export const serviceChart: Chart = {
   effects: serviceEffects,
   migrations: { 1: withSlices, 2: withOwnMissesAndPaces },
   merge: merged,
+  tell: tellService,
 };

@@ -32,6 +32,7 @@ import {
   warning,
 } from './workload-context.ts';
 import { workloadEffects } from './workload-effects.ts';
+import { tellWorkload } from './workload-reason.ts';
 
 type Args = { readonly context: WorkloadContext };
 
@@ -198,4 +199,5 @@ export const workloadChart: Chart = {
   durable: true,
   createdBy: ['workload.observed'],
   effects: workloadEffects,
+  tell: tellWorkload,
 };

@@ -6,6 +6,7 @@ import type { Engine } from '../../actors/engine.ts';
 import { leaseClock } from '../../actors/time/lease-clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Bus } from '../../bus/bus.ts';
+import type { Storing } from '../../bus/storing.ts';
 import { nodeEligibility } from '../../features/proxiers/node-digest.ts';
 import type { Mirror } from '../../kube/mirror/mirror.ts';
 import { type WatchContext, watchSilentSince } from '../../machines/watch/watch.ts';
@@ -15,12 +16,13 @@ export interface OwnHealthParts {
   readonly engine: () => Engine;
   readonly mirrors: Iterable<Mirror>;
   readonly bus: Bus;
+  readonly storing: Pick<Storing, 'troubles'>;
   readonly clock: Clock;
   /** The Node that the replica runs on; null: unknown. */
   readonly node: string | null;
 }
 
-export function startOwnHealth({ engine, mirrors, bus, node, ...parts }: OwnHealthParts): Pipelines {
+export function startOwnHealth({ engine, mirrors, bus, storing, node, ...parts }: OwnHealthParts): Pipelines {
   // A clock that is set makes nothing late, and hides nothing that is.
   const clock = leaseClock(parts.clock);
   const start = clock.now() - clock.monotonic();
@@ -32,7 +34,8 @@ export function startOwnHealth({ engine, mirrors, bus, node, ...parts }: OwnHeal
       for (const mirror of mirrors) yield* watchPipelines(mirror, clock);
     },
     // Who does not hear its own beats hears nobody: the broker is away, whatever the connection says.
-    isConnected: () => bus.status === 'connected' && engine().hearsItself,
+    // Nor could anybody store what the server has no room for: a restart mends nothing of that.
+    isConnected: () => bus.status === 'connected' && engine().hearsItself && storing.troubles().length === 0,
     nodeEligible() {
       if (node === null) return true;
       const eligibility = nodeEligibility(engine().world.get('nodes', '', node));

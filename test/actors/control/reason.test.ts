@@ -101,7 +101,7 @@ describe('words', () => {
     const record = recordAfter(chart, ['none', 'fail', 'try']);
     expect(reasonOf(cell('trying'), record, chart, 9_000)).toEqual({
       reason: {
-        text: 'It is tried again.',
+        text: 'It is tried again',
         health: 'waiting',
         since: 2_000,
         next: { text: 'after 0.5 s', at: 3_500 },
@@ -130,7 +130,7 @@ describe('words', () => {
       throw new Error('no words');
     });
     const { reason } = reasonOf(cell('fine'), recordAfter(chart, ['none']), chart, 9_000);
-    expect(reason).toMatchObject({ text: 'All is well.', health: 'ok' });
+    expect(reason).toMatchObject({ text: 'All is well', health: 'ok' });
   });
 
   test('a parked actor is wrong, whatever its state says, and says why it is parked', () => {

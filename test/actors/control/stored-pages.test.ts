@@ -81,20 +81,6 @@ test('since when is told, and only that is', async () => {
   expect((await settle(control.history({ since }))).steps.map(({ rev }) => rev)).toEqual([2]);
 });
 
-test('dead letters tell what was wrong, and what was sent', async () => {
-  const { bus, control, settle } = scene();
-  const headers = {
-    'Orrery-Error': 'MESSAGE_UNKNOWN_EVENT: no',
-    'Orrery-Subject': 'orrery.test.send.pod.a.b',
-  };
-  await settle(bus.append(subjects.dead, encodeJson({ type: 'x' }), { headers }));
-  const { letters, next } = await settle(control.dead({}));
-  expect(next).toBeNull();
-  expect(letters).toMatchObject([
-    { sequence: 1, error: headers['Orrery-Error'], subject: headers['Orrery-Subject'], body: '{"type":"x"}' },
-  ]);
-});
-
 test.each([{ limit: 'all' }, { after: -1 }, { since: 1.5 }, { id: 7 }, { id: 'nonsense' }])(
   'a request of %j is answered with what is wrong',
   async (request) => {

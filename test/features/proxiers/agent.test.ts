@@ -7,9 +7,11 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createControl } from '../../../src/actors/control/control-client.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
+import { limits } from '../../../src/base/limits.ts';
 import { silentLog } from '../../../src/base/log-port.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { type Agent, startAgent } from '../../../src/features/proxiers/agent.ts';
+import { nodeEndpoint } from '../../../src/features/proxiers/node-request.ts';
 import { startSmallHttp } from '../../../src/features/proxiers/small-http.ts';
 import { TestCluster } from '../../actors/harness.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
@@ -26,8 +28,10 @@ class Scene extends TestCluster {
   async start(replicas = 1): Promise<void> {
     for (let n = 0; n < replicas; n++) {
       const replica = await this.replica(`r${n}`);
+      const node = nodeEndpoint({ engine: replica.engine, subjects: this.subjects });
       serveControl({
         ...replica,
+        requests: [...replica.requests.filter(({ name }) => name !== node.name), node],
         subjects: this.subjects,
         clock: this.clock,
         replica: replica.name,
@@ -227,6 +231,49 @@ test('its Node decides over healthz', async () => {
   await scene.put('_synced', '', 'nodes', { kind: 'synced', gates: [], resource: 'nodes' });
   await scene.put('nodes', '', 'node-1', null);
   await scene.clock.advance(100);
+  expect((await scene.get('/healthz')).status).toBe(503);
+});
+
+const listed = { kind: 'synced', gates: [], resource: 'nodes' };
+
+test('a Node is gone when a list that counts lacks it, and not for a statement that counts for nothing', async () => {
+  const scene = new Scene();
+  await scene.start();
+  const digest = { kind: 'nodes', uid: 'u', resourceVersion: '1', createdAt: 0, deleting: false, labels: {} };
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: false });
+  await scene.put('_synced', '', 'nodes', listed);
+  await scene.begin();
+  await scene.clock.advance(6_000);
+  // Cut off, it hears nothing of the end of its Node, nor of that of the mirror.
+  scene.bus.faults.setLink('down');
+  await scene.put('nodes', '', 'node-1', null);
+  scene.mirror.die();
+  await scene.clock.advance(5_000);
+  scene.bus.faults.setLink('up');
+  await scene.clock.advance(10_000);
+  expect((await scene.get('/healthz')).status).toBe(200);
+  // Somebody whom no fence makes the mirror.
+  const stated = scene.subjects.world('_synced', '', 'nodes');
+  await scene.hub.connect('somebody').append(stated, scene.tell(listed));
+  await scene.clock.advance(12_000);
+  expect((await scene.get('/healthz')).status).toBe(200);
+  await scene.put('_synced', '', 'nodes', listed);
+  await scene.clock.advance(limits.agentRetryMs + 1_000);
+  expect((await scene.get('/healthz')).status).toBe(503);
+});
+
+test('while no replica answers, a statement in the stream says nothing of the Node, and its digest does', async () => {
+  const scene = new Scene();
+  await scene.put('_synced', '', 'nodes', listed);
+  await scene.begin();
+  await scene.clock.advance(10_000);
+  expect((await scene.get('/healthz')).status).toBe(200);
+  const digest = { kind: 'nodes', uid: 'u', resourceVersion: '1', createdAt: 0, deleting: true, labels: {} };
+  await scene.put('nodes', '', 'node-1', { ...digest, toBeDeleted: false });
+  scene.bus.faults.setLink('down');
+  await scene.clock.advance(1_000);
+  scene.bus.faults.setLink('up');
+  await scene.clock.advance(10_000);
   expect((await scene.get('/healthz')).status).toBe(503);
 });
 

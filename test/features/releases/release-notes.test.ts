@@ -8,8 +8,9 @@ import { old, ReleaseScene, ready, type SceneReplica } from './release-scene.ts'
 
 /** As a probe gets it. */
 async function readyz({ bus, engine }: SceneReplica): Promise<Readiness & { readonly code: number }> {
-  const fit = { complaints: () => [] } as unknown as Parameters<typeof readinessOf>[2];
-  const http = createHttp(httpOptions({ readiness: () => readinessOf(bus, engine, fit, []) }));
+  const parts = { health: { complaints: () => [] }, storing: { troubles: () => [] }, needed: [], now: 0 };
+  const readiness = () => readinessOf({ bus, engine, ...parts });
+  const http = createHttp(httpOptions({ readiness }));
   const answer = await http.inject({ url: '/readyz' });
   return { ...answer.json<Readiness>(), code: answer.statusCode };
 }

@@ -8,9 +8,10 @@ import { limits } from '../../../src/base/limits.ts';
 import type { RouteGateDigest } from '../../../src/features/routes/digests.ts';
 import { gateOf } from '../../../src/features/routes/gate.ts';
 import { gateBounds } from '../../../src/features/routes/gate-bounds.ts';
-import { gateStatus } from '../../../src/features/routes/gate-status.ts';
+import { lookAt } from '../../../src/features/routes/gate-look.ts';
 import { Groups } from '../../../src/features/routes/groups.ts';
 import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
+import { statusOf, warningsOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { gateSpec, pod, service } from '../../actors/harness.ts';
 
 /** A RouteGate; the later its number, the younger it is. */
@@ -79,14 +80,11 @@ describe('RouteGates of a namespace', () => {
   });
 
   test('beyond it say so in their condition', () => {
-    const entry = gate(1);
     const refusal = { reason: 'TooManyRouteGates', message: 'not in use' } as const;
-    const status = gateStatus(entry.digest as RouteGateDigest, [pod(0)], [], {
-      now: 0,
-      isComplete: true,
-      refusal,
-    });
-    expect(status).toMatchObject({ pods: 0, valid: { status: 'False', ...refusal } });
+    const findings = lookAt(gateSpec, { pods: [pod(0)], groups: [], isComplete: true, refusal });
+    const status = statusOf({ uid: 'gate', generation: 1, invalid: null, stirred: '' }, findings, 0);
+    expect(status).toMatchObject({ counts: { pods: 0 }, valid: { status: 'False', ...refusal } });
+    expect(warningsOf(status, findings)).toEqual([{ status: 'False', ...refusal }]);
   });
 });
 

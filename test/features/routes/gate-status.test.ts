@@ -1,21 +1,13 @@
 /** What the status of a RouteGate says of its Pods. */
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
-import type { PodDigest, RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
-import { gateStatus } from '../../../src/features/routes/gate-status.ts';
+import type { PodDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
+import { lookAt } from '../../../src/features/routes/gate-look.ts';
 import type { Group } from '../../../src/features/routes/groups.ts';
+import { statusOf as judged, warningsOf } from '../../../src/machines/routegate/routegate-status.ts';
 import { gateSpec, pod } from '../../actors/harness.ts';
 
-const gate: RouteGateDigest = {
-  kind: 'routegates',
-  uid: 'gate-uid',
-  resourceVersion: '1',
-  createdAt: 0,
-  deleting: false,
-  labels: {},
-  generation: 4,
-  spec: gateSpec,
-};
+const facts = { uid: 'gate-uid', generation: 4, invalid: null, stirred: '' };
 const ready = { conditions: { 'example.com/routes': 'True' } } as const;
 
 const service = (change: Partial<ServiceDigest> = {}): ServiceDigest => ({
@@ -40,8 +32,16 @@ const groupOf = (pods: readonly PodDigest[], services = [service()]): Group => (
   podsSum: 0,
 });
 
-function statusOf(pods: PodDigest[], held: PodDigest[] = pods, services = [service()]) {
-  return gateStatus(gate, pods, [groupOf(held, services)], { now: 60_000, isComplete: true });
+/** The look at these Pods and Services, and what the status says of it. */
+function statusOf(
+  pods: PodDigest[],
+  held: PodDigest[] = pods,
+  services = [service()],
+  { isComplete = true } = {},
+) {
+  const findings = lookAt(gateSpec, { pods, groups: [groupOf(held, services)], isComplete });
+  const status = judged(facts, findings, 60_000);
+  return { ...status.counts, ...status, warnings: warningsOf(status, findings) };
 }
 
 test('counts gated Pods, those that wait and those that are ready, and tells the longest wait', () => {
@@ -59,15 +59,6 @@ test('counts gated Pods, those that wait and those that are ready, and tells the
 test('a Pod without the gate and one that is being deleted wait for nothing', () => {
   const pods = [pod(0, { readinessGates: [] }), pod(1, { deleting: true })];
   expect(statusOf(pods)).toMatchObject({ pods: 0, waiting: 0, longestWaitSeconds: 0 });
-});
-
-test('a specification that cannot be used is told with what is wrong', () => {
-  const invalid = { ...gate, spec: { invalid: 'probe.path must begin with "/"' } };
-  expect(gateStatus(invalid, [], [], { now: 0, isComplete: true }).valid).toEqual({
-    status: 'False',
-    reason: 'InvalidSpec',
-    message: 'probe.path must begin with "/"',
-  });
 });
 
 test('Pods that an older RouteGate holds are told', () => {
@@ -130,8 +121,8 @@ describe('docs/features/routes.md §5.4: what is not verified is told on the gat
 
   test('it is True while Services are asked, and unknown until everything was listed', () => {
     expect(statusOf([pod(0)]).verifying.status).toBe('True');
-    const status = gateStatus(gate, [pod(0)], [groupOf([pod(0)], [])], { now: 0, isComplete: false });
-    expect(status.verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
+    const { verifying } = statusOf([pod(0)], [pod(0)], [], { isComplete: false });
+    expect(verifying).toMatchObject({ status: 'Unknown', reason: 'NotListed' });
   });
 });
 

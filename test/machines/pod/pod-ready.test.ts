@@ -273,7 +273,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
 
   test('the patch lands long after it was given up', () => {
     const pod = newPod(observed({ gate: withdrawing }), ...allProven)
-      .wait(30_000)
+      .wait(12_000)
       .take(lost('web'));
     expect(pod.state).toBe('proving.asking');
     expect(withdrawnWithin31s(pod.take(watched()))).toMatchObject([{ status: 'False' }]);
@@ -287,6 +287,26 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
     expect(withdrawnWithin31s(pod)).toMatchObject([
       { status: 'False', message: expect.stringContaining('web') },
     ]);
+  });
+
+  test('a withdrawal that was lost on the way is made again in time', () => {
+    const pod = watchedPod().take(lost('web', ['pod-1'], 'web-1', 1_700_000_000_000 - 29_000));
+    for (let failures = 0; failures < 9; failures++) {
+      pod.wait(pod.patience ?? 0).take(refused('error'));
+    }
+    pod.wait(pod.patience ?? 0);
+    pod.asked();
+    // The answer never comes; 12 s later that is noticed, and after a pause it is asked for again.
+    expect(pod.state).toBe('lost.withdrawing');
+    expect(pod.wait(12_000 + 12_500).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
+  });
+
+  test('a True that lands while the Pod proves has no other 30 s', () => {
+    const pod = newPod(observed({ gate: withdrawing }), proven('api'), proven('www')).wait(40_000);
+    pod.take(patched('False'), watched({ condition: 'False' })).wait(1);
+    pod.asked();
+    pod.take(watched());
+    expect(pod.wait(0).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
   });
 
   test('a recheck while it is marked counts for nothing but what is seen after it', () => {

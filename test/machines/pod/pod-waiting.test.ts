@@ -67,7 +67,7 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
   });
 });
 
-describe('docs/features/routes.md §7.2: “at most every few seconds for one Pod”', () => {
+describe('docs/features/routes.md §7.2: “for one Pod at most every three seconds, and less often the longer it waits”', () => {
   test('ten proofs in ten seconds are at most four writes', () => {
     const services = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`s${n}`, `s${n}-1`]));
     const pod = newPod(observed({ services }));
@@ -80,6 +80,22 @@ describe('docs/features/routes.md §7.2: “at most every few seconds for one Po
     }
     expect(written).toBeGreaterThanOrEqual(3);
     expect(written).toBeLessThanOrEqual(4);
+  });
+
+  test('a Pod that has waited for a minute is written each 15 s, however much changes', () => {
+    const services = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`s${n}`, `s${n}-1`]));
+    const pod = newPod(observed({ services }));
+    const at: number[] = [];
+    for (let n = 0; n < 120; n++) {
+      const asked = patches(pod.take(proven(`s${n}`)).wait(1_000));
+      if (asked.length === 0) continue;
+      at.push(n);
+      pod.take(patched('False'), observed({ services, condition: 'False' }));
+    }
+    const gaps = at.slice(1).map((second, n) => second - (at[n] ?? 0));
+    expect(gaps[0]).toBeLessThanOrEqual(4);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(16);
+    expect(Math.min(...gaps.slice(-3))).toBeGreaterThanOrEqual(15);
   });
 
   test('without news nothing is written again, and the time of the transition stays', () => {

@@ -2,9 +2,9 @@
  * "No order of events leaves a True condition beside an unproven Pod for longer" than 31 s, where the gate
  * withdraws (docs/features/routes.md §6.5).
  *
- * Judged of what the actor itself knows to be owed, and of the condition as the API server has it. While
- * faults go on a replica may be away for any time, so the 31 s count from the last of them; a patch whose
- * answer was lost then costs 30 s more.
+ * Judged of what the actor itself knows to be owed, and of the condition as the API server has it; each route
+ * is counted for itself. While faults go on a replica may be away for any time, so the 31 s count from the
+ * last of them.
  */
 
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
@@ -12,7 +12,7 @@ import { type PodContext, unproven } from '../../../src/machines/pod/pod-context
 import { conditionType, namespace } from '../objects.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-const limitMs = 31_000 + 30_000;
+const limitMs = 31_000;
 
 export const withdrawn: CheckerKind = {
   name: 'no True condition beside an unproven Pod',
@@ -46,6 +46,6 @@ export function trueAndUnproven(
     const context = record.snapshot.context as PodContext;
     if (context.facts?.uid !== digest.uid || context.facts.gate.whenRouteIsLost !== 'withdraw') return [];
     const owed = unproven(context);
-    return owed.length === 0 ? [] : [`${name} (${digest.uid}) is True beside ${owed.join(', ')}`];
+    return owed.map((service) => `${name} (${digest.uid}) is True beside ${service}`);
   });
 }

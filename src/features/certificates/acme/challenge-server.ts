@@ -11,6 +11,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type Clock, sleep } from '../../../base/clock.ts';
 import type { HostPort } from '../../../base/config-values.ts';
 import { asError } from '../../../base/errors.ts';
+import { boundConnections } from '../../../base/http/connections.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Log } from '../../../base/log-port.ts';
 import type { ChallengeBoard } from './challenge.ts';
@@ -34,9 +35,14 @@ export function startChallengeServer(parts: {
   const { listen, board, clock, log } = parts;
   const closing = new AbortController();
   const answer = answerer(board);
-  const server = createServer((request, response) => void answer(request, response));
-  server.requestTimeout = limits.httpRequestMs;
-  server.maxConnections = limits.httpConnections;
+  const checks = {
+    connectionsCheckingInterval: limits.httpRequestMs / 2,
+    requestTimeout: limits.httpRequestMs,
+  };
+  const server = createServer(checks, (request, response) => void answer(request, response));
+  // The port is open to the world: who connects and says nothing must not keep authorities out.
+  server.maxConnections = 2 * limits.httpConnections;
+  boundConnections(server, 'connection');
   void keepListening(server, listen, { clock, log, signal: closing.signal });
   return {
     address() {

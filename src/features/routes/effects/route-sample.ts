@@ -8,6 +8,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { RouteSample } from '../../../machines/service/route-effects.ts';
 import type { ProbeLimiter } from '../probe/limiter.ts';
 import { createSampler } from '../probe/probe.ts';
+import { createGathering } from './answer-gathering.ts';
 
 /**
  * Reports sample.answered for each address; outcome sample.finished.
@@ -25,10 +26,17 @@ export function sampleRoutes(parts: {
     const { url, family, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
     const target = { url, podIPHeaders, timeoutMs, ...(family === undefined ? {} : { family }) };
     const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-    const result = await sampler.sample(
-      { ...target, group, calls, replicas, wanted },
-      { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
+    const gathering = createGathering(parts.clock, (ip, also) =>
+      emit({ type: 'sample.answered', round, ip, ...(also.length === 0 ? {} : { also }) }),
     );
-    return { type: 'sample.finished', round, ...result };
+    try {
+      const result = await sampler.sample(
+        { ...target, group, calls, replicas, wanted },
+        { signal, onHealthy: gathering.add },
+      );
+      return { type: 'sample.finished', round, ...result };
+    } finally {
+      gathering.end();
+    }
   };
 }

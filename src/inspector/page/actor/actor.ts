@@ -3,28 +3,28 @@ import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep } from '../../../base/views.ts';
 import { ChartPanel } from '../chart/chart-panel.ts';
 import type { ChartMoment } from '../chart/chart-view.ts';
-import { layoutOf, toneOf } from '../chart/drawings.ts';
+import { healthThen, layoutOf } from '../chart/drawings.ts';
 import { takenBy } from '../chart/taken.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
-import { go, goTo } from '../navigation.ts';
-import { actorHref, listHref } from '../page-address.ts';
+import { goTo, stay } from '../navigation.ts';
+import { type ActorPlace, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { Age, Mark, StateName, useTick } from '../pieces.ts';
 import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
 import { ContextTree } from './context-tree.ts';
-import { Details, Facts } from './facts.ts';
+import { Details, ReasonCard } from './facts.ts';
 import { SendEvent } from './send-event.ts';
 import { Effects, Explained, Ownership, Related, Timers } from './side.ts';
 import { TimeLine } from './time-line.ts';
 
-export function ActorPage({ store, id, at }: { store: Store; id: ActorId; at: number | null }): VNode {
+export function ActorPage({ store, id, place }: { store: Store; id: ActorId; place: ActorPlace }): VNode {
   useTick(200);
-  const [isSending, setSending] = useState(false);
+  const { at, isSending } = place;
   const watched = store.watched?.id === id ? store.watched : null;
   const steps = watched?.steps ?? [];
   const actor = watched?.actor ?? null;
   const index = indexOf(steps, at);
-  useActorKeys({ id, steps, index, at, onSend: () => setSending(true), maySend: maySend(store) });
+  useActorKeys({ steps, index, at, onSend: () => stay({ isSending: true }), maySend: maySend(store) });
   const [kind = '', namespace, ...name] = id.split('/');
   if (watched?.actor === null && steps.length === 0 && !watched.isLoading) {
     return html`<div class="missing"><h1>${id}</h1><p>There is no such actor, and nothing is known of one in the last 24 hours.</p><a href=${listHref(kind)}>all of kind ${kind}</a></div>`;
@@ -32,28 +32,31 @@ export function ActorPage({ store, id, at }: { store: Store; id: ActorId; at: nu
   const step = steps[index];
   const state = at === null ? (actor?.state ?? step?.to) : step?.to;
   const now = store.now();
+  const health = at === null && actor ? actor.reason.health : healthThen(kind, state ?? '');
   return html`<article class="actor ${at === null ? '' : 'past'}" aria-labelledby="actor-name">
     <header class="actor-head">
       <p class="crumbs"><a href=${listHref(kind)}>${kind}</a>${namespace !== '_' && html`<span aria-hidden="true"> / </span><a href=${listHref(kind, { ns: namespace ?? '' })}>${namespace}</a>`}</p>
       <h1 id="actor-name">${name.join('/')}</h1>
       ${
         state &&
-        html`<span class="state-chip ${toneOf(kind, state, actor?.parked)}"><${Mark} tone=${toneOf(kind, state, actor?.parked)} parked=${actor?.parked} /><${StateName} state=${state} />
+        html`<span class="state-chip ${health}"><${Mark} health=${health} parked=${at === null && actor?.parked} /><${StateName} state=${state} />
         ${at === null && actor && html`<span class="quiet">for <${Age} since=${actor.since} now=${now} /></span>`}</span>`
       }
       <span class="spring"></span>
-      ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => setSending(true)} title="Send an event (s)">Send event</button>`}
+      ${maySend(store) && html`<button class="primary" disabled=${!actor} onClick=${() => stay({ isSending: true })} title="Send an event (s)">Send event</button>`}
     </header>
-    ${at !== null && html`<${PastBanner} id=${id} step=${step} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />`}
+    ${at !== null && html`<${PastBanner} step=${step} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} />`}
     ${watched?.actor === null && html`<p class="banner">This actor has ended; what is shown is how it was.</p>`}
-    <${Body} store=${store} id=${id} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />
-    ${isSending && actor && html`<${SendEvent} id=${id} accepts=${actor.accepts} onClose=${() => setSending(false)} />`}
+    ${at === null && actor && html`<${ReasonCard} actor=${actor} now=${now} />`}
+    <${Body} store=${store} id=${id} open=${place.open} kind=${kind} state=${state} index=${index} at=${at} now=${now} actor=${actor} steps=${steps} />
+    ${isSending && actor && html`<${SendEvent} id=${id} accepts=${actor.accepts} onClose=${() => stay({ isSending: false })} />`}
   </article>`;
 }
 
 function Body({
   store,
   id,
+  open,
   kind,
   state,
   index,
@@ -64,6 +67,7 @@ function Body({
 }: {
   store: Store;
   id: ActorId;
+  open: readonly string[];
   kind: string;
   state: string | undefined;
   index: number;
@@ -90,24 +94,23 @@ function Body({
     <${TimeLine} id=${id} kind=${kind} steps=${steps} left=${watched?.left ?? 0} index=${index} at=${at} now=${now} isLoading=${watched?.isLoading ?? true} /></div>
     <aside class="side" aria-label="About this actor">
       <${Explained} actor=${actor} step=${step} layout=${layout} isLive=${isLive} now=${now} id=${id} />
-      ${isLive && actor && html`<${Facts} actor=${actor} now=${now} /><${Details} actor=${actor} />`}
+      ${isLive && actor && html`<${Details} actor=${actor} />`}
       ${isLive && actor && html`<${Timers} actor=${actor} steps=${steps} now=${now} />`}
       ${isLive && actor && html`<${Effects} actor=${actor} />`}
       <${Related} id=${id} steps=${steps} rows=${store.rows} />
       ${actor && html`<${Ownership} actor=${actor} store=${store} step=${isLive ? null : step} />`}
-      <${ContextTree} context=${context} before=${steps[index - 1]?.context} rows=${store.rows} isKnown=${context !== undefined} />
+      <${ContextTree} context=${context} before=${steps[index - 1]?.context} rows=${store.rows} isKnown=${context !== undefined}
+        isOpen=${open.includes('context')} onOpen=${(isOpen: boolean) => stay({ open: isOpen ? [...open, 'context'] : open.filter((one) => one !== 'context') })} />
     </aside>
   </div>`;
 }
 
 function PastBanner({
-  id,
   step,
   at,
   now,
   isLoading,
 }: {
-  id: ActorId;
   step: HistoryStep | undefined;
   at: number;
   now: number;
@@ -118,7 +121,7 @@ function PastBanner({
     : isLoading
       ? 'reading …'
       : `revision ${at}, which is not among the recorded ones`;
-  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span><button onClick=${() => go(actorHref(id), { replace: true })}>Back to live <kbd>l</kbd></button></p>`;
+  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span><button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
 }
 
 function maySend({ session }: Store): boolean {
@@ -131,14 +134,12 @@ function indexOf(steps: readonly HistoryStep[], at: number | null): number {
 }
 
 function useActorKeys({
-  id,
   steps,
   index,
   at,
   onSend,
   maySend,
 }: {
-  id: ActorId;
   steps: readonly HistoryStep[];
   index: number;
   at: number | null;
@@ -148,10 +149,9 @@ function useActorKeys({
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || isDialogOpen() || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === 'ArrowLeft') goTo(id, steps, index - 1);
-      else if (event.key === 'ArrowRight') goTo(id, steps, index + 1);
-      else if ((event.key === 'l' || event.key === 'Escape') && at !== null)
-        go(actorHref(id), { replace: true });
+      if (event.key === 'ArrowLeft') goTo(steps, index - 1);
+      else if (event.key === 'ArrowRight') goTo(steps, index + 1);
+      else if ((event.key === 'l' || event.key === 'Escape') && at !== null) stay({ at: null });
       else if (event.key === 's' && maySend) onSend();
       else return;
       event.preventDefault();

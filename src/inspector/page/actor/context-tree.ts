@@ -23,17 +23,22 @@ export function ContextTree({
   before,
   rows,
   isKnown,
+  isOpen,
+  onOpen,
 }: {
   context: unknown;
   before: unknown;
   rows: Rows;
   isKnown: boolean;
+  /** Closed at first: facts and reason say what people need to know. */
+  isOpen: boolean;
+  onOpen: (isOpen: boolean) => void;
 }): VNode {
-  const root = compare('', context, before);
+  const root = isOpen ? compare('', context, before) : null;
   return html`<section class="card context" aria-labelledby="h-context">
-    <h2 id="h-context">Context</h2>
-    ${!isKnown && html`<p class="quiet">What it remembered then is not known: the recording does not reach back to its beginning.</p>`}
-    ${isKnown && html`<ul class="tree">${(root.children ?? []).map((node) => html`<${Branch} key=${node.name} node=${node} rows=${rows} depth=${0} />`)}</ul>`}
+    <h2 id="h-context"><button class="fold" aria-expanded=${isOpen} onClick=${() => onOpen(!isOpen)}><span class="caret" aria-hidden="true">${isOpen ? '▾' : '▸'}</span>Raw context</button></h2>
+    ${isOpen && !isKnown && html`<p class="quiet">What it remembered then is not known: the recording does not reach back to its beginning.</p>`}
+    ${root && isKnown && html`<ul class="tree">${(root.children ?? []).map((node) => html`<${Branch} key=${node.name} node=${node} rows=${rows} depth=${0} />`)}</ul>`}
   </section>`;
 }
 

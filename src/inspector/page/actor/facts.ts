@@ -1,14 +1,31 @@
-/** What the chart tells of the actor: its reason, facts, details. */
-import { Until } from '../pieces.ts';
+/** What the chart tells of the actor: its reason and facts, which come before everything else; details. */
+import { shownSecond } from '../../../base/words.ts';
+import { Age, healthWords, Mark, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
 import { detailsText, factLines, type Standing } from './told.ts';
 
-export function Facts({ actor, now }: { actor: Standing; now: number }): VNode | null {
+/** Why the actor stands as it does, since when, what comes next by itself, and what is to know of it. */
+export function ReasonCard({ actor, now }: { actor: Standing; now: number }): VNode {
+  const { text, health, since, next } = actor.reason;
+  return html`<section class="card reason-card ${health}" aria-labelledby="h-reason">
+    <h2 id="h-reason" class="sr-only">Reason</h2>
+    <p class="reason"><${Mark} health=${health} parked=${actor.parked} /> <span>${text}</span></p>
+    <p class="since"><b>${actor.parked ? 'parked' : healthWords[health]}</b>${since > 0 && html` for <${Age} since=${since} now=${now} />, since <time>${shownSecond(since, false)}</time>`}</p>
+    <p class="then">${
+      next === null
+        ? html`<b>Next:</b> nothing happens by itself`
+        : html`<b>Next:</b> ${next.text}, <${Until} at=${next.at} now=${now} /> <span class="quiet">(${shownSecond(next.at, false)})</span>`
+    }</p>
+    <${Facts} actor=${actor} now=${now} />
+  </section>`;
+}
+
+function Facts({ actor, now }: { actor: Standing; now: number }): VNode | null {
   const lines = factLines(actor, now);
   if (lines.length === 0) return null;
-  return html`<section class="card facts" aria-labelledby="h-facts"><h2 id="h-facts">Facts</h2><dl>
-    ${lines.map(({ label, text, title }) => html`<div key=${label}><dt>${label}</dt><dd title=${title}>${text}</dd></div>`)}
-  </dl></section>`;
+  return html`<dl class="facts" aria-label="Facts">
+    ${lines.map(({ label, text, when }) => html`<div key=${label} class=${text.includes('\n') ? 'lines' : ''}><dt>${label}</dt><dd>${text}${when && html` <span class="quiet">(${when})</span>`}</dd></div>`)}
+  </dl>`;
 }
 
 export function Details({ actor }: { actor: Standing }): VNode | null {
@@ -16,12 +33,4 @@ export function Details({ actor }: { actor: Standing }): VNode | null {
   if (text === '') return null;
   return html`<section class="card details" aria-labelledby="h-details"><h2 id="h-details">Details</h2>
     <pre tabindex="0">${text}</pre></section>`;
-}
-
-/** One sentence, and what comes next by itself. */
-export function ReasonLine({ actor, now }: { actor: Standing; now: number }): VNode | null {
-  const { reason } = actor;
-  if (reason === undefined) return null;
-  const { text, health, next } = reason;
-  return html`<p class="reason ${health}">${text}${next && html`; next: ${next.text}, <${Until} at=${next.at} now=${now} />`}</p>`;
 }

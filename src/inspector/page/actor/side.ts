@@ -3,12 +3,11 @@ import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
 import { change, effectList, eventName } from '../../../base/words.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
-import { activePaths, toneOf } from '../chart/drawings.ts';
+import { activePaths } from '../chart/drawings.ts';
 import type { Store } from '../page-store.ts';
 import { ActorLink, Age, Mark, Owner, StateName, Until } from '../pieces.ts';
 import { html, type VNode } from '../vendor.ts';
 import { senderOf } from './cause.ts';
-import { ReasonLine } from './facts.ts';
 
 type Standing = Omit<ActorView, 'recent'>;
 
@@ -31,7 +30,6 @@ export function Explained({
   return html`<section class="card explained" aria-labelledby="h-explained">
     <h2 id="h-explained" class="sr-only">In words</h2>
     ${state && html`<p class="sentence"><b>${lastName(id)}</b> ${isLive ? (actor?.parked ? 'is parked in' : 'is in') : 'was in'} <b><${StateName} state=${state} /></b>${isLive && actor && html`, for <${Age} since=${actor.since} now=${now} />`}.</p>`}
-    ${isLive && actor && html`<${ReasonLine} actor=${actor} now=${now} />`}
     ${state && layout && html`<ul class="meaning">${meaningOf(layout, state).map(([path, text]) => html`<li key=${path}>${text}</li>`)}</ul>`}
     ${step && html`<p class="because"><${Because} step=${step} now=${now} /></p>`}
     ${actor?.lastError && isLive && html`<p class="problem"><b>Last error:</b> ${actor.lastError}</p>`}
@@ -118,7 +116,7 @@ export function Related({
   return html`<section class="card related" aria-labelledby="h-related"><h2 id="h-related">Talks with</h2><ul>
     ${sorted.slice(0, relatedMax).map(([other, { heard, said }]) => {
       const row = rows.get(other);
-      return html`<li key=${other}>${row ? html`<${Mark} tone=${toneOf(other.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />` : html`<span class="gone" title="not there now">×</span>`}
+      return html`<li key=${other}>${row ? html`<${Mark} health=${row.reason.health} parked=${row.parked} />` : html`<span class="gone" title="not there now">×</span>`}
         <${ActorLink} id=${other} /><span class="talk" title="${said} sent, ${heard} received">${said > 0 && `→ ${said}`} ${heard > 0 && `← ${heard}`}</span></li>`;
     })}
     ${sorted.length > relatedMax && html`<li class="quiet">and ${sorted.length - relatedMax} more</li>`}

@@ -2,8 +2,8 @@
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../../../base/words.ts';
-import { toneOf } from '../chart/drawings.ts';
-import { go, goTo } from '../navigation.ts';
+import { healthThen } from '../chart/drawings.ts';
+import { goTo, stay } from '../navigation.ts';
 import { VirtualList } from '../overview/virtual-list.ts';
 import { actorHref } from '../page-address.ts';
 import { ActorLink, Mark } from '../pieces.ts';
@@ -32,12 +32,12 @@ export function TimeLine({ id, kind, steps, left, index, at, isLoading }: TimeLi
     <div class="time-head">
       <h2 id="h-time">Time line <span class="quiet">${steps.length} step${steps.length === 1 ? '' : 's'}${left > 0 ? `, ${left} earlier ones` : ''}, last 24 h</span></h2>
       <div class="time-buttons" role="group" aria-label="Go through time">
-        <button class="icon" aria-label="One step back" disabled=${index <= 0} onClick=${() => goTo(id, steps, index - 1)}>◀</button>
-        <button class="icon" aria-label="One step forth" disabled=${at === null} onClick=${() => goTo(id, steps, index + 1)}>▶</button>
-        <button aria-pressed=${at === null} onClick=${() => go(actorHref(id), { replace: true })} title="l">Live</button>
+        <button class="icon" aria-label="One step back" disabled=${index <= 0} onClick=${() => goTo(steps, index - 1)}>◀</button>
+        <button class="icon" aria-label="One step forth" disabled=${at === null} onClick=${() => goTo(steps, index + 1)}>▶</button>
+        <button aria-pressed=${at === null} onClick=${() => stay({ at: null })} title="l">Live</button>
       </div>
     </div>
-    <${Strip} id=${id} kind=${kind} steps=${steps} index=${index} />
+    <${Strip} kind=${kind} steps=${steps} index=${index} />
     ${steps.length === 0 && html`<p class="quiet">${isLoading ? 'reading …' : 'nothing in the last 24 hours'}</p>`}
     <${VirtualList} items=${newestFirst} rowHeight=${rowHeight} label="Steps, newest first" selected=${at === null ? -1 : selected} keyOf=${(step: HistoryStep) => String(step.rev)}
       row=${(step: HistoryStep) => html`<${StepRow} id=${id} kind=${kind} step=${step} isShown=${step.rev === steps[index]?.rev} isPast=${at !== null} />`} />
@@ -45,12 +45,10 @@ export function TimeLine({ id, kind, steps, left, index, at, isLoading }: TimeLi
 }
 
 function Strip({
-  id,
   kind,
   steps,
   index,
 }: {
-  id: ActorId;
   kind: string;
   steps: readonly HistoryStep[];
   index: number;
@@ -61,8 +59,8 @@ function Strip({
     (
       step,
       offset,
-    ) => html`<i key=${step.rev} class="${toneOf(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
-    title="rev ${step.rev}: ${eventName(step.event.type)}" onClick=${() => goTo(id, steps, first + offset)}></i>`,
+    ) => html`<i key=${step.rev} class="${healthThen(kind, step.to)} ${step.from === step.to ? 'stay' : ''} ${first + offset === index ? 'here' : ''}"
+    title="rev ${step.rev}: ${eventName(step.event.type)}" onClick=${() => goTo(steps, first + offset)}></i>`,
   )}</div>`;
 }
 
@@ -88,12 +86,12 @@ function StepRow({
 }): VNode {
   const sender = senderOf(step.cause);
   const select = (event: MouseEvent) => {
-    if (!(event.target instanceof HTMLAnchorElement)) go(actorHref(id, step.rev), { replace: true });
+    if (!(event.target instanceof HTMLAnchorElement)) stay({ at: step.rev });
   };
   return html`<div class="step-row ${isShown && isPast ? 'shown' : ''}" aria-current=${isShown ? 'step' : undefined} onClick=${select}>
     <a class="rev" href=${actorHref(id, step.rev)} aria-label="Revision ${step.rev}">${step.rev}</a>
     <time class="clock" title=${new Date(step.at).toISOString()}>${clockTime(step.at)}</time>
-    <${Mark} tone=${toneOf(kind, step.to)} />
+    <${Mark} health=${healthThen(kind, step.to)} />
     <span class="event">${eventName(step.event.type)}</span>
     <span class="led">${step.from === step.to ? html`<span class="quiet">stays</span>` : led(step)}</span>
     <span class="cause">${sender ? html`<${ActorLink} id=${sender.id} at=${sender.rev} />` : step.cause ? html`<span class="quiet">${step.cause}</span>` : ''}</span>

@@ -1,23 +1,24 @@
 /** What the chart tells of the actor, as texts: facts of one or more lines, and details. Pure. */
-import type { ActorView } from '../../../base/views.ts';
-import { factText } from '../../../base/words.ts';
+
+import type { ActorView, Fact } from '../../../base/views.ts';
+import { factText, shownSecond } from '../../../base/words.ts';
 
 export type Standing = Omit<ActorView, 'recent'>;
 
 export interface FactLine {
   readonly label: string;
+  /** A time is told by how far it is from now. */
   readonly text: string;
-  /** A time is told by how long ago it was; which it was, shows under the pointer. */
-  readonly title?: string;
+  /** Of a time: which it is, with date and zone. */
+  readonly when?: string;
 }
 
 export function factLines({ facts = [] }: Partial<Pick<Standing, 'facts'>>, now: number): FactLine[] {
-  return facts.map((fact) => {
-    const { label, value, unit } = fact;
-    const isTime = unit === 'time' && typeof value === 'number';
-    const title = isTime ? { title: new Date(value).toISOString() } : {};
-    return { label, text: factText(fact, now), ...title };
-  });
+  return facts.map((fact) => ({ label: fact.label, text: factText(fact, now), ...whenOf(fact) }));
+}
+
+function whenOf({ value, unit }: Fact): Pick<FactLine, 'when'> {
+  return unit === 'time' && typeof value === 'number' ? { when: shownSecond(value, false) } : {};
 }
 
 /** Lines for those who look closer; they begin with blanks where they belong to the line above. */

@@ -1,13 +1,11 @@
 /**
  * The charts' drawings, loaded when they are needed, and what they say of a state: which parts of the chart
- * it is, and whether it is well.
+ * it is, and whether it was well.
  */
 
+import type { Health } from '../../../base/views.ts';
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import type { ChartState } from '../../charts/chart-tree.ts';
-
-/** How a state is shown everywhere: by a colour, a shape and a word. */
-export type Tone = 'wrong' | 'working' | 'settled';
 
 const layouts = new Map<string, ChartLayout | null>();
 const tags = new Map<string, ReadonlyMap<string, readonly string[]>>();
@@ -42,27 +40,23 @@ export function activePaths(state: string): Set<string> {
   return paths;
 }
 
-/** Kind → state → tone: asked for each row of every list. */
-const tones = new Map<string, Map<string, Tone>>();
+/** Kind → state → health: asked for each step of a time line. */
+const healths = new Map<string, Map<string, Health>>();
 
-/** Charts tag their states: `wrong` where somebody should look, `settled` where nothing is left to do. */
-export function toneOf(kind: string, state: string, parked = false): Tone {
-  if (parked) return 'wrong';
-  const known = tones.get(kind)?.get(state);
+/**
+ * How an actor stood in a state of the past, of which only the chart's tags tell: `wrong` where somebody
+ * should look, `settled` where nothing is left to do. As it stands now its reason tells.
+ */
+export function healthThen(kind: string, state: string): Health {
+  const known = healths.get(kind)?.get(state);
   if (known) return known;
   const ofKind = tags.get(kind);
-  if (!ofKind) return 'working';
+  if (!ofKind) return 'waiting';
   const has = (path: string, tag: string) => ofKind.get(path)?.includes(tag) ?? false;
   const regions = state.split(',').map((leaf) => [...activePaths(leaf)]);
   const isWrong = regions.flat().some((path) => has(path, 'wrong'));
   const isSettled = regions.every((paths) => paths.some((path) => has(path, 'settled')));
-  const tone: Tone = isWrong ? 'wrong' : isSettled ? 'settled' : 'working';
-  tones.set(kind, (tones.get(kind) ?? new Map<string, Tone>()).set(state, tone));
-  return tone;
+  const health: Health = isWrong ? 'wrong' : isSettled ? 'ok' : 'waiting';
+  healths.set(kind, (healths.get(kind) ?? new Map<string, Health>()).set(state, health));
+  return health;
 }
-
-export const toneWords: Readonly<Record<Tone, string>> = {
-  wrong: 'needs a look',
-  working: 'in work',
-  settled: 'settled',
-};

@@ -1,20 +1,21 @@
-/** All actors of a kind: filtered, sorted, what is wrong on top; thousands of rows. */
+/** All actors of a kind, each with its reason and facts: filtered, sorted, what is wrong on top. */
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
-import type { LiveRow } from '../../../base/views.ts';
-import { eventName } from '../../../base/words.ts';
-import { toneOf } from '../chart/drawings.ts';
+import type { Fact, LiveRow } from '../../../base/views.ts';
+import { factText, shownSecond } from '../../../base/words.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
+import { ActorLink, Age, Mark, Owner, StateName, severity, Until, useTick } from '../pieces.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
 import { VirtualList } from './virtual-list.ts';
 
 /** The order is made anew so often while rows change: rows that jump about cannot be read. */
 const orderMs = 1_000;
 const rowHeight = 40;
+/** More columns than this cannot be read beside the reason. */
+const factColumnsMax = 4;
 
 interface Order {
   readonly at: number;
@@ -25,6 +26,8 @@ interface Order {
   readonly total: number;
   readonly states: Tally;
   readonly namespaces: Tally;
+  /** Labels of the facts of this kind, in the order in which the chart tells them. */
+  readonly labels: readonly string[];
 }
 
 type Tally = ReadonlyMap<string, number>;
@@ -39,6 +42,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
     !known || known.filter !== filter || known.size !== store.rows.size || at - known.at > orderMs;
   if (isOld) made.current = order(store, kind, filter, at);
   const ids = (made.current?.ids ?? []).filter((id) => store.rows.has(id));
+  const shownLabels = (made.current?.labels ?? []).slice(0, factColumnsMax);
   const now = store.now();
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
   useListKeys(ids, selected, setSelected);
@@ -52,9 +56,9 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   return html`<div class="list-page">
     <h1>${kind} <span class="quiet">${countText(ids.length, made.current?.total ?? 0)}</span></h1>
     <${Filters} order=${made.current} owners=${ownersOf(store)} filter=${filter} change=${change} />
-    <div class="list-head" aria-hidden="true"><span></span><span>Name</span><span>State</span><span>For</span><span>Next deadline</span><span>Last event</span><span>Owner</span></div>
+    <div class="list-head" aria-hidden="true" style=${columnStyle(shownLabels)}><span></span><span>Name</span><span>State</span><span>Since</span>${shownLabels.map((label) => html`<span class="fact">${label}</span>`)}<span>Reason</span><span>Next</span><span>Owner</span></div>
     <${VirtualList} items=${ids} rowHeight=${rowHeight} keyOf=${(id: ActorId) => id} label="${kind} actors" selected=${selected}
-      row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} store=${store} now=${now} isSelected=${index === selected} />`} />
+      row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} labels=${shownLabels} store=${store} now=${now} isSelected=${index === selected} />`} />
     ${
       ids.length === 0 &&
       html`<p class="empty">${store.isWhole ? 'no actor is so' : 'reading …'}
@@ -62,6 +66,11 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
     }
     ${store.cluster && store.cluster.missingShards.length > 0 && html`<p class="note">${store.cluster.missingShards.length} shards do not answer: their actors are shown as they were.</p>`}
   </div>`;
+}
+
+/** How many columns of facts there are differs from kind to kind; their widths are the style sheet's. */
+function columnStyle(labels: readonly string[]): Readonly<Record<string, string>> {
+  return { '--facts': labels.length === 0 ? '' : `repeat(${labels.length}, minmax(64px, 0.7fr))` };
 }
 
 function countText(shown: number, all: number): string {
@@ -86,33 +95,53 @@ function order(store: Store, kind: string, filter: ListFilter, at: number): Orde
     at,
     filter,
     size: store.rows.size,
-    ids: ordered(rows, ownersOf(store), kind, filter),
+    ids: ordered(rows, ownersOf(store), filter),
     total: rows.length,
     states: tally(rows.map(({ state }) => state)),
     namespaces: tally(rows.map(({ id }) => id.split('/', 2)[1] ?? '')),
+    labels: labelsOf(rows),
   };
+}
+
+function labelsOf(rows: readonly LiveRow[]): readonly string[] {
+  const labels = new Set<string>();
+  for (const { facts } of rows) for (const { label } of facts ?? []) labels.add(label);
+  return [...labels];
 }
 
 function ordered(
   rows: readonly LiveRow[],
   owners: ReadonlyMap<number, string | null>,
-  kind: string,
   filter: ListFilter,
 ): ActorId[] {
   const text = filter.q.toLowerCase();
-  const ranked = rows
+  return rows
     .filter((row) => isWanted(row, filter, text, owners))
-    .map((row) => ({ row, rank: rankOf(kind, row) }));
-  const byName = (a: LiveRow, b: LiveRow) => (a.id < b.id ? -1 : 1);
-  if (filter.sort === 'name') ranked.sort((a, b) => byName(a.row, b.row));
-  else if (filter.sort === 'since') ranked.sort((a, b) => a.row.since - b.row.since || byName(a.row, b.row));
-  else ranked.sort((a, b) => a.rank - b.rank || a.row.since - b.row.since || byName(a.row, b.row));
-  return ranked.map(({ row }) => row.id);
+    .sort(comparison(filter.sort))
+    .map(({ id }) => id);
 }
 
-function rankOf(kind: string, row: LiveRow): number {
-  if (row.parked) return 0;
-  return { wrong: 1, working: 2, settled: 3 }[toneOf(kind, row.state)];
+type Comparison = (a: LiveRow, b: LiveRow) => number;
+
+const byName: Comparison = (a, b) => (a.id < b.id ? -1 : 1);
+const byTrouble: Comparison = (a, b) => a.reason.since - b.reason.since || byName(a, b);
+
+function comparison(sort: string): Comparison {
+  if (sort === 'name') return byName;
+  if (sort === 'since') return byTrouble;
+  if (sort === 'wrong') return (a, b) => rankOf(a) - rankOf(b) || byTrouble(a, b);
+  return (a, b) => compareFacts(factOf(a, sort), factOf(b, sort)) || byName(a, b);
+}
+
+const rankOf = ({ parked, reason }: LiveRow) => (parked ? -1 : severity[reason.health]);
+
+const factOf = ({ facts }: LiveRow, label: string) => facts?.find((fact) => fact.label === label);
+
+/** What has no such fact comes last. */
+function compareFacts(a: Fact | undefined, b: Fact | undefined): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (typeof a.value === 'number' && typeof b.value === 'number') return a.value - b.value;
+  return String(a.value).localeCompare(String(b.value), 'en', { numeric: true });
 }
 
 function isWanted(
@@ -121,11 +150,14 @@ function isWanted(
   text: string,
   owners: ReadonlyMap<number, string | null>,
 ): boolean {
+  if (filter.health !== '' && row.reason.health !== filter.health) return false;
   if (filter.state !== '' && row.state !== filter.state) return false;
   if (filter.ns !== '' && row.id.split('/', 2)[1] !== filter.ns) return false;
   if (filter.owner !== '' && (owners.get(row.shard) ?? row.owner) !== filter.owner) return false;
   if (text === '') return true;
-  return [row.id, row.event ?? '', row.lastError ?? ''].some((one) => one.toLowerCase().includes(text));
+  return [row.id, row.reason.text, row.event ?? '', row.lastError ?? ''].some((one) =>
+    one.toLowerCase().includes(text),
+  );
 }
 
 function Filters({
@@ -151,11 +183,15 @@ function Filters({
       ${[...new Set([...counts.keys(), ...(filter[name] === '' ? [] : [filter[name]])])].map((value) => html`<option value=${value} selected=${filter[name] === value}>${value === '_' ? 'none' : value}${name === 'owner' ? '' : ` (${counts.get(value) ?? 0})`}</option>`)}
     </select></label>`;
   return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
-    <label class="text">Filter <input type="search" value=${filter.q} placeholder="name, event, error"
+    <label class="text">Filter <input type="search" value=${filter.q} placeholder="name, reason, error"
       onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => change({ q: currentTarget.value })} /></label>
+    <label>Health <select value=${filter.health} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ health: currentTarget.value })}>
+      <option value="">all</option>${['wrong', 'waiting', 'ok'].map((one) => html`<option value=${one} selected=${filter.health === one}>${one}</option>`)}
+    </select></label>
     ${choice('ns', 'Namespace', namespaces)} ${choice('state', 'State', states)} ${choice('owner', 'Owner', replicas)}
-    <label>Sort <select value=${filter.sort} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ sort: currentTarget.value as ListFilter['sort'] })}>
-      <option value="wrong">what is wrong first</option><option value="since">longest in its state</option><option value="name">by name</option>
+    <label>Sort <select value=${filter.sort} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ sort: currentTarget.value })}>
+      <option value="wrong">what is wrong first</option><option value="since">longest so</option><option value="name">by name</option>
+      ${(order?.labels ?? []).map((label) => html`<option value=${label} selected=${filter.sort === label}>by ${label}</option>`)}
     </select></label>
   </form>`;
 }
@@ -168,11 +204,13 @@ function tally(values: readonly string[]): ReadonlyMap<string, number> {
 
 function Row({
   row,
+  labels,
   store,
   now,
   isSelected,
 }: {
   row: LiveRow | undefined;
+  labels: readonly string[];
   store: Store;
   now: number;
   isSelected: boolean;
@@ -181,15 +219,25 @@ function Row({
   // A shard that moved is known before its actors step again; some actors are in none of the numbered ones.
   const owner = store.cluster?.shards.find(({ shard }) => shard === row.shard)?.owner ?? row.owner;
   const replicas = store.cluster?.replicas.map(({ replica }) => replica) ?? [];
-  return html`<div class="list-row ${isSelected ? 'selected' : ''}" onClick=${() => go(actorHref(row.id))}>
-    <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />
+  const { health, since, text, next } = row.reason;
+  return html`<div class="list-row ${isSelected ? 'selected' : ''}" style=${columnStyle(labels)} onClick=${() => go(actorHref(row.id))}>
+    <${Mark} health=${health} parked=${row.parked} />
     <${ActorLink} id=${row.id} short=${true} />
     <${StateName} state=${row.state} />
-    <${Age} since=${row.since} now=${now} />
-    <span class="next">${row.nextTimer && html`${row.nextTimer.event} <${Until} at=${row.nextTimer.at} now=${now} />`}</span>
-    <span class="event">${row.lastError ? html`<span class="error">${row.lastError}</span>` : eventName(row.event ?? '')}</span>
+    <${Age} since=${since} now=${now} />
+    ${labels.map((label) => html`<${FactCell} key=${label} fact=${factOf(row, label)} now=${now} />`)}
+    <span class="reason ${health}" title=${text}>${text}</span>
+    <span class="next" title=${next?.text}>${next && html`<${Until} at=${next.at} now=${now} /> ${next.text}`}</span>
     <${Owner} owner=${owner} replicas=${replicas} />
   </div>`;
+}
+
+/** Of a fact of several lines the first; all of them show under the pointer. */
+function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode {
+  if (fact === undefined) return html`<span class="fact quiet">–</span>`;
+  const text = factText(fact, now);
+  const isTime = fact.unit === 'time' && typeof fact.value === 'number';
+  return html`<span class="fact" title=${isTime ? shownSecond(Number(fact.value), false) : text}>${text.split('\n').length > 1 ? `${text.split('\n', 1)[0]} …` : text}</span>`;
 }
 
 function useListKeys(ids: readonly ActorId[], selected: number, setSelected: (index: number) => void): void {

@@ -2,18 +2,17 @@
 
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';
-import type { LiveRow } from '../../../base/views.ts';
+import type { Health, LiveRow } from '../../../base/views.ts';
 import { change, eventName } from '../../../base/words.ts';
-import { layoutOf, type Tone, toneOf } from '../chart/drawings.ts';
-import { listHref } from '../page-address.ts';
+import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
+import { ActorLink, Age, Mark, Owner, Sparkline, StateName, severity, useTick } from '../pieces.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
 import { ShardMap } from './shard-map.ts';
 
 interface Counted {
   readonly state: string;
-  readonly tone: Tone;
+  readonly health: Health;
   readonly count: number;
 }
 
@@ -75,39 +74,36 @@ export function Overview({ store }: { store: Store }): VNode {
 }
 
 function summaryOf(rows: ReadonlyMap<ActorId, LiveRow>): Summary {
-  const kinds = new Map<string, Map<string, number>>();
+  const kinds = new Map<string, Map<string, Counted>>();
   const [wrong, waits]: [LiveRow[], LiveRow[]] = [[], []];
   let parked = 0;
   for (const row of rows.values()) {
     const kind = row.id.slice(0, row.id.indexOf('/'));
-    layoutOf(kind, () => {});
-    const states = kinds.get(kind) ?? new Map<string, number>();
+    const { state, reason } = row;
+    const states = kinds.get(kind) ?? new Map<string, Counted>();
     kinds.set(kind, states);
-    states.set(row.state, (states.get(row.state) ?? 0) + 1);
-    const tone = toneOf(kind, row.state, row.parked);
+    const key = `${reason.health} ${state}`;
+    states.set(key, { state, health: reason.health, count: (states.get(key)?.count ?? 0) + 1 });
     if (row.parked) parked++;
-    if (tone === 'wrong') wrong.push(row);
-    if (tone !== 'settled') waits.push(row);
+    if (reason.health === 'wrong') wrong.push(row);
+    if (reason.health !== 'ok') waits.push(row);
   }
-  const bySince = (a: LiveRow, b: LiveRow) => Number(b.parked) - Number(a.parked) || a.since - b.since;
+  const longest = (a: LiveRow, b: LiveRow) => a.reason.since - b.reason.since || (a.id < b.id ? -1 : 1);
+  const parkedFirst = (a: LiveRow, b: LiveRow) => Number(b.parked) - Number(a.parked) || longest(a, b);
   return {
     kinds: new Map(
-      [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, states]) => [kind, counted(kind, states)]),
+      [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, states]) => [kind, counted(states)]),
     ),
-    wrong: wrong.sort(bySince).slice(0, shownMax),
+    wrong: wrong.sort(parkedFirst).slice(0, shownMax),
     parked,
     wrongCount: wrong.length,
-    waits: waits.sort((a, b) => a.since - b.since).slice(0, shownMax),
+    waits: waits.sort(longest).slice(0, shownMax),
     total: rows.size,
   };
 }
 
-const toneOrder: readonly Tone[] = ['wrong', 'working', 'settled'];
-
-function counted(kind: string, states: ReadonlyMap<string, number>): Counted[] {
-  return [...states]
-    .map(([state, count]) => ({ state, count, tone: toneOf(kind, state) }))
-    .sort((a, b) => toneOrder.indexOf(a.tone) - toneOrder.indexOf(b.tone) || b.count - a.count);
+function counted(states: ReadonlyMap<string, Counted>): Counted[] {
+  return [...states.values()].sort((a, b) => severity[a.health] - severity[b.health] || b.count - a.count);
 }
 
 function Troubles({ store, summary, now }: { store: Store; summary: Summary; now: number }): VNode {
@@ -120,7 +116,7 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     return html`<section class="card troubles" aria-label="What is wrong"><p class="quiet">reading the cluster …</p></section>`;
   if (isWell) {
     return html`<section class="card troubles well" aria-labelledby="h-troubles">
-      <${Mark} tone="settled" /><h2 id="h-troubles">Nothing needs a look</h2>
+      <${Mark} health="ok" /><h2 id="h-troubles">Nothing needs a look</h2>
       <p class="quiet">no actor is parked or in trouble, no dead letters, all ${cluster.shards.length} shards are owned</p>
     </section>`;
   }
@@ -129,19 +125,19 @@ function Troubles({ store, summary, now }: { store: Store; summary: Summary; now
     <ul class="counts">
       ${summary.parked > 0 && html`<li><b>${summary.parked}</b> parked</li>`}
       ${summary.wrongCount > summary.parked && html`<li><b>${summary.wrongCount - summary.parked}</b> in trouble</li>`}
-      ${letters.count > 0 && html`<li><b>${letters.count}</b> dead letter${letters.count === 1 ? '' : 's'}</li>`}
+      ${letters.count > 0 && html`<li><a href=${deadHref}><b>${letters.count}</b> dead letter${letters.count === 1 ? '' : 's'}</a></li>`}
       ${unowned > 0 && html`<li><b>${unowned}</b> shard${unowned === 1 ? '' : 's'} without an active owner</li>`}
     </ul>
     <ul class="trouble-rows">
       ${summary.wrong.map(
         (row) => html`<li key=${row.id}>
-        <${Mark} tone="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
-        <span class="why">${row.lastError ?? ''}</span><${Age} since=${row.since} now=${now} />
+        <${Mark} health="wrong" parked=${row.parked} /><${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
+        <span class="why" title=${row.reason.text}>${row.reason.text}</span><${Age} since=${row.reason.since} now=${now} />
       </li>`,
       )}
       ${letters.newest.slice(0, 3).map(
         (letter) => html`<li key=${letter.at}>
-        <span class="letter" aria-hidden="true">✉</span><span class="letter-subject">${letter.subject}</span>
+        <span class="letter" aria-hidden="true">✉</span><a class="letter-subject" href=${deadHref}>${letter.to ?? letter.subject}</a>
         <span class="why">${letter.error}</span><${Age} since=${letter.at} now=${now} />
       </li>`,
       )}
@@ -183,10 +179,10 @@ function KindBar({ kind, states }: { kind: string; states: readonly Counted[] })
   const total = states.reduce((sum, { count }) => sum + count, 0);
   return html`<div class="kind-bar">
     <h3><a href=${listHref(kind)}>${kind}</a> <span class="quiet">${total.toLocaleString('en')}</span></h3>
-    <div class="bar" aria-hidden="true">${states.map(({ state, tone, count }) => html`<i key=${state} class=${tone} style=${{ flexGrow: count }}></i>`)}</div>
+    <div class="bar" aria-hidden="true">${states.map(({ state, health, count }) => html`<i key="${health} ${state}" class=${health} style=${{ flexGrow: count }}></i>`)}</div>
     <ul>${states.slice(0, 6).map(
-      ({ state, tone, count }) => html`<li key=${state}>
-      <a href=${listHref(kind, { state })}><${Mark} tone=${tone} /><${StateName} state=${state} /> <b>${count.toLocaleString('en')}</b></a>
+      ({ state, health, count }) => html`<li key="${health} ${state}">
+      <a href=${listHref(kind, { state, health })}><${Mark} health=${health} /><${StateName} state=${state} /> <b>${count.toLocaleString('en')}</b></a>
     </li>`,
     )}${states.length > 6 && html`<li class="quiet">${states.length - 6} more states</li>`}</ul>
   </div>`;
@@ -202,14 +198,14 @@ function RatesList({ store, kinds }: { store: Store; kinds: readonly string[] })
 }
 
 function Waits({ rows, now }: { rows: readonly LiveRow[]; now: number }): VNode {
-  const longest = Math.max(1, ...rows.map(({ since }) => now - since));
+  const longest = Math.max(1, ...rows.map(({ reason }) => now - reason.since));
   if (rows.length === 0) return html`<p class="quiet">nothing waits</p>`;
   return html`<ul class="waits">${rows.map(
     (row) => html`<li key=${row.id}>
-    <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />
-    <${ActorLink} id=${row.id} /><${StateName} state=${row.state} />
-    <span class="wait-bar" aria-hidden="true"><i style=${{ width: `${((now - row.since) / longest) * 100}%` }}></i></span>
-    <${Age} since=${row.since} now=${now} />
+    <${Mark} health=${row.reason.health} parked=${row.parked} />
+    <${ActorLink} id=${row.id} /><span class="why" title=${row.reason.text}>${row.reason.text}</span>
+    <span class="wait-bar" aria-hidden="true"><i style=${{ width: `${((now - row.reason.since) / longest) * 100}%` }}></i></span>
+    <${Age} since=${row.reason.since} now=${now} />
   </li>`,
   )}</ul>`;
 }
@@ -220,7 +216,7 @@ function News({ store, now }: { store: Store; now: number }): VNode {
   const offset = now - systemClock.now();
   return html`<ul class="news-rows">${store.news.map(
     ({ row, at }) => html`<li key="${row.id}/${row.rev}">
-    <${Mark} tone=${toneOf(row.id.split('/', 1)[0] ?? '', row.state, row.parked)} parked=${row.parked} />
+    <${Mark} health=${row.reason.health} parked=${row.parked} />
     <${ActorLink} id=${row.id} at=${row.rev} /><span class="event">${eventName(row.event ?? '')}</span>
     <${StateName} state=${change({ from: row.state, to: row.state }).replace('stays ', '')} />
     <${Age} since=${at + offset} now=${now} />

@@ -1,0 +1,140 @@
+/**
+ * Dead letters by request: the list (`rpc.dead`), and one of them sent again or dropped.
+ *
+ * Promises: what is shown holds nothing that looks like a secret (I9). A letter that somebody outside had
+ * sent goes again to the same actor as whoever asks now, who may say public messages alone. One that an actor
+ * had said to another goes again as that actor's, after the same checks; who said it stands in a header that
+ * only replicas write. A letter that was taken is gone; one that was refused stays.
+ * Absent: how letters come to be there (host/dead-letters.ts).
+ */
+import type { Clock } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import type { Log } from '../../base/log-port.ts';
+import type { DeadPage, DropAnswer, PageRequest, SendAnswer } from '../../base/views.ts';
+import type { Bus, BusMessage, StoredMessage } from '../../bus/bus.ts';
+import { contentType, decode, encodeJson } from '../../bus/codec.ts';
+import { headerOf, readMessage } from '../../bus/envelope.ts';
+import { shardOf } from '../../bus/partition.ts';
+import type { Endpoint } from '../../bus/rpc.ts';
+import { senderIn } from '../../bus/sender.ts';
+import type { Subjects } from '../../bus/subjects.ts';
+import type { Admission } from '../admission.ts';
+import { fromHeader } from '../host/message-send.ts';
+import { createControl } from './control-client.ts';
+import { letterView, sentTo } from './dead-letter-view.ts';
+import { dayMs, placeOf, readPage, readRequest } from './stored-pages.ts';
+
+export interface DeadLetterParts {
+  readonly bus: Bus;
+  readonly subjects: Subjects;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly admission: Pick<Admission, 'admit'>;
+}
+
+const keptMs = 7 * dayMs;
+
+export function deadLetterEndpoints(parts: DeadLetterParts): readonly Endpoint[] {
+  const { rpcDead, rpcDeadResend, rpcDeadDrop } = parts.subjects;
+  const anyone = (name: string, subject: string, handler: Endpoint['handler']): Endpoint => ({
+    ...{ name, subject, handler },
+    queue: 'orrery',
+  });
+  return [
+    anyone('dead', rpcDead, (message) => list(parts, message)),
+    anyone('dead-resend', rpcDeadResend, (message) => resend(parts, message)),
+    anyone('dead-drop', rpcDeadDrop, (message) => drop(parts, message)),
+  ];
+}
+
+async function list(parts: DeadLetterParts, message: BusMessage): Promise<Uint8Array> {
+  const request: PageRequest = readRequest(message);
+  const page = await readPage(parts, 'dead', parts.subjects.dead, placeOf(parts, request, keptMs), request);
+  const letters = page.messages.map((letter) => letterView(parts.subjects, letter, request.limit === 1));
+  return encodeJson({ letters, next: page.next } satisfies DeadPage);
+}
+
+async function resend(parts: DeadLetterParts, message: BusMessage): Promise<Uint8Array> {
+  const by = senderIn(message.headers);
+  const answer = await resendOne(parts, sequenceIn(message), by).catch(refusal);
+  return encodeJson(answer);
+}
+
+async function resendOne(parts: DeadLetterParts, sequence: number, by: string | null): Promise<SendAnswer> {
+  const letter = await letterAt(parts, sequence);
+  const { event } = readMessage(letter);
+  const to = sentTo(parts.subjects, letter);
+  if (to === null)
+    throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${letterSubject(letter)}`);
+  const cause = `dead/${sequence}`;
+  const answer = to.isTold
+    ? await tellAgain(parts, letter, to.id)
+    : await createControl(parts).send(to.id, { ...event, cause }, by ?? undefined);
+  if (answer.accepted) await remove(parts, sequence, { by, letter, what: 'a dead letter was sent again' });
+  return answer;
+}
+
+/** Only replicas write `tell`, and the letter has the subject under which it stood there. */
+async function tellAgain(parts: DeadLetterParts, letter: StoredMessage, to: ActorId): Promise<SendAnswer> {
+  const { bus, subjects, admission } = parts;
+  const from = letter.headers[fromHeader] ?? '';
+  parseActorId(from);
+  const between = { from: from as ActorId, to };
+  const kind = to.slice(0, to.indexOf('/'));
+  admission.admit(kind, readMessage(letter).event, {
+    receivedAt: letter.storedAt,
+    isTrusted: false,
+    between,
+  });
+  const type = headerOf(letter.headers, contentType.header);
+  const headers = { [fromHeader]: from, ...(type === undefined ? {} : { [contentType.header]: type }) };
+  const msgId = `dead/${letter.sequence}`;
+  await bus.append(subjects.tell(shardOf(to), to), letter.data, { headers, msgId });
+  return { accepted: true, transition: null };
+}
+
+async function drop(parts: DeadLetterParts, message: BusMessage): Promise<Uint8Array> {
+  const by = senderIn(message.headers);
+  const sequence = sequenceIn(message);
+  const letter = await letterAt(parts, sequence).catch(refusal);
+  if ('accepted' in letter) return encodeJson({ dropped: false, ...letter } satisfies DropAnswer);
+  await remove(parts, sequence, { by, letter, what: 'a dead letter was dropped' });
+  return encodeJson({ dropped: true } satisfies DropAnswer);
+}
+
+async function remove(
+  { bus, subjects, log }: DeadLetterParts,
+  sequence: number,
+  { by, letter, what }: { readonly by: string | null; readonly letter: StoredMessage; readonly what: string },
+): Promise<void> {
+  await bus.remove('dead', sequence);
+  // Whoever shows letters takes it out.
+  bus.publish(subjects.peer('letter'), encodeJson({ sequence }));
+  log.info({ letter: sequence, subject: letterSubject(letter), by: by ?? 'unknown' }, what);
+}
+
+const letterSubject = ({ headers, subject }: StoredMessage) => headers['Orrery-Subject'] ?? subject;
+
+/** @throws OrreryError LETTER_MISSING */
+async function letterAt(parts: DeadLetterParts, sequence: number): Promise<StoredMessage> {
+  const from = { kind: 'sequence', sequence } as const;
+  const page = await readPage(parts, 'dead', parts.subjects.dead, from, { limit: 1 });
+  const [letter] = page.messages;
+  if (letter?.sequence === sequence) return letter;
+  throw new OrreryError('LETTER_MISSING', `there is no dead letter ${sequence}`);
+}
+
+/** @throws OrreryError MESSAGE_UNREADABLE */
+function sequenceIn(message: BusMessage): number {
+  const body = message.data.byteLength === 0 ? null : decode(message.data);
+  const { sequence } = (body ?? {}) as { readonly sequence?: unknown };
+  if (typeof sequence === 'number' && Number.isSafeInteger(sequence) && sequence > 0) return sequence;
+  throw new OrreryError('MESSAGE_UNREADABLE', 'the request needs a "sequence", the number of a dead letter');
+}
+
+function refusal(thrown: unknown): Extract<SendAnswer, { readonly accepted: false }> {
+  const error = asError(thrown);
+  const code = error instanceof OrreryError ? error.code : 'INVARIANT';
+  return { accepted: false, code, reason: error.message };
+}

@@ -1,0 +1,109 @@
+/**
+ * Whether the server stores what it is given: its disk or its store may be full, a stream may have no leader.
+ *
+ * A bus that notes what becomes of each append. Promises: a stream is in trouble from the first append that
+ * it refused, or of which nobody knows what became, until the next one that it answered otherwise; one that
+ * nobody tried for a while is not spoken of any more. Absent: what follows (replica/health), trying again.
+ */
+import type { Clock } from '../base/clock.ts';
+import { asError, hasCode, OrreryError } from '../base/errors.ts';
+import type { Log } from '../base/log-port.ts';
+import type { Bus } from './bus.ts';
+import type { StreamDefinitions } from './streams.ts';
+
+export interface StoreTrouble {
+  /** The stream as the server calls it. */
+  readonly stream: string;
+  readonly error: string;
+  /** Monotonic ms. */
+  readonly since: number;
+}
+
+export interface Storing {
+  /** The same bus, watched. */
+  readonly bus: Bus;
+  /** Streams that store nothing now. */
+  troubles(): readonly StoreTrouble[];
+}
+
+/** Longer than the pauses between the tries of whoever has something to store. */
+const forgottenAfterMs = 60_000;
+/** A leader is elected within that: nobody needs to read of it. */
+const saidAfterMs = 5_000;
+
+interface Known extends StoreTrouble {
+  readonly lastAt: number;
+  readonly isSaid: boolean;
+}
+
+export function watchStoring(
+  bus: Bus,
+  { streams, clock, log }: { readonly streams: StreamDefinitions; readonly clock: Clock; readonly log: Log },
+): Storing {
+  const known = new Map<string, Known>();
+  const streamOf = streamFinder(streams);
+  const noteStored = (stream: string) => {
+    const trouble = known.get(stream);
+    known.delete(stream);
+    if (trouble?.isSaid) log.info({ stream }, 'NATS stores again');
+  };
+  const noteFailed = (stream: string, error: Error) => {
+    const now = clock.monotonic();
+    const before = known.get(stream);
+    const since = before === undefined || isForgotten(before, now) ? now : before.since;
+    const isDue = now - since >= saidAfterMs && !before?.isSaid;
+    if (isDue)
+      log.error({ stream, error: error.message }, 'NATS stores nothing; no restart of a replica mends that');
+    known.set(stream, {
+      stream,
+      error: error.message,
+      since,
+      lastAt: now,
+      isSaid: isDue || before?.isSaid === true,
+    });
+  };
+  const watched = async <T>(subject: string, appended: Promise<T>): Promise<T> => {
+    const stream = streamOf(subject);
+    try {
+      const answer = await appended;
+      if (known.size > 0) noteStored(stream);
+      return answer;
+    } catch (error) {
+      if (isTrouble(error)) noteFailed(stream, asError(error));
+      else if (hasCode(error, 'BUS_CONFLICT')) noteStored(stream);
+      throw error;
+    }
+  };
+  const append: Bus['append'] = (subject, data, options) =>
+    watched(subject, bus.append(subject, data, options));
+  const appendAll: Bus['appendAll'] = (messages, options) =>
+    watched(messages[0]?.subject ?? '', bus.appendAll(messages, options));
+  return {
+    bus: Object.create(bus, { append: { value: append }, appendAll: { value: appendAll } }) as Bus,
+    troubles() {
+      const now = clock.monotonic();
+      return [...known.values()].filter((one) => !isForgotten(one, now));
+    },
+  };
+}
+
+const isForgotten = ({ lastAt }: Known, now: number) => now - lastAt > forgottenAfterMs;
+
+/** One message that is too large, or a connection that is lost, says nothing of the store. */
+function isTrouble(error: unknown): boolean {
+  if (!(error instanceof OrreryError)) return false;
+  return hasCode(error, 'BUS_REFUSED')
+    ? error.facts.tooLarge !== true
+    : hasCode(error, 'BUS_UNKNOWN_OUTCOME');
+}
+
+/** The stream of a subject, by the word behind the prefix; what no stream holds goes by its own subject. */
+function streamFinder(streams: StreamDefinitions): (subject: string) => string {
+  const wordOf = (subject: string) => subject.split('.', 3)[2] ?? '';
+  const byWord = new Map(
+    Object.values(streams).flatMap(({ name, subjects }) =>
+      subjects.map((subject) => [wordOf(subject), name] as const),
+    ),
+  );
+  return (subject) => byWord.get(wordOf(subject)) ?? subject;
+}

@@ -1,0 +1,73 @@
+/**
+ * `orrery adopt certificates`: takes over what another controller holds, without a new order.
+ *
+ * One line for each thing that is done, or cannot be; the program behind it is the feature's own.
+ */
+import { systemClock } from '../base/clock.ts';
+import { OrreryError } from '../base/errors.ts';
+import { systemRandom } from '../base/random.ts';
+import type { Program } from './parser.ts';
+import type { Terminal } from './terminal.ts';
+import { whichKubeconfig } from './token.ts';
+
+interface AdoptFlags {
+  readonly from: string;
+  readonly namespace: string;
+  readonly clusterResourceNamespace: string;
+  readonly dryRun?: boolean;
+  readonly kubeconfig?: string;
+}
+
+const patienceMs = 300_000;
+
+const examples = `
+Examples:
+  orrery adopt certificates --from cert-manager -n shop --dry-run     what would be written, and what cannot be expressed
+  orrery adopt certificates --from cert-manager -n shop`;
+
+export function adoptCommand(program: Program, terminal: Terminal): void {
+  const adopt = program.command('adopt').summary('take over from another controller');
+  adopt
+    .command('certificates')
+    .summary('take over the certificates of a namespace')
+    .description(
+      'Write Domains and Issuers for the Certificates of a namespace, and take over their Secrets without a new order.',
+    )
+    .requiredOption('--from <CONTROLLER>', 'who holds them now: cert-manager')
+    .requiredOption('-n, --namespace <NS>', 'whose Certificates')
+    .option('--dry-run', 'say what would be written, and write nothing')
+    .option(
+      '--cluster-resource-namespace <NS>',
+      'where cert-manager keeps the Secrets of ClusterIssuers',
+      'cert-manager',
+    )
+    .option('--kubeconfig <FILE>', 'the Kubernetes API (env: KUBECONFIG; default: ~/.kube/config)')
+    .addHelpText('after', examples)
+    .action((flags: AdoptFlags) => adoptFrom(flags, terminal));
+}
+
+async function adoptFrom(flags: AdoptFlags, terminal: Terminal): Promise<void> {
+  if (flags.from !== 'cert-manager')
+    throw new OrreryError(
+      'USAGE',
+      `--from: ${JSON.stringify(flags.from)} is not allowed; allowed: cert-manager`,
+    );
+  const [{ connectKube }, { adoptCertificates }] = await Promise.all([
+    import('../kube/api/kube-connection.ts'),
+    import('../features/certificates/adoption/adopt.ts'),
+  ]);
+  const kubeconfig = whichKubeconfig(flags, terminal);
+  const parts = { clock: systemClock, random: systemRandom };
+  const kube = connectKube({ ...parts, ...(kubeconfig === undefined ? {} : { kubeconfig }) });
+  const options = {
+    namespace: flags.namespace,
+    clusterNamespace: flags.clusterResourceNamespace,
+    isDry: flags.dryRun === true,
+  };
+  try {
+    const say = (line: string) => terminal.out(`${line}\n`);
+    await adoptCertificates(kube, options, say, AbortSignal.timeout(patienceMs));
+  } finally {
+    kube.close();
+  }
+}

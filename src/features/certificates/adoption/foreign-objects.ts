@@ -1,0 +1,174 @@
+/**
+ * What cert-manager's objects say, as far as it can be taken over (cert-manager.io/v1): Certificates, Issuers
+ * and ClusterIssuers. Pure; whatever stands in them, reading ends.
+ */
+import type { KubeObject, KubeResource } from '../../../base/kube-port.ts';
+import { type Fields, list, record } from '../../../kube/api/fields.ts';
+
+const group = 'cert-manager.io';
+const resource = (plural: string, kind: string, namespaced: boolean): KubeResource => ({
+  group,
+  version: 'v1',
+  plural,
+  kind,
+  namespaced,
+});
+
+export const theirCertificates = resource('certificates', 'Certificate', true);
+export const theirIssuers = resource('issuers', 'Issuer', true);
+export const theirClusterIssuers = resource('clusterissuers', 'ClusterIssuer', false);
+
+export const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+const texts = (value: unknown) => list(value).filter((one): one is string => typeof one === 'string');
+
+export interface TheirCertificate {
+  readonly name: string;
+  /** DNS names, that of the subject among them. */
+  readonly hosts: readonly string[];
+  readonly secretName: string;
+  readonly issuer: { readonly kind: string; readonly name: string };
+  /** Why it cannot be taken over; null: it can. */
+  readonly refusal: string | null;
+  /** What is not taken over with it, for people. */
+  readonly losses: readonly string[];
+}
+
+export function readCertificate({ metadata, spec: any }: KubeObject): TheirCertificate {
+  const spec = record(any);
+  const commonName = textOf(spec.commonName);
+  const hosts = [...new Set([...texts(spec.dnsNames), ...(commonName === '' ? [] : [commonName])])];
+  const ref = record(spec.issuerRef);
+  return {
+    name: metadata.name,
+    hosts,
+    secretName: textOf(spec.secretName),
+    issuer: { kind: textOf(ref.kind) || 'Issuer', name: textOf(ref.name) },
+    refusal: refusalOf(spec, hosts, textOf(ref.group)),
+    losses: [...lossesOf(spec), ...list(metadata.ownerReferences).flatMap(ingressOwner)],
+  };
+}
+
+function refusalOf(spec: Fields, hosts: readonly string[], issuerGroup: string): string | null {
+  const others = ['ipAddresses', 'uris', 'emailAddresses', 'otherNames'].filter(
+    (name) => list(spec[name]).length > 0,
+  );
+  if (others.length > 0) return `it is for more than hosts (${others.join(', ')})`;
+  if (spec.isCA === true) return 'it is that of a CA';
+  if (hosts.length !== 1)
+    return `it is for ${hosts.length} hosts (${hosts.slice(0, 5).join(', ')}): a Domain has one; make one for each`;
+  if (issuerGroup !== '' && issuerGroup !== group) return `its issuer is of another group, ${issuerGroup}`;
+  return null;
+}
+
+function lossesOf(spec: Fields): readonly string[] {
+  const key = record(spec.privateKey);
+  const algorithm = textOf(key.algorithm) || 'RSA';
+  const isSame = algorithm === 'ECDSA' && [undefined, 256].includes(key.size as number | undefined);
+  const dropped = ['keystores', 'additionalOutputFormats', 'secretTemplate', 'subject', 'literalSubject'];
+  const kept = dropped.filter((name) => spec[name] !== undefined);
+  return [
+    ...(isSame ? [] : [`the next renewal makes a key of ECDSA P-256 in place of ${algorithm}`]),
+    ...(spec.renewBefore === undefined && spec.renewBeforePercentage === undefined
+      ? []
+      : [
+          'its renewBefore is left out: renewed is at two thirds of the life, or when the authority suggests it',
+        ]),
+    ...(spec.duration === undefined
+      ? []
+      : ['its duration is left out: that is the authority’s, or spec.ca.lifetime of the Issuer']),
+    ...(kept.length === 0 ? [] : [`${kept.join(', ')} cannot be expressed and are left out`]),
+  ];
+}
+
+function ingressOwner(owner: unknown): readonly string[] {
+  const { kind, name } = record(owner);
+  if (kind !== 'Ingress') return [];
+  return [`it comes from Ingress ${textOf(name)}: take the annotations cert-manager.io/… from there`];
+}
+
+/** What cert-manager would solve a host's challenge by. */
+export interface TheirSolver {
+  /** As in `spec.acme.challenge` of an Issuer of ours; null: it cannot be expressed. */
+  readonly challenge: unknown;
+  /** Why not. */
+  readonly refusal: string;
+  readonly names: readonly string[];
+  readonly zones: readonly string[];
+}
+
+export function readSolver(any: unknown, namespace: string): TheirSolver {
+  const solver = record(any);
+  const selector = record(solver.selector);
+  const challenge = challengeOf(solver, namespace);
+  const isLabelled = Object.keys(record(selector.matchLabels)).length > 0;
+  const refusal = isLabelled
+    ? 'it selects Certificates by label'
+    : typeof challenge === 'string'
+      ? challenge
+      : '';
+  return {
+    challenge: refusal === '' ? challenge : null,
+    refusal,
+    names: texts(selector.dnsNames),
+    zones: texts(selector.dnsZones),
+  };
+}
+
+/** Text: why it cannot be expressed. */
+function challengeOf({ http01, dns01 }: Fields, namespace: string): object | string {
+  if (http01 !== undefined) return httpChallenge(record(http01));
+  if (dns01 === undefined) return 'it has neither http01 nor dns01';
+  const { rfc2136, webhook, cnameStrategy, ...others } = record(dns01);
+  const followed = cnameStrategy === 'Follow' ? { cnameStrategy } : {};
+  if (rfc2136 !== undefined) return updateChallenge(record(rfc2136), namespace, followed);
+  if (webhook !== undefined) {
+    const { groupName, solverName, config } = record(webhook);
+    return {
+      dns01: { webhook: { groupName, solverName, ...(config === undefined ? {} : { config }) }, ...followed },
+    };
+  }
+  return `there is no ${Object.keys(others).join(', ') || 'such provider'} here: use RFC 2136 or a webhook`;
+}
+
+function httpChallenge({ ingress, gatewayHTTPRoute }: Fields): object | string {
+  if (gatewayHTTPRoute !== undefined) {
+    const parentRefs = list(record(gatewayHTTPRoute).parentRefs);
+    if (parentRefs.length === 0) return 'its gatewayHTTPRoute has no parentRefs';
+    return { http01: { gateway: { parentRefs } } };
+  }
+  const { ingressClassName, class: className } = record(ingress);
+  const chosen = textOf(ingressClassName) || textOf(className);
+  return { http01: { ingress: chosen === '' ? {} : { className: chosen } } };
+}
+
+function updateChallenge(
+  { nameserver, tsigKeyName, tsigAlgorithm, tsigSecretSecretRef }: Fields,
+  namespace: string,
+  followed: object,
+): object | string {
+  const algorithm = { HMACSHA256: 'hmac-sha256', HMACSHA512: 'hmac-sha512' }[textOf(tsigAlgorithm)];
+  if (algorithm === undefined)
+    return `its TSIG algorithm ${textOf(tsigAlgorithm) || 'HMACMD5'} is too weak: take HMACSHA256 or HMACSHA512`;
+  const { name, key } = record(tsigSecretSecretRef);
+  const secretRef = { name, namespace, key };
+  return {
+    dns01: { rfc2136: { server: nameserver, keyName: tsigKeyName, algorithm, secretRef }, ...followed },
+  };
+}
+
+/** By cert-manager's own order: a name that is listed, then the longest zone, then one for everybody. */
+export function solverFor(solvers: readonly TheirSolver[], host: string): TheirSolver | null {
+  const weight = ({ names, zones }: TheirSolver) => {
+    if (names.includes(host)) return 10_000;
+    const fitting = zones
+      .filter((zone) => host === zone || host.endsWith(`.${zone}`))
+      .map(({ length }) => length);
+    if (fitting.length > 0) return Math.max(...fitting);
+    return names.length + zones.length === 0 ? 0 : -1;
+  };
+  const [best] = solvers
+    .map((solver) => ({ solver, at: weight(solver) }))
+    .filter(({ at }) => at >= 0)
+    .sort((a, b) => b.at - a.at);
+  return best?.solver ?? null;
+}

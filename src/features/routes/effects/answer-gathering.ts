@@ -1,0 +1,55 @@
+/**
+ * Gathers the addresses that answer in a round: each word to the actor is a saved step, so what is met close
+ * together is one word.
+ */
+import type { Clock, Timer } from '../../../base/clock.ts';
+
+/** What is met within this time of the last word is told together, ms. */
+const gatherMs = 50;
+/** One word asks for a message to each Pod, and an outbox has room for so many of a step. */
+const togetherMax = 24;
+
+export interface Gathering {
+  add(ip: string): void;
+  /** The round is over: what was met and not told yet is told now. */
+  end(): void;
+}
+
+/**
+ * The first address is told at once, so that a Pod that waits alone waits for nothing; those right behind it
+ * are told together.
+ */
+export function createGathering(
+  clock: Clock,
+  tell: (first: string, also: readonly string[]) => void,
+): Gathering {
+  let gathered: string[] = [];
+  let timer: Timer | null = null;
+  const flush = () => {
+    while (gathered.length > 0) {
+      const [first = '', ...also] = gathered.slice(0, togetherMax);
+      gathered = gathered.slice(togetherMax);
+      tell(first, also);
+    }
+  };
+  const rest = () => {
+    timer = clock.after(gatherMs, () => {
+      timer = null;
+      if (gathered.length === 0) return;
+      flush();
+      rest();
+    });
+  };
+  return {
+    add(ip) {
+      gathered.push(ip);
+      if (timer !== null && gathered.length < togetherMax) return;
+      flush();
+      if (timer === null) rest();
+    },
+    end() {
+      timer?.cancel();
+      flush();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** Effect `routegate.look`: counts what stands in the world for one RouteGate (gate-look.ts). */
+import type { EffectRunner } from '../../../actors/effect-runner.ts';
+import type { World } from '../../../actors/world/world.ts';
+import { asDigest } from '../../../base/digests.ts';
+import type { RouteGateLook } from '../../../machines/routegate/routegate-effects.ts';
+import type { RouteGateDigest } from '../digests.ts';
+import { gateBounds } from '../gate-bounds.ts';
+import type { GateJoin } from '../gate-join.ts';
+import { lookAt } from '../gate-look.ts';
+import type { RoutesJoin } from '../routes-join.ts';
+
+/**
+ * Outcome routegate.counted, or routegate.refused where there is no RouteGate that can be used (any more).
+ */
+export function lookAtGate(parts: {
+  readonly world: Pick<World, 'get' | 'entries'>;
+  readonly join: Pick<RoutesJoin, 'groups' | 'isComplete'>;
+  readonly gates: Pick<GateJoin, 'look' | 'noteRefused'>;
+}): EffectRunner<RouteGateLook> {
+  const { world, join, gates } = parts;
+  return async ({ namespace, name, look }) => {
+    // First: what stirs while it counts is told anew.
+    const stirred = gates.look(namespace, name);
+    const digest = asDigest<RouteGateDigest>(world.get('routegates', namespace, name), 'routegates');
+    if (digest === null || 'invalid' in digest.spec) {
+      const message = digest === null ? 'there is no such RouteGate' : 'the RouteGate cannot be used';
+      return { type: 'routegate.refused', reason: 'gone', message };
+    }
+    const refusal = gateBounds(world.entries('routegates')).refusalOf(namespace, name);
+    gates.noteRefused(namespace, name, refusal !== null);
+    const findings = lookAt(digest.spec, {
+      pods: join.groups.podsIn(namespace),
+      groups: join.groups.groupsOfGate(namespace, name),
+      isComplete: join.isComplete(namespace, name),
+      refusal,
+    });
+    return { type: 'routegate.counted', look, stirred, findings };
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * What the world says to the actors of RouteGates: that there is one, and that something stirred which its
+ * status may tell of.
+ *
+ * Promises: an actor is told once that something stirred, and not again before it has looked; a thousand
+ * Pods that change in one second are one word to it. Absent: what is to be told of it (gate-look.ts).
+ */
+import type { Affected, Join } from '../../actors/world/join.ts';
+import type { World } from '../../actors/world/world.ts';
+import { type AnyDigest, asDigest } from '../../base/digests.ts';
+import type { RouteGateDigest } from './digests.ts';
+
+export interface GateJoin extends Join {
+  /** The RouteGate is being looked at: what stirs from now on is told. @returns the token that stands */
+  look(namespace: string, name: string): string;
+  /** One that is refused may get the place of one that goes, wherever that is (gate-bounds.ts). */
+  noteRefused(namespace: string, name: string, isRefused: boolean): void;
+}
+
+/** Objects that a status tells of. */
+const kindsThatTell: readonly string[] = ['pods', 'services'];
+
+export function createGateJoin(parts: {
+  readonly world: Pick<World, 'get' | 'statement'>;
+  /** Of the replica: its tokens are like no other's. */
+  readonly incarnation: string;
+  /** Everything was listed that the RouteGate asks for. */
+  readonly isComplete: (namespace: string, name: string) => boolean;
+}): GateJoin {
+  const { world, incarnation, isComplete } = parts;
+  const stirrings = createStirrings();
+  // That the last list has come stirs as well.
+  const tokenOf = (namespace: string, name: string) =>
+    `${incarnation}.${stirrings.count(namespace, name)}${isComplete(namespace, name) ? '' : '~'}`;
+  return {
+    kinds: ['routegate'],
+    fold({ namespace, name, digest }, before) {
+      const kind = (digest ?? before)?.kind ?? '';
+      if (kind === 'routegates')
+        return isSame(digest, before) ? [] : stirrings.setGate(namespace, name, digest !== null);
+      return kindsThatTell.includes(kind) ? stirrings.stir(namespace) : [];
+    },
+    members: () => stirrings.members(),
+    observe(_kind, namespace, name) {
+      const digest = routeGateOf(world.get('routegates', namespace, name));
+      if (digest === null)
+        return world.statement('routegates') === null ? null : { type: 'routegate.observed', facts: null };
+      const { uid, generation, spec } = digest;
+      const invalid = 'invalid' in spec ? spec.invalid : null;
+      const facts = { uid, generation, invalid, stirred: tokenOf(namespace, name) };
+      const isWhole = invalid !== null || isComplete(namespace, name);
+      return { type: 'routegate.observed', facts, ...(isWhole ? {} : { isPartial: true }) };
+    },
+    look(namespace, name) {
+      stirrings.see(namespace, name);
+      return tokenOf(namespace, name);
+    },
+    noteRefused: stirrings.noteRefused,
+  };
+}
+
+/** Its own status, written, is no news. */
+function isSame(digest: AnyDigest | null, before: AnyDigest | null): boolean {
+  const [is, was] = [routeGateOf(digest), routeGateOf(before)];
+  if (is === null || was === null) return false;
+  return is.uid === was.uid && is.generation === was.generation && is.deleting === was.deleting;
+}
+
+interface Stirring {
+  count: number;
+  isRefused: boolean;
+  /** It was looked at since it stirred last. */
+  isSeen: boolean;
+}
+
+/** The RouteGates that there are, and how often something stirred in the eyes of each. */
+function createStirrings() {
+  /** Namespace → name. */
+  const gates = new Map<string, Map<string, Stirring>>();
+  const stir = (namespace: string, isMeant = (_: Stirring) => true): Affected => {
+    const affected: Affected = new Set();
+    for (const [name, stirring] of gates.get(namespace) ?? []) {
+      if (!stirring.isSeen || !isMeant(stirring)) continue;
+      stirring.count += 1;
+      stirring.isSeen = false;
+      affected.add(`routegate/${namespace}/${name}`);
+    }
+    return affected;
+  };
+  const stirRefused = (into: Affected): Affected => {
+    for (const namespace of gates.keys())
+      for (const id of stir(namespace, ({ isRefused }) => isRefused)) into.add(id);
+    return into;
+  };
+  return {
+    stir,
+    setGate(namespace: string, name: string, isThere: boolean): Affected {
+      const inside = gates.get(namespace) ?? new Map<string, Stirring>();
+      if (isThere) inside.set(name, inside.get(name) ?? { count: 0, isSeen: false, isRefused: false });
+      else inside.delete(name);
+      if (inside.size > 0) gates.set(namespace, inside);
+      else gates.delete(namespace);
+      // Which Pods another one holds depends on it, too.
+      return stirRefused(stir(namespace)).add(`routegate/${namespace}/${name}`);
+    },
+    noteRefused(namespace: string, name: string, isRefused: boolean): void {
+      const stirring = gates.get(namespace)?.get(name);
+      if (stirring) stirring.isRefused = isRefused;
+    },
+    see(namespace: string, name: string): void {
+      const stirring = gates.get(namespace)?.get(name);
+      if (stirring) stirring.isSeen = true;
+    },
+    count: (namespace: string, name: string): number => gates.get(namespace)?.get(name)?.count ?? 0,
+    *members(): Iterable<string> {
+      for (const [namespace, inside] of gates)
+        for (const name of inside.keys()) yield `routegate/${namespace}/${name}`;
+    },
+  };
+}
+
+const routeGateOf = (digest: AnyDigest | null): RouteGateDigest | null =>
+  asDigest<RouteGateDigest>(digest, 'routegates');

@@ -1,0 +1,140 @@
+/** What stands in the world for one RouteGate: counted, without an opinion on it. Pure. */
+import { selects } from '../../base/digests.ts';
+import { limits } from '../../base/limits.ts';
+import type { GateFindings, Named } from '../../machines/routegate/routegate-facts.ts';
+import { wantBytes } from '../../machines/service/service-context.ts';
+import type { PodDigest, RouteGateSpec } from './digests.ts';
+import type { Refusal } from './gate-bounds.ts';
+import { type Group, objectOf } from './groups.ts';
+import { isCrowded, unaskable } from './routes-join.ts';
+
+/** Names in a message; the rest is counted. */
+const namesMax = 5;
+
+const named = (all: Iterable<string>): Named => {
+  const names = [...new Set(all)];
+  return { names: names.slice(0, namesMax), count: names.length };
+};
+
+/**
+ * @param pods of the RouteGate's namespace @param groups its own @param isComplete everything was listed
+ * that it asks for
+ */
+export function lookAt(
+  spec: RouteGateSpec,
+  {
+    pods,
+    groups,
+    isComplete,
+    refusal = null,
+  }: {
+    readonly pods: Iterable<PodDigest>;
+    readonly groups: readonly Group[];
+    readonly isComplete: boolean;
+    readonly refusal?: Refusal | null;
+  },
+): GateFindings {
+  return {
+    isComplete,
+    refusal,
+    conditionType: spec.conditionType,
+    ...podsOf(spec, pods, groups),
+    ...servicesOf(groups),
+    ...boundsOf(groups),
+    ...deadlocksOf(groups),
+  };
+}
+
+const unverifiedReasons = new Set(['Unverified', 'NothingToVerify']);
+const isOver = ({ deleting, finished }: PodDigest) => deleting || finished === true;
+
+function podsOf(
+  { conditionType, podSelector, group: { podLabel } }: RouteGateSpec,
+  pods: Iterable<PodDigest>,
+  groups: readonly Group[],
+): Pick<GateFindings, 'pods' | 'first'> {
+  const isGated = ({ readinessGates }: PodDigest) => readinessGates.includes(conditionType);
+  const selected = [...pods].filter(
+    (pod) => !isOver(pod) && pod.labels[podLabel] !== undefined && selects(podSelector, pod.labels),
+  );
+  const held = groups.flatMap((group) => [...group.pods]).filter(([, pod]) => !isOver(pod) && isGated(pod));
+  const waiting = held.filter(([, { conditions }]) => conditions[conditionType] !== 'True');
+  const ungated = selected.filter((pod) => !isGated(pod)).length;
+  const reasons = held.map(([, pod]) => pod.reasons?.[conditionType] ?? '');
+  return {
+    pods: {
+      held: held.length,
+      waiting: waiting.length,
+      ungated,
+      others: selected.length - ungated - held.length,
+      verified: reasons.filter((reason) => reason === 'RoutesVerified').length,
+      unverified: reasons.filter((reason) => unverifiedReasons.has(reason)).length,
+    },
+    first: oldest(waiting),
+  };
+}
+
+function oldest(waiting: ReadonlyArray<readonly [string, PodDigest]>): GateFindings['first'] {
+  const [first] = [...waiting].sort(
+    ([a, one], [b, other]) => one.createdAt - other.createdAt || (a < b ? -1 : 1),
+  );
+  return first ? { name: objectOf(first[0]), since: first[1].createdAt } : null;
+}
+
+function boundsOf(
+  groups: readonly Group[],
+): Pick<GateFindings, 'crowdedGroups' | 'servicesMax' | 'largeGroups'> {
+  const large = groups.filter(isLarge).slice(0, namesMax);
+  return {
+    crowdedGroups: named(groups.filter(isCrowded).map(({ value }) => value)),
+    servicesMax: limits.groupServices,
+    largeGroups: large.map(({ value, pods }) => ({ group: value, pods: pods.size })),
+  };
+}
+
+/** It has more Pods than a Service can look for at one time: docs/features/routes.md §4. */
+function isLarge({ gate, pods }: Group): boolean {
+  const bytes = [...pods].reduce((sum, [name, { uid, address }]) => {
+    const ip = address !== null && 'ip' in address ? address.ip : '';
+    return sum + wantBytes({ pod: `pod/${gate.namespace}/${name}`, uid, ip, family: 'IPv4' });
+  }, 0);
+  return bytes > limits.routeWantBytes;
+}
+
+function servicesOf(
+  groups: readonly Group[],
+): Pick<GateFindings, 'services' | 'unaskable' | 'isPortMissing' | 'emptyGroups'> {
+  const services = groups.flatMap(({ gate, services: own }) =>
+    [...own].map(([name, digest]) => ({ name: objectOf(name), why: unaskable(gate, digest) })),
+  );
+  const blind = services.flatMap(({ name, why }) => (why === null ? [] : [{ name, why }]));
+  const empty = groups.filter(({ pods, services: own }) => pods.size > 0 && own.size === 0);
+  return {
+    services: services.length,
+    unaskable: named(blind.map(({ name, why }) => `${name} ${why}`)),
+    isPortMissing: blind.some(({ why }) => why.startsWith('has no port')),
+    emptyGroups: named(empty.map(({ value }) => value)),
+  };
+}
+
+/** Services that wait for Pods of their group that wait for them: docs/features/routes.md §7.4. */
+function deadlocksOf(groups: readonly Group[]): Pick<GateFindings, 'notPublished' | 'affine' | 'local'> {
+  const told = { notPublished: new Set<string>(), affine: new Set<string>(), local: new Set<string>() };
+  for (const { pods, services } of groups) {
+    for (const [actor, { routing }] of services) {
+      const name = objectOf(actor);
+      const selector = routing?.readyOnly;
+      const holdsOwn =
+        selector !== undefined &&
+        [...pods.values()].some(({ labels }) => selects({ matchLabels: selector }, labels));
+      if (holdsOwn) told.notPublished.add(name);
+      if (routing?.affine && pods.size > 1) told.affine.add(name);
+      if (routing?.local) told.local.add(name);
+    }
+  }
+  return {
+    notPublished: named([...told.notPublished].sort()),
+    affine: named([...told.affine].sort()),
+    local: named([...told.local].sort()),
+  };
+}

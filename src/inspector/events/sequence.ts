@@ -1,0 +1,124 @@
+/**
+ * How one step led to others: from a step back to the one that it all began with, and from there to every
+ * step that it caused, in whichever actor.
+ *
+ * A step names what caused it: `<actor>/<revision>/<index>`, an effect of another step. Promises: bounded in
+ * depth, steps and pages read; steps of the actors' own (deadlines, the world) begin a sequence. Absent: how
+ * the history is read.
+ */
+import type { ActorId } from '../../base/ids.ts';
+import type { HistoryRequest, StoredPort, Transition } from '../../base/views.ts';
+
+export interface StepPlace {
+  readonly id: ActorId;
+  readonly rev: number;
+  /** When it was taken, ms since the epoch. */
+  readonly at: number;
+}
+
+export interface SequenceStep {
+  readonly step: Transition;
+  /** How many steps lie between it and the first. */
+  readonly depth: number;
+}
+
+/** Each step behind the one that caused it. */
+export interface SequenceView {
+  readonly steps: readonly SequenceStep[];
+  /** There are more than are told. */
+  readonly isCut: boolean;
+}
+
+const depthMax = 12;
+const stepsMax = 80;
+/** Of `limits.pageMessages` each. */
+const pagesMax = 8;
+/** What an effect causes, it causes soon; a message waits for a moved shard at most so long. */
+const reachMs = 60_000;
+/** Clocks of replicas differ. */
+const overlapMs = 10_000;
+
+type History = Pick<StoredPort, 'history'>;
+
+/** @returns null: there is no such step in what is kept */
+export async function readSequence(history: History, place: StepPlace): Promise<SequenceView | null> {
+  const chosen = await find(history, place);
+  if (chosen === null) return null;
+  const root = await rootOf(history, chosen);
+  const { found, isWhole } = await readAround(history, root.at, chosen.at + reachMs);
+  const { steps, isCut } = descendants(root, found);
+  return { steps, isCut: isCut || !isWhole };
+}
+
+/** `pod/shop/web-0/12/0`: the effect 0 of revision 12 of pod/shop/web-0. */
+function senderOf(cause: string | null): { readonly id: ActorId; readonly rev: number } | null {
+  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause ?? '') ?? [];
+  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
+}
+
+async function rootOf(history: History, chosen: Transition): Promise<Transition> {
+  let root = chosen;
+  for (let depth = 0; depth < depthMax; depth++) {
+    const sender = senderOf(root.cause);
+    const before = sender && (await find(history, { ...sender, at: root.at - reachMs }));
+    if (!before) return root;
+    root = before;
+  }
+  return root;
+}
+
+/** Reads the actor's own steps from shortly before the time on. */
+async function find({ history }: History, { id, rev, at }: StepPlace): Promise<Transition | null> {
+  let place: HistoryRequest = { id, since: Math.max(0, at - overlapMs) };
+  for (let page = 0; page < pagesMax; page++) {
+    const { steps, next } = await history(place);
+    const found = steps.find((step) => step.rev === rev);
+    if (found) return found;
+    if (next === null) return null;
+    place = { id, after: next };
+  }
+  return null;
+}
+
+async function readAround(
+  { history }: History,
+  from: number,
+  to: number,
+): Promise<{ readonly found: readonly Transition[]; readonly isWhole: boolean }> {
+  const found: Transition[] = [];
+  let place: HistoryRequest = { since: Math.max(0, from - overlapMs) };
+  for (let page = 0; page < pagesMax; page++) {
+    const { steps, next } = await history(place);
+    found.push(...steps);
+    if (next === null || steps.every(({ at }) => at > to)) return { found, isWhole: true };
+    place = { after: next };
+  }
+  return { found, isWhole: false };
+}
+
+function descendants(root: Transition, found: readonly Transition[]): SequenceView {
+  const caused = new Map<string, Transition[]>();
+  for (const step of found) {
+    const sender = senderOf(step.cause);
+    if (sender === null) continue;
+    const key = `${sender.id}/${sender.rev}`;
+    caused.set(key, [...(caused.get(key) ?? []), step]);
+  }
+  const steps: SequenceStep[] = [];
+  const told = new Set<string>();
+  let isCut = false;
+  const visit = (step: Transition, depth: number): void => {
+    const key = `${step.id}/${step.rev}`;
+    if (told.has(key)) return;
+    if (steps.length >= stepsMax || depth > 2 * depthMax) {
+      isCut = true;
+      return;
+    }
+    told.add(key);
+    steps.push({ step, depth });
+    const next = caused.get(key) ?? [];
+    for (const one of next.toSorted((a, b) => a.at - b.at)) visit(one, depth + 1);
+  };
+  visit(root, 0);
+  return { steps, isCut };
+}

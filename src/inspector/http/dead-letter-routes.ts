@@ -1,0 +1,74 @@
+/** The paths of dead letters: the list, one sent again, one dropped. */
+import { OrreryError } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { PageRequest, StoredPort } from '../../base/views.ts';
+import { jsonAnswer } from './http-answer.ts';
+import type { HttpRequest, Route } from './http-route.ts';
+
+export function deadLetterRoutes(control: Pick<StoredPort, 'dead' | 'resend' | 'drop'>): Route[] {
+  return [
+    {
+      path: '/api/v1/dead',
+      about: 'messages that nobody took, oldest first; `since`, `after`, `limit`',
+      open: false,
+      answer: async ({ query }) => jsonAnswer(200, await control.dead(pageOf(query))),
+    },
+    {
+      path: '/api/v1/dead/:letter/resend',
+      method: 'POST',
+      about: 'send one to its actor again, answered as sending an event is; needs `update`',
+      open: false,
+      verb: 'update',
+      answer: async (request) => {
+        const answer = await control.resend(letterOf(request), `http:${request.user}`);
+        return jsonAnswer(isMissing(answer) ? 404 : 200, answer);
+      },
+    },
+    {
+      path: '/api/v1/dead/:letter',
+      method: 'DELETE',
+      about: 'drop one; needs `update`',
+      open: false,
+      verb: 'update',
+      answer: async (request) => {
+        const answer = await control.drop(letterOf(request), `http:${request.user}`);
+        return jsonAnswer(isMissing(answer) ? 404 : 200, answer);
+      },
+    },
+  ];
+}
+
+const isMissing = (answer: object) => 'code' in answer && answer.code === 'LETTER_MISSING';
+
+function letterOf({ params: { letter = '' } }: HttpRequest): number {
+  return wholeNumber('letter', letter, { least: 1, most: Number.MAX_SAFE_INTEGER });
+}
+
+const bounds = {
+  since: { least: 0, most: Number.MAX_SAFE_INTEGER },
+  after: { least: 0, most: Number.MAX_SAFE_INTEGER },
+  limit: { least: 1, most: limits.pageMessages },
+} as const;
+
+/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+function pageOf(query: Readonly<Record<string, string>>): PageRequest {
+  const given = Object.entries(query).map(([name, value]): [string, number] => {
+    if (name === 'since' || name === 'after' || name === 'limit')
+      return [name, wholeNumber(name, value, bounds[name])];
+    throw wrong(name, value, `the parameters ${Object.keys(bounds).join(', ')}`);
+  });
+  return Object.fromEntries(given);
+}
+
+function wholeNumber(
+  name: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  throw wrong(name, text, `a whole number from ${least}${most > limits.pageMessages ? '' : ` to ${most}`}`);
+}
+
+const wrong = (name: string, value: string, allowed: string) =>
+  new OrreryError('USAGE', `${name}: ${JSON.stringify(value)} is not allowed; allowed: ${allowed}`);

@@ -1,0 +1,95 @@
+/** The paths of the cluster's time line: what happened when, and how one step led to others. */
+import { OrreryError } from '../../base/errors.ts';
+import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { limits } from '../../base/limits.ts';
+import type { StoredPort } from '../../base/views.ts';
+import { readEvents } from '../events/event-pages.ts';
+import { readSequence } from '../events/sequence.ts';
+import { jsonAnswer, problem } from './http-answer.ts';
+import type { Route } from './http-route.ts';
+
+export interface EventParts {
+  readonly stored: Pick<StoredPort, 'history'>;
+}
+
+type Query = Readonly<Record<string, string>>;
+
+const parameters = ['from', 'to', 'kind', 'id', 'text', 'limit', 'after'];
+
+/** @param kinds of actors that there are */
+export function eventRoutes({ stored }: EventParts, kinds: readonly string[]): Route[] {
+  return [
+    {
+      path: '/api/v1/events',
+      about:
+        'what happened in the cluster in the last 24 hours, oldest first; `from` and `to` (ms, or a time with zone), `kind`, `id`, `text`, `limit`, `after`',
+      open: false,
+      answer: async ({ query }) => jsonAnswer(200, await readEvents(stored, readRequest(query, kinds))),
+    },
+    {
+      path: '/api/v1/events/sequence',
+      about: 'the steps that led to one step and that it caused in other actors; `id`, `rev`, `at`',
+      open: false,
+      answer: async ({ query }) => {
+        const { id, rev, at } = {
+          id: readId(query),
+          rev: readCount(query, 'rev', 1),
+          at: readTime(query, 'at', 0),
+        };
+        const sequence = await readSequence(stored, { id, rev, at });
+        if (sequence) return jsonAnswer(200, sequence);
+        return problem(404, 'NOT_FOUND', `there is no step ${rev} of ${id} in the last 24 hours`);
+      },
+    },
+  ];
+}
+
+/** @throws OrreryError USAGE that names the parameter, its value and what is allowed */
+function readRequest(query: Query, kinds: readonly string[]) {
+  const unknown = Object.keys(query).find((name) => !parameters.includes(name));
+  if (unknown !== undefined) throw wrong(query, unknown, `the parameters ${parameters.join(', ')}`);
+  const { kind, id, after, text = '' } = query;
+  if (kind !== undefined && !kinds.includes(kind)) throw wrong(query, 'kind', kinds.join(', '));
+  const limit = query.limit === undefined ? limits.pageMessages : readCount(query, 'limit', 1);
+  const [since, until] = [readTime(query, 'from', 0), readTime(query, 'to', Number.MAX_SAFE_INTEGER)];
+  if (since > until) throw new OrreryError('USAGE', 'to: it lies before from');
+  return {
+    since,
+    until,
+    text,
+    limit: Math.min(limit, limits.pageMessages),
+    ...(id === undefined ? {} : { id: readId(query) }),
+    ...(kind === undefined ? {} : { kind }),
+    ...(after === undefined ? {} : { after: readCount(query, 'after', 0) }),
+  };
+}
+
+function readId(query: Query): ActorId {
+  try {
+    parseActorId(query.id as ActorId);
+    return query.id as ActorId;
+  } catch {
+    throw wrong(query, 'id', 'KIND/NAMESPACE/NAME, such as pod/shop/web-0');
+  }
+}
+
+function readCount(query: Query, name: string, least: number): number {
+  const value = Number(query[name]);
+  if (Number.isSafeInteger(value) && value >= least && query[name] !== '') return value;
+  throw wrong(query, name, `a whole number from ${least} on`);
+}
+
+/** Without a zone a time would be another one in each place. */
+function readTime(query: Query, name: string, instead: number): number {
+  const text = query[name];
+  if (text === undefined || text === '') return instead;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const at = /(Z|[+-]\d{2}:?\d{2})$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(at)) return at;
+  throw wrong(query, name, 'milliseconds since the epoch, or a time such as 2026-11-22T03:10:00Z');
+}
+
+function wrong(query: Query, name: string, allowed: string): OrreryError {
+  const value = JSON.stringify(query[name] ?? null);
+  return new OrreryError('USAGE', `${name}: ${value} is not allowed; allowed: ${allowed}`);
+}

@@ -1,0 +1,110 @@
+/** All dead letters, newest first: why nobody took them, what they say; sent again or dropped. */
+import type { DeadLetter } from '../../../base/views.ts';
+import { dropLetter, readLetters, resendLetter } from '../api.ts';
+import type { Store } from '../page-store.ts';
+import { ActorLink, Age, useTick } from '../pieces.ts';
+import { html, useEffect, useState, type VNode } from '../vendor.ts';
+
+type Letter = DeadLetter & { readonly sequence: number };
+
+/** Letters that the page asks for; the rest is for the command line. */
+const shownMax = 500;
+
+export function DeadLettersPage({ store }: { store: Store }): VNode {
+  const [letters, setLetters] = useState<readonly Letter[] | null>(null);
+  const [problem, setProblem] = useState('');
+  const newest = store.cluster?.deadLetters.newest[0]?.at ?? 0;
+  const count = store.cluster?.deadLetters.count ?? 0;
+  useTick(1_000);
+  useEffect(() => {
+    void readAll().then((answer) => {
+      if ('problem' in answer) return setProblem(answer.problem);
+      setLetters(answer.letters);
+      setProblem('');
+    });
+  }, [newest, count]);
+  const gone = (sequence: number) =>
+    setLetters((all) => all?.filter((one) => one.sequence !== sequence) ?? null);
+  const maySend = store.session !== null && 'ok' in store.session && store.session.ok.maySend;
+  return html`<section class="card dead-letters" aria-labelledby="h-dead">
+    <h1 id="h-dead">Dead letters</h1>
+    <p class="quiet">Messages that nobody took, of the last seven days, newest first.</p>
+    ${problem !== '' && html`<p class="problem" role="alert">${problem}</p>`}
+    ${letters === null && problem === '' && html`<p class="quiet">reading …</p>`}
+    ${letters?.length === 0 && html`<p class="quiet">There are none.</p>`}
+    <ul class="letters">${letters?.map(
+      (letter) =>
+        html`<${LetterRow} key=${letter.sequence} letter=${letter} now=${store.now()} maySend=${maySend}
+          onGone=${() => gone(letter.sequence)} />`,
+    )}</ul>
+    ${(letters?.length ?? 0) >= shownMax && html`<p class="quiet">There may be more: <code>orrery dead</code> lists all.</p>`}
+  </section>`;
+}
+
+function LetterRow({
+  letter,
+  now,
+  maySend,
+  onGone,
+}: {
+  letter: Letter;
+  now: number;
+  maySend: boolean;
+  onGone: () => void;
+}): VNode {
+  const [asked, setAsked] = useState<'resend' | 'drop' | null>(null);
+  const [told, setTold] = useState('');
+  const { sequence, at, to, subject, event, code, error, body } = letter;
+  const act = async () => {
+    const what = asked;
+    setAsked(null);
+    setTold('…');
+    const answer = await (what === 'resend' ? resendLetter(sequence) : dropLetter(sequence));
+    if ('refused' in answer) return setTold(answer.refused.reason);
+    if ('code' in answer.ok) return setTold(`${answer.ok.code}: ${answer.ok.reason}`);
+    onGone();
+  };
+  return html`<li>
+    <div class="letter-line">
+      <span class="letter" aria-hidden="true">✉</span><b class="code">${code ?? ''}</b>
+      ${to ? html`<${ActorLink} id=${to} />` : html`<span class="letter-subject">${subject}</span>`}
+      <span class="event">${event ?? ''}</span><${Age} since=${at} now=${now} />
+    </div>
+    <p class="why">${error}</p>
+    <details><summary>What it says</summary><pre>${indented(body)}</pre></details>
+    ${
+      maySend &&
+      (asked === null
+        ? html`<div class="buttons">
+          <button onClick=${() => setAsked('resend')} aria-label="Send letter ${sequence} again …">Send again …</button>
+          <button onClick=${() => setAsked('drop')} aria-label="Dismiss letter ${sequence} …">Dismiss …</button>
+        </div>`
+        : html`<div class="buttons" role="alert">
+          <span>${asked === 'resend' ? `It goes to ${to ?? subject} again.` : 'It is gone for good.'}</span>
+          <button onClick=${() => setAsked(null)}>Keep it</button>
+          <button class="primary danger" onClick=${act}>${asked === 'resend' ? 'Yes, send it' : 'Yes, dismiss it'}</button>
+        </div>`)
+    }
+    ${told !== '' && html`<p class="problem" role="status">${told}</p>`}
+  </li>`;
+}
+
+/** Newest first; the feed has none older than a day, the list has all. */
+async function readAll(): Promise<{ readonly letters: readonly Letter[] } | { readonly problem: string }> {
+  const letters: Letter[] = [];
+  for (let after: number | null | undefined; after !== null; ) {
+    const answer = await readLetters(after);
+    if ('refused' in answer) return { problem: answer.refused.reason };
+    letters.push(...answer.ok.letters);
+    after = answer.ok.next;
+  }
+  return { letters: letters.reverse().slice(0, shownMax) };
+}
+
+function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What a domain tells of itself: one sentence, what happens next, and the facts that `orrery get domain` has
+ * columns for. Pure.
+ */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, type Told } from '../tell.ts';
+import type { DomainContext } from './domain-context.ts';
+import { renewAt } from './domain-schedule.ts';
+import { type StateWord, sentence, storedText } from './domain-words.ts';
+import { leftoversText } from './exhibit-steps.ts';
+
+export function tellDomain(standing: Standing<DomainContext>): Told {
+  const { context } = standing;
+  const left = context.leftovers.length === 0 ? '' : ` Still to be removed: ${leftoversText(context)}.`;
+  const next = nextOf(standing);
+  return {
+    text: `${textOf(standing)}${left}`,
+    ...(next === null ? {} : { next }),
+    facts: factsOf(context),
+  };
+}
+
+const words: readonly StateWord[] = [
+  'waitingForIssuer',
+  'waitingForPermit',
+  'ordering',
+  'authorizing',
+  'finalizing',
+  'storing',
+  'valid',
+  'backingOff',
+  'rateLimited',
+  'issuerDown',
+  'failed',
+];
+
+function textOf({ states, context, at }: Standing<DomainContext>): string {
+  const [state = ''] = states;
+  const { host, certificate } = context;
+  if (state === 'retired') return `Nothing asks for a certificate for ${host} any more; its Secrets stay.`;
+  if (state === 'clearing') return `Nothing asks for a certificate for ${host} any more.`;
+  const last = state.slice(state.lastIndexOf('.') + 1);
+  // What the authority has to be shown is found out on the way to showing it.
+  const word = last === 'preparing' ? 'authorizing' : words.find((one) => one === last);
+  if (word !== undefined) return sentence(context, word, at);
+  return certificate === null
+    ? `The Secrets of ${host} are being looked at.`
+    : `${storedText(context, at)} Its Secrets are being looked at.`;
+}
+
+/** null: the next deadline says it. */
+function nextOf(standing: Standing<DomainContext>): NonNullable<Told['next']> | null {
+  const { certificate, window, nextAttempt } = standing.context;
+  if (isIn(standing, 'valid') && certificate !== null)
+    return { text: 'renewal', at: renewAt(certificate, window) };
+  const isHeld = ['resting', 'queued.rateLimited'].some((state) => isIn(standing, state));
+  return isHeld && nextAttempt !== null ? { text: 'next attempt', at: nextAttempt } : null;
+}
+
+function factsOf({ facts, certificate, window, failures }: DomainContext): readonly Fact[] {
+  return [
+    { label: 'Issuer', value: facts?.issuer?.name ?? '-' },
+    ...(certificate === null
+      ? []
+      : [
+          { label: 'Expires', value: certificate.notAfter, unit: 'time' },
+          { label: 'Renews', value: renewAt(certificate, window), unit: 'time' },
+        ]),
+    { label: 'Namespace', value: facts?.owner || '-' },
+    { label: 'Refusals', value: failures },
+  ];
+}

@@ -1,0 +1,113 @@
+/**
+ * The sentences of a domain: what its state means for this host, with the nouns in it. The same ones stand in
+ * `orrery get`, in conditions and in Events. Pure.
+ */
+import type { DomainContext } from './domain-context.ts';
+import type { DomainIssuer } from './domain-facts.ts';
+import { isInTime } from './domain-schedule.ts';
+
+/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+export type StateWord =
+  | 'waitingForIssuer'
+  | 'waitingForPermit'
+  | 'ordering'
+  | 'authorizing'
+  | 'finalizing'
+  | 'storing'
+  | 'valid'
+  | 'backingOff'
+  | 'rateLimited'
+  | 'issuerDown'
+  | 'failed';
+
+/** What people are told of a domain in a state, in one sentence. @param at ms since the epoch */
+export function sentence(context: DomainContext, word: StateWord, at: number): string {
+  const stored = context.certificate === null ? '' : ` ${storedText(context, at)}`;
+  return word === 'valid' ? storedText(context, at) : `${stateText(context, word)}${stored}`;
+}
+
+/** The certificate that is stored. */
+export function storedText(context: DomainContext, at: number): string {
+  const { host, certificate, missing, lastError } = context;
+  if (certificate === null) return `No certificate for ${host} is stored.`;
+  const { notAfter } = certificate;
+  if (!isInTime(context, at)) return `The certificate ended ${dateText(notAfter)}.`;
+  const ends = `A certificate for ${host} is stored; it ends ${dateText(notAfter)}, in ${spanText(notAfter - at)}.`;
+  if (missing.length === 0) return ends;
+  const places = missing.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
+  return `${ends} Secret ${places} lacks it${lastError === null ? '' : `: ${lastError}`}.`;
+}
+
+/** The state alone, whatever is stored. */
+function stateText(context: DomainContext, word: StateWord): string {
+  const { host, facts, lastError, failures, deferral } = context;
+  const issuer = `Issuer ${facts?.issuer?.name ?? ''}`;
+  const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
+  switch (word) {
+    case 'waitingForIssuer':
+      return `${host} waits for an Issuer: ${withoutDot(facts?.issuerMissing || `no Issuer allows ${host}`)}.`;
+    case 'waitingForPermit':
+      if (deferral !== null)
+        return `${withoutDot(deferralText(facts?.issuer ?? null, deferral))}; ${host} waits.`;
+      return `${host} waits for its turn at ${issuer}.`;
+    case 'ordering':
+      return `${issuer} is asked for a certificate for ${host}.`;
+    case 'authorizing':
+      return `The authority of ${issuer} checks by ${facts?.issuer?.challenge ?? 'a challenge'} that ${host} is ours.`;
+    case 'finalizing':
+      return `The authority of ${issuer} issues the certificate for ${host}.`;
+    case 'storing':
+      return `The certificate for ${host} is written into ${secretsText(context)}.`;
+    case 'backingOff': {
+      const times = failures > 1 ? ` ${failures} times in a row` : '';
+      return `No certificate for ${host} could be had from ${issuer}${times}${why}.`;
+    }
+    case 'rateLimited':
+      return `The authority of ${issuer} asked to wait with ${host}${why}.`;
+    case 'issuerDown':
+      return `The authority of ${issuer} cannot be reached for ${host}${why}.`;
+    default:
+      return `No certificate for ${host} can be had like this${why}.`;
+  }
+}
+
+const secretsText = ({ facts }: DomainContext) =>
+  (facts?.targets ?? []).map(({ namespace, secretName }) => `Secret ${namespace}/${secretName}`).join(', ');
+
+const withoutDot = (text: string) => text.replace(/\.+$/, '');
+
+const deferrals: Readonly<Record<string, string>> = {
+  budget: 'has used up its budget',
+  rateLimited: 'was asked by the authority to wait',
+  down: 'cannot reach its authority',
+  notReady: 'is not ready',
+  full: 'has too many domains waiting',
+};
+
+/** With the Issuer's own reason, where it has one: docs/features/certificates.md §9.3. */
+export function deferralText(
+  issuer: DomainIssuer | null,
+  { reason, message }: { readonly reason: string; readonly message?: string | null },
+): string {
+  const text = `Issuer ${issuer?.name ?? ''} ${deferrals[reason] ?? reason}`;
+  return message == null || message === '' ? text : `${text}: ${message}`;
+}
+
+/** `2026-01-31 12:00 UTC`; pure, unlike what a locale makes of it. */
+export function dateText(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return 'at an unknown time';
+  const text = new Date(ms).toISOString();
+  return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
+}
+
+const units = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+] as const;
+
+/** `29 days`: in the largest unit of which there are two. */
+function spanText(ms: number): string {
+  const [name, unit] = units.find(([, size]) => ms >= 2 * size) ?? units[2];
+  return `${Math.floor(ms / unit)} ${name}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * The sentences of an Issuer, in conditions and in `orrery get`, and what else it tells of itself. Pure.
+ */
+import type { Fact } from '../../base/views.ts';
+import type { Standing, Told } from '../tell.ts';
+import type { IssuerContext } from './issuer-context.ts';
+
+/** The states that people read; the chart's own are nested (docs/features/certificates.md, States). */
+export type StateWord = 'verifying' | 'ready' | 'trying' | 'rateLimited' | 'down' | 'invalid' | 'refused';
+
+const source = ({ facts }: IssuerContext) => (facts?.kind === 'ca' ? 'CA' : 'authority');
+const withoutDot = (text: string) => text.replace(/\.+$/, '');
+
+/** What people are told of an Issuer in a state, in one sentence. */
+export function sentence(context: IssuerContext, word: StateWord): string {
+  const { name, lastError } = context;
+  const why = lastError === null ? '' : `: ${withoutDot(lastError)}`;
+  switch (word) {
+    case 'ready':
+      return `Certificates can be had from Issuer ${name}.`;
+    case 'trying':
+      return `The ${source(context)} of Issuer ${name} is back; one domain tries first.`;
+    case 'verifying':
+      return `It is being verified that certificates can be had from Issuer ${name}.`;
+    case 'rateLimited':
+      return `Nobody gets a certificate from Issuer ${name} for a while${why}.`;
+    case 'down':
+      return `The ${source(context)} of Issuer ${name} does not answer${why}.`;
+    case 'invalid':
+      return `Issuer ${name} cannot be used as it is written${why}.`;
+    case 'refused':
+      return `Issuer ${name} cannot be used${why}.`;
+  }
+}
+
+const words: Readonly<Record<string, StateWord>> = {
+  verifying: 'verifying',
+  ready: 'ready',
+  trying: 'trying',
+  rateLimited: 'rateLimited',
+  down: 'down',
+  probing: 'down',
+  invalid: 'invalid',
+  refused: 'refused',
+};
+
+export function tellIssuer({ states, context }: Standing<IssuerContext>): Told {
+  const [state = ''] = states;
+  const last = state.slice(state.lastIndexOf('.') + 1);
+  const next = nextOf(last, context);
+  return { text: textOf(last, context), ...(next === null ? {} : { next }), facts: factsOf(context) };
+}
+
+function textOf(state: string, context: IssuerContext): string {
+  const { name, queue } = context;
+  if (state === 'gone') return `There is no Issuer ${name}.`;
+  const word = words[state];
+  if (word === undefined) return `Domains ask for Issuer ${name}, which was not heard of yet.`;
+  const waiting = queue.length === 0 ? '' : ` ${counted(queue.length)} for it.`;
+  return `${sentence(context, word)}${waiting}`;
+}
+
+const counted = (count: number) => (count === 1 ? '1 domain waits' : `${count} domains wait`);
+
+/** null: the next deadline says it. */
+function nextOf(state: string, { limitedUntil }: IssuerContext): NonNullable<Told['next']> | null {
+  return state === 'rateLimited' && limitedUntil !== null
+    ? { text: 'one domain tries', at: limitedUntil }
+    : null;
+}
+
+function factsOf({ facts, queue, inWork, outageSince }: IssuerContext): readonly Fact[] {
+  return [
+    { label: 'Kind', value: facts?.kind ?? '-' },
+    { label: 'Waiting', value: queue.length },
+    { label: 'In work', value: Object.keys(inWork).length },
+    ...(outageSince === null ? [] : [{ label: 'Down since', value: outageSince, unit: 'time' }]),
+  ];
+}

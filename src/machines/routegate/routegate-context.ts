@@ -1,0 +1,142 @@
+/** The routegate chart's context and everything pure that is computed from it. */
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import type { KubeEventWrite } from '../effects.ts';
+import { leftOf, type Stamp } from '../stamp.ts';
+import type { RouteGateLook, RouteGateStatusPatch } from './routegate-effects.ts';
+import type { RouteGateEvent } from './routegate-events.ts';
+import type { GateFindings, RouteGateFacts } from './routegate-facts.ts';
+import { type GateStatus, statusOf, type Warning, warningsOf } from './routegate-status.ts';
+
+export interface RouteGateContext {
+  readonly namespace: string;
+  readonly name: string;
+  /** null: nothing is known yet. */
+  readonly facts: RouteGateFacts | null;
+  /** Number of the look in work, or of the last one; what an older one found is ignored. */
+  readonly look: number;
+  /** The token that stood when the last look began. */
+  readonly lookedAt: string;
+  /** What it found; null: nothing was looked at, or the specification cannot be used. */
+  readonly findings: GateFindings | null;
+  /** When it was found, ms since the epoch. */
+  readonly foundAt: number;
+  /** Since when looks find that something is not listed, ms since the epoch; null: everything is. */
+  readonly unlistedSince: number | null;
+  /** What the status says; null: that is not known. */
+  readonly reported: GateStatus | null;
+  /** Reasons that were told in a Warning Event for this generation of the object. */
+  readonly told: readonly string[];
+  /** Failed attempts in a row. */
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+export type RouteGateInput = RouteGateEvent & Stamp;
+
+export interface Moment {
+  readonly context: RouteGateContext;
+  readonly event: RouteGateInput;
+}
+
+/** Before the first event. */
+export const newborn = ({ namespace, name }: ActorInput): RouteGateContext => ({
+  namespace,
+  name,
+  facts: null,
+  look: 0,
+  lookedAt: '',
+  findings: null,
+  foundAt: 0,
+  unlistedSince: null,
+  reported: null,
+  told: [],
+  failures: 0,
+  lastError: null,
+});
+
+/** How long something may be missing in the lists before the status says so, ms. */
+const listPatienceMs = 10_000;
+
+export const listPatience = ({ context: { unlistedSince }, event }: Moment): number =>
+  leftOf(listPatienceMs, unlistedSince ?? event.at, event.at);
+
+/** Whether the news is of another object or another generation of it: everything is looked at anew. */
+export function isOther({ context: { facts: before }, event }: Moment): boolean {
+  if (event.type !== 'routegate.observed' || event.facts === null) return false;
+  const { uid, generation, invalid } = event.facts;
+  return before?.uid !== uid || before.generation !== generation || before.invalid !== invalid;
+}
+
+/** Warnings are told once for each generation; a new object has no status that is known. */
+export function remembered({ context, event }: Moment): Partial<RouteGateContext> {
+  if (event.type !== 'routegate.observed') return {};
+  const { facts } = event;
+  const isSameObject = context.facts?.uid === facts?.uid;
+  if (isSameObject && context.facts?.generation === facts?.generation) return { facts };
+  return { facts, told: [], findings: null, ...(isSameObject ? {} : { reported: null }) };
+}
+
+export function found({ context, event }: Moment): Partial<RouteGateContext> {
+  if (event.type !== 'routegate.counted') return {};
+  const { findings, stirred } = event;
+  const unlistedSince = findings.isComplete ? null : (context.unlistedSince ?? event.at);
+  return { findings, lookedAt: stirred, foundAt: event.at, unlistedSince };
+}
+
+/** What the status has to say; an invalid specification says so whatever was found. */
+export function wanted({ facts, findings, foundAt }: RouteGateContext): GateStatus | null {
+  return facts === null ? null : statusOf(facts, findings, foundAt);
+}
+
+export const isReported = (context: RouteGateContext): boolean => equal(context.reported, wanted(context));
+
+/** Somebody should look: the status has a condition that is False, or Pods that were meant are not held. */
+export function isTroubled(context: RouteGateContext): boolean {
+  const { valid, verifying } = wanted(context) ?? {};
+  const isAnyFalse = valid?.status === 'False' || verifying?.status === 'False';
+  return isAnyFalse || (context.findings?.pods.ungated ?? 0) > 0;
+}
+
+/** Something may have changed since the last look. */
+export const isStirred = ({ facts, lookedAt }: RouteGateContext): boolean =>
+  facts !== null && facts.invalid === null && facts.stirred !== lookedAt;
+
+/**
+ * Lists are not complete, as after a start of every replica: a status that was right is not taken back for a
+ * moment's sake.
+ */
+export const isUnlisted = ({ context, event }: Moment): boolean =>
+  context.findings?.isComplete === false &&
+  context.reported?.verifying.reason !== 'NotListed' &&
+  event.at - (context.unlistedSince ?? event.at) < listPatienceMs;
+
+export const looked = ({ context: { namespace, name, look } }: Moment): Omit<RouteGateLook, 'type'> => ({
+  namespace,
+  name,
+  look,
+});
+
+export function report({ context, event }: Moment): Omit<RouteGateStatusPatch, 'type'> {
+  const { namespace, name, facts } = context;
+  const status = wanted(context);
+  if (facts === null || status === null) throw new Error('only what is known is reported');
+  return { namespace, name, uid: facts.uid, status, at: event.at };
+}
+
+/** Warnings that were not told for this generation yet. */
+export function untold(context: RouteGateContext): Warning[] {
+  const status = wanted(context);
+  const all = status === null ? [] : warningsOf(status, context.findings);
+  return all.filter(({ reason }) => !context.told.includes(reason));
+}
+
+export function warning(
+  { context, event }: Moment,
+  { reason, message }: Warning,
+): Omit<KubeEventWrite, 'type'> {
+  const { namespace, name, facts } = context;
+  const kind = { apiVersion: 'orrery.dev/v1alpha1', kind: 'RouteGate' };
+  const regarding = { ...kind, namespace, name, uid: facts?.uid ?? '' };
+  return { regarding, eventType: 'Warning', reason, note: message, at: event.at };
+}

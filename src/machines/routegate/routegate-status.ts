@@ -1,0 +1,175 @@
+/**
+ * What a RouteGate's status has to say of what was found: counts, conditions, and what is told in Events
+ * beside them (docs/features/routes.md, “What people are told”). Pure.
+ */
+import type { GateFindings, Named, RouteGateFacts } from './routegate-facts.ts';
+
+export interface Judgement {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface GateCounts {
+  readonly pods: number;
+  readonly waiting: number;
+  readonly ready: number;
+  /** Selected Pods that do not list the condition type: nothing holds them back. */
+  readonly ungated: number;
+  /** Ready Pods for which at least one Service was verified, and such for which none was. */
+  readonly verified: number;
+  readonly unverified: number;
+  readonly longestWaitSeconds: number;
+  /** The Pod that has waited so long. */
+  readonly longestWaiting: string | null;
+  readonly observedGeneration: number;
+}
+
+export interface GateStatus {
+  readonly counts: GateCounts;
+  readonly valid: Judgement;
+  readonly verifying: Judgement;
+}
+
+/** What a Warning Event says. */
+export interface Warning {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** @param now ms since the epoch, when the findings were made */
+export function statusOf(facts: RouteGateFacts, findings: GateFindings | null, now: number): GateStatus {
+  const { generation: observedGeneration, invalid } = facts;
+  const refusal =
+    invalid !== null || findings === null
+      ? { reason: 'InvalidSpec', message: invalid ?? '' }
+      : findings.refusal;
+  if (refusal !== null || findings === null) {
+    const judgement = { status: 'False', reason: '', message: '', ...refusal } as const;
+    return { counts: { ...nothing, observedGeneration }, valid: judgement, verifying: judgement };
+  }
+  const { pods, first } = findings;
+  const { held, waiting, ungated, verified, unverified } = pods;
+  return {
+    counts: {
+      pods: held,
+      waiting,
+      ready: held - waiting,
+      ungated,
+      verified,
+      unverified,
+      longestWaitSeconds: first ? Math.floor(Math.max(0, now - first.since) / 1000) : 0,
+      longestWaiting: first?.name ?? null,
+      observedGeneration,
+    },
+    valid: usable(pods.others),
+    verifying: verifyingOf(findings),
+  };
+}
+
+const nothing = {
+  pods: 0,
+  waiting: 0,
+  ready: 0,
+  ungated: 0,
+  verified: 0,
+  unverified: 0,
+  longestWaitSeconds: 0,
+  longestWaiting: null,
+};
+
+/** @param others selected Pods that another gate holds */
+function usable(others: number): Judgement {
+  if (others === 0) return { status: 'True', reason: 'InUse', message: 'the specification is in use' };
+  const message = `${others} of the selected Pods are held by an older RouteGate of the same condition type`;
+  return { status: 'True', reason: 'Overlaps', message };
+}
+
+export function listed({ names, count }: Named): string {
+  const rest = count - names.length;
+  return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function verifyingOf(findings: GateFindings): Judgement {
+  const { services, unaskable, emptyGroups, isPortMissing, pods } = findings;
+  const no = (reason: string, message: string): Judgement => ({ status: 'False', reason, message });
+  // What is merely not listed yet must not look like something that does not exist.
+  if (!findings.isComplete)
+    return {
+      status: 'Unknown',
+      reason: 'NotListed',
+      message: 'not every object that the RouteGate asks for was listed yet',
+    };
+  if (services === 0)
+    return no(
+      'NothingToVerify',
+      'no Service has the labels of serviceSelector and group.serviceLabel of any Pod',
+    );
+  if (findings.crowdedGroups.count > 0)
+    return no(
+      'TooManyServices',
+      `nothing is verified in groups of more than ${findings.servicesMax} Services: ${listed(findings.crowdedGroups)}`,
+    );
+  if (emptyGroups.count > 0)
+    return no('NothingToVerify', `no Service belongs to the groups ${listed(emptyGroups)}`);
+  if (unaskable.count > 0) {
+    const message = `${unaskable.count} of ${services} Services cannot be asked: ${listed(unaskable)}`;
+    return no(isPortMissing ? 'PortMissing' : 'Unverified', message);
+  }
+  const [deadlock] = deadlocksOf(findings);
+  if (deadlock !== undefined) return no('Deadlock', deadlock);
+  if (pods.unverified > 0)
+    return no(
+      'Unverified',
+      `${pods.unverified} Pods are Ready although no Service could be verified for them`,
+    );
+  return { status: 'True', reason: 'Verifying', message: `${services} Services are asked` };
+}
+
+/** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
+export function deadlocksOf({ notPublished, affine, local }: GateFindings): string[] {
+  const says = (named: Named, text: string) => (named.count > 0 ? [`${listed(named)}: ${text}`] : []);
+  return [
+    ...says(
+      notPublished,
+      'the Service publishes Ready Pods alone and the gate waits for the Service; set publishNotReadyAddresses: true, or take it out of serviceSelector',
+    ),
+    ...says(
+      affine,
+      'with sessionAffinity ClientIP each replica of Orrery always meets the same Pod; take the affinity away, or gate on a Service without it',
+    ),
+    ...says(
+      local,
+      'with internalTrafficPolicy Local only Pods on nodes with a replica of Orrery are met; take the policy away, or gate on a Service without it',
+    ),
+  ];
+}
+
+/** What is told beside the status, one for each reason: what is wrong, and what is likely a mistake. */
+export function warningsOf({ valid, verifying }: GateStatus, findings: GateFindings | null): Warning[] {
+  const wrong = [valid, verifying].filter(
+    ({ status, reason }) => status === 'False' && reason !== 'Deadlock',
+  );
+  const inUse = findings?.refusal === null ? findings : null;
+  const deadlocks = inUse === null ? [] : deadlocksOf(inUse);
+  const all: Warning[] = [
+    ...wrong,
+    ...deadlocks.map((message) => ({ reason: 'Deadlock', message })),
+    ...(inUse?.largeGroups ?? []).map(tooLarge),
+    ...ungatedWarning(inUse),
+  ];
+  // Valid and Verifying have one reason where the specification cannot be used.
+  return all.filter(({ reason }, n) => all.findIndex((one) => one.reason === reason) === n);
+}
+
+const tooLarge = ({ group, pods }: GateFindings['largeGroups'][number]): Warning => ({
+  reason: 'GroupTooLarge',
+  message: `group ${group} has ${pods} Pods, more than a Service looks for at one time: they take turns, and a lost route is noticed for some of them only`,
+});
+
+function ungatedWarning(findings: GateFindings | null): Warning[] {
+  if (findings === null || findings.pods.ungated === 0) return [];
+  const { pods, conditionType } = findings;
+  const message = `${pods.ungated} of the selected Pods do not list ${conditionType} in spec.readinessGates; nothing holds them back`;
+  return [{ reason: 'PodsUngated', message }];
+}

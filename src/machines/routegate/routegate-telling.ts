@@ -1,0 +1,58 @@
+/** Why a RouteGate stands as it stands, in one sentence: the words of its conditions, and who waits. Pure. */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, type Told } from '../tell.ts';
+import type { RouteGateContext } from './routegate-context.ts';
+import { wanted } from './routegate-context.ts';
+import type { GateFindings } from './routegate-facts.ts';
+import { type GateStatus, warningsOf } from './routegate-status.ts';
+
+type Asked = Standing<RouteGateContext>;
+
+export function tellRouteGate(standing: Asked): Told {
+  const { context } = standing;
+  const status = context.facts === null ? null : wanted(context);
+  if (status === null) return { text: 'nothing is known of the RouteGate yet' };
+  return { text: textOf(standing, status), facts: factsOf(status, context.findings) };
+}
+
+function textOf(standing: Asked, status: GateStatus): string {
+  const { context } = standing;
+  const { facts, findings, lastError } = context;
+  if (isIn(standing, 'gone')) return 'the RouteGate does not exist any more';
+  if (isIn(standing, 'waitingForNews'))
+    return 'the RouteGate was not there when its status was to be written; what became of it will be observed';
+  if (isIn(standing, 'backingOff'))
+    return `the status could not be written, ${times(context.failures)}: ${lastError ?? 'no error was kept'}`;
+  if (facts?.invalid != null) return `the specification cannot be used: ${facts.invalid}`;
+  if (findings === null) return 'the Pods and Services of the RouteGate are being counted';
+  if (!findings.isComplete) return status.verifying.message;
+  const troubles = warningsOf(status, findings).map(({ message }) => message);
+  return [...troubles, podsText(findings, standing.at)].join('; ');
+}
+
+function podsText({ pods, first, services }: GateFindings, at: number): string {
+  const { held, waiting } = pods;
+  if (held === 0) return `no Pod is held; ${services} Services are asked once there is one`;
+  if (waiting === 0) return `none of ${held} Pods waits; ${services} Services are asked`;
+  const longest = first === null ? '' : `, ${first.name} for ${seconds(at - first.since)}`;
+  return `${waiting} of ${held} Pods wait for their routes${longest}`;
+}
+
+const seconds = (ms: number) => `${Math.max(0, Math.floor(ms / 1000))} s`;
+const times = (count: number) => (count === 1 ? 'once' : `${count} times in a row`);
+
+function factsOf({ counts, valid, verifying }: GateStatus, findings: GateFindings | null): Fact[] {
+  const { pods, waiting, ready, ungated, verified, unverified, longestWaiting } = counts;
+  return [
+    { label: 'Valid', value: `${valid.status} (${valid.reason})` },
+    { label: 'Verifying', value: `${verifying.status} (${verifying.reason})` },
+    { label: 'Pods', value: pods },
+    { label: 'Waiting', value: waiting },
+    { label: 'Ready', value: ready },
+    { label: 'Without readiness gate', value: ungated },
+    { label: 'Verified', value: verified },
+    { label: 'Not verified', value: unverified },
+    { label: 'Services', value: findings?.services ?? 0 },
+    ...(longestWaiting === null ? [] : [{ label: 'Waits longest', value: longestWaiting }]),
+  ];
+}

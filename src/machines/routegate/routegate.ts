@@ -1,0 +1,281 @@
+/**
+ * `routegate/<ns>/<name>`: keeps the status of a RouteGate: how many Pods it holds, how many wait and for
+ * how long, whether it can be used at all, and whether it verifies anything.
+ *
+ * Who sends: the router (`routegate.observed`), its own effects (`routegate.counted`, `routegate.reported`,
+ * `routegate.refused`), people (`routegate.recheck`). What it promises:
+ * - However much changes, it looks at the world once a second at most, and the status is written only when
+ *   it says something else than before.
+ * - What is not listed yet is not told as missing.
+ * - A Warning is told once for each generation of the object and reason. Absent: what holds a Pod back (the
+ *   pod chart); how the world is counted (the effect).
+ */
+import { assign, enqueueActions, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import type { Chart } from '../chart.ts';
+import { actionsOf } from '../effect.ts';
+import { tells } from '../tell.ts';
+import {
+  found,
+  isOther,
+  isReported,
+  isStirred,
+  isTroubled,
+  isUnlisted,
+  listPatience,
+  looked,
+  newborn,
+  type RouteGateContext,
+  type RouteGateInput,
+  remembered,
+  report,
+  untold,
+  wanted,
+  warning,
+} from './routegate-context.ts';
+import { routeGateEffects } from './routegate-effects.ts';
+import { tellRouteGate } from './routegate-telling.ts';
+
+type Args = { readonly context: RouteGateContext };
+
+export const routeGateMachine = setup({
+  types: {
+    context: {} as RouteGateContext,
+    events: {} as RouteGateInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isGone: ({ event }) => event.type === 'routegate.observed' && event.facts === null,
+    isOther: (moment) => isOther(moment),
+    isNews: ({ context, event }) => event.type === 'routegate.observed' && !equal(event.facts, context.facts),
+    isInvalid: ({ context }: Args) => typeof context.facts?.invalid === 'string',
+    isInvalidAndReported: ({ context }: Args) =>
+      typeof context.facts?.invalid === 'string' && isReported(context),
+    isKnown: ({ context }: Args) => context.facts !== null,
+    isThisLook: ({ context, event }) => event.type === 'routegate.counted' && event.look === context.look,
+    isUnlisted: (moment) => isUnlisted(moment),
+    isReported: ({ context }: Args) => isReported(context),
+    isStirred: ({ context }: Args) => isStirred(context),
+    isTroubled: ({ context }: Args) => isTroubled(context),
+    isAnyWaiting: ({ context }: Args) => (context.findings?.pods.waiting ?? 0) > 0,
+    isRefusedAsGone: ({ event }) => event.type === 'routegate.refused' && event.reason === 'gone',
+  },
+  delays: {
+    /** Longer than the effect may take (routegate-effects.ts); then its outcome is lost (I4). */
+    lookPatience: 10_000,
+    /** The bound on an effect (limits.ts) and a little. */
+    writePatience: 35_000,
+    listPatience: (moment) => listPatience(moment),
+    /** Changes come in waves: between two looks at least this passes. */
+    gatherPause: 1_000,
+    /** While Pods wait, how long the first of them has waited is told anew this often. */
+    waitPause: 10_000,
+    /** 5 s doubling to 60 s, ± 25 %: nobody waits for a status. */
+    backOff: ({ context, event }) =>
+      backOffMs(context.failures - 1, 5_000, 60_000) * (0.75 + 0.5 * event.random),
+    /** What became of the object will be observed; this only catches what was never said. */
+    lookAgain: 300_000,
+  },
+  actions: {
+    remember: assign((moment) => remembered(moment)),
+    countLook: assign(({ context }) => ({ look: context.look + 1 })),
+    keepFindings: assign((moment) => found(moment)),
+    noteReported: assign(({ context }) => ({ reported: wanted(context), failures: 0, lastError: null })),
+    forgetReported: assign({ reported: null, told: [] }),
+    noteFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      lastError: event.type === 'routegate.refused' ? event.message : 'no outcome in time',
+      // It may have been written all the same.
+      reported: null,
+    })),
+    warn: enqueueActions(({ context, event, enqueue }) => {
+      // Actions of a set-up do not know each other by type.
+      for (const one of untold(context))
+        enqueue({ type: 'kube-event.write', params: warning({ context, event }, one) } as never);
+    }),
+    noteTold: assign(({ context }) => ({
+      told: [...context.told, ...untold(context).map(({ reason }) => reason)],
+    })),
+    ...actionsOf(...routeGateEffects),
+  },
+}).createMachine({
+  id: 'routegate',
+  context: ({ input }) => newborn(input),
+  initial: 'deciding',
+  on: {
+    'routegate.observed': [
+      { guard: 'isGone', target: '.gone' },
+      { guard: 'isOther', actions: 'remember', target: '.deciding' },
+      { guard: 'isNews', actions: 'remember' },
+    ],
+    'routegate.recheck': { actions: 'forgetReported', target: '.deciding' },
+  },
+  states: {
+    deciding: {
+      description: 'Looks at what is known of the RouteGate and chooses what has to be done.',
+      tags: 'settled',
+      always: [
+        { guard: 'isInvalidAndReported', target: 'reported.unusable' },
+        { guard: 'isInvalid', target: 'reporting' },
+        { guard: 'isKnown', target: 'looking' },
+      ],
+    },
+    looking: {
+      description: 'Counts the Pods that the RouteGate holds and the Services that are asked for them.',
+      entry: ['countLook', { type: 'routegate.look', params: looked }],
+      on: {
+        'routegate.counted': { guard: 'isThisLook', actions: 'keepFindings', target: 'judging' },
+        'routegate.refused': [
+          { guard: 'isRefusedAsGone', target: 'waitingForNews' },
+          { actions: 'noteFailure', target: 'backingOff' },
+        ],
+      },
+      after: { lookPatience: { actions: 'noteFailure', target: 'backingOff' } },
+    },
+    judging: {
+      description: 'Chooses what follows a look.',
+      always: [
+        { guard: 'isUnlisted', target: 'awaitingLists' },
+        { guard: 'isReported', target: 'reported' },
+        { target: 'reporting' },
+      ],
+    },
+    awaitingLists: {
+      description:
+        'Not everything that the RouteGate asks for was listed yet; for a moment the status stays as it is.',
+      initial: 'quiet',
+      after: { listPatience: 'reporting' },
+      states: {
+        quiet: {
+          description: 'Nothing has changed since the last look.',
+          always: { guard: 'isStirred', target: 'stirred' },
+        },
+        stirred: {
+          description: 'Something has changed; another look follows.',
+          after: { gatherPause: '#routegate.looking' },
+        },
+      },
+    },
+    reporting: {
+      description: 'The status is being written.',
+      initial: 'writing',
+      states: {
+        writing: {
+          description: 'The patch is on its way to the Kubernetes API.',
+          entry: { type: 'routegate-status.patch', params: report },
+          on: {
+            'routegate.reported': {
+              actions: ['noteReported', 'warn', 'noteTold'],
+              target: '#routegate.reported',
+            },
+            'routegate.refused': [
+              { guard: 'isRefusedAsGone', target: '#routegate.waitingForNews' },
+              { actions: 'noteFailure', target: '#routegate.backingOff' },
+            ],
+            'routegate.observed': [
+              { guard: 'isGone', target: '#routegate.gone' },
+              { guard: 'isOther', actions: 'remember', target: 'outdated' },
+              { guard: 'isNews', actions: 'remember' },
+            ],
+            'routegate.recheck': { target: 'outdated' },
+          },
+          after: { writePatience: { actions: 'noteFailure', target: '#routegate.backingOff' } },
+        },
+        outdated: {
+          description:
+            'The specification changed while the patch was on its way; what it says now is written once that has landed.',
+          on: {
+            'routegate.observed': [
+              { guard: 'isGone', target: '#routegate.gone' },
+              { guard: 'isNews', actions: 'remember' },
+            ],
+            'routegate.reported': { actions: 'forgetReported', target: '#routegate.deciding' },
+            'routegate.refused': { actions: 'forgetReported', target: '#routegate.deciding' },
+            'routegate.recheck': {},
+          },
+          after: { writePatience: { actions: 'forgetReported', target: '#routegate.deciding' } },
+        },
+      },
+    },
+    reported: {
+      description: 'The status says what the last look found.',
+      initial: 'choosing',
+      states: {
+        choosing: {
+          description: 'Chooses what it waits for.',
+          always: [
+            { guard: 'isInvalid', target: 'unusable' },
+            { guard: 'isTroubled', target: 'troubled' },
+            { guard: 'isStirred', target: 'gathering' },
+            { guard: 'isAnyWaiting', target: 'waiting' },
+            { target: 'current' },
+          ],
+        },
+        current: {
+          description: 'No Pod waits.',
+          tags: 'settled',
+          always: { guard: 'isStirred', target: 'gathering' },
+        },
+        waiting: {
+          description: 'Pods wait for their routes; how long the first has waited is told anew now and then.',
+          always: { guard: 'isStirred', target: 'gathering' },
+          after: { waitPause: '#routegate.looking' },
+        },
+        gathering: {
+          description: 'Something has changed; what changes within a second is counted together.',
+          after: { gatherPause: '#routegate.looking' },
+        },
+        troubled: {
+          description:
+            'Something keeps Pods from being verified, or from being held back; the status and a Warning say what.',
+          tags: 'wrong',
+          initial: 'resting',
+          states: {
+            resting: {
+              description: 'Nothing has changed since the last look.',
+              tags: 'settled',
+              always: { guard: 'isStirred', target: 'gathering' },
+              after: { waitPause: { guard: 'isAnyWaiting', target: '#routegate.looking' } },
+            },
+            gathering: {
+              description: 'Something has changed; another look follows.',
+              after: { gatherPause: '#routegate.looking' },
+            },
+          },
+        },
+        unusable: {
+          description: 'The specification cannot be used, and the status says why.',
+          tags: ['settled', 'wrong'],
+        },
+      },
+    },
+    waitingForNews: {
+      description: 'The RouteGate was not there, or was another one; what became of it will be observed.',
+      after: { lookAgain: 'deciding' },
+    },
+    backingOff: {
+      description: 'The status could not be written; it is tried again after a while.',
+      tags: 'wrong',
+      after: { backOff: 'deciding' },
+    },
+    gone: {
+      description: 'The RouteGate does not exist any more; its record is removed.',
+      type: 'final',
+    },
+  },
+});
+
+export const routeGateChart: Chart = {
+  name: 'routegate',
+  shortName: 'rg',
+  version: 1,
+  description: 'Keeps the status of a RouteGate: who waits, and whether anything is verified.',
+  machine: routeGateMachine,
+  durable: true,
+  createdBy: ['routegate.observed'],
+  effects: routeGateEffects,
+  tell: tells(tellRouteGate),
+};

@@ -1,0 +1,64 @@
+/** How the EndpointSlices of a Service stand, in words (docs/features/endpoints.md). Pure. */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing } from '../tell.ts';
+import type { ServiceContext } from './service-context.ts';
+
+type ServiceStanding = Standing<ServiceContext>;
+
+/** null: nothing outside of the cluster belongs to the Service. */
+export function slicesReason(standing: ServiceStanding): string | null {
+  const { slices } = standing.context;
+  if (slices.facts === null || isIn(standing, 'endpoints.gone')) return null;
+  const { otherWriter, selects } = slices.facts;
+  if (isIn(standing, 'endpoints.ignored'))
+    return selects
+      ? 'the Service selects no workload outside of the cluster'
+      : 'the Service selects nothing, so it gets no EndpointSlices';
+  const other = otherWriter === '' ? '' : `; ${otherWriter} writes EndpointSlices for the Service, too`;
+  return `${sentenceOf(standing)}${other}`;
+}
+
+/** Innermost words first: where none is said of a state, those of its parent hold. */
+const words: ReadonlyArray<readonly [string, (context: ServiceContext) => string]> = [
+  [
+    'endpoints.stuck.trying',
+    (context) => `${stuckText(context)}; they are being written again at this moment`,
+  ],
+  ['endpoints.stuck.awaitingLists', (context) => `${stuckText(context)}; ${listsText}`],
+  ['endpoints.stuck', (context) => `${stuckText(context)}; it is tried on every few minutes`],
+  ['endpoints.backingOff', (context) => `the EndpointSlices could not be written, ${failuresText(context)}`],
+  ['endpoints.awaitingLists', () => `the EndpointSlices wait: ${listsText}`],
+  [
+    'endpoints.reconciling.retrying',
+    (context) => `the EndpointSlices are being written again, ${failuresText(context)}`,
+  ],
+  ['endpoints.reconciling.compacting', () => 'the endpoints are being moved to half as many EndpointSlices'],
+  ['endpoints.reconciling', () => 'the EndpointSlices are being brought to what the workloads are'],
+  ['endpoints.sparse', () => 'the EndpointSlices list the workloads as they are; half as many would do'],
+  ['endpoints.settling', () => 'the EndpointSlices list the workloads as they are, after a burst of changes'],
+  ['endpoints', () => 'the EndpointSlices list the workloads as they are'],
+];
+
+const listsText = 'nothing is written before Services, workloads and slices were all listed anew';
+
+function sentenceOf(standing: ServiceStanding): string {
+  const [, say] = words.find(([state]) => isIn(standing, state)) ?? [];
+  return say?.(standing.context) ?? '';
+}
+
+const stuckText = (context: ServiceContext) =>
+  `the EndpointSlices cannot be written, ${failuresText(context)}`;
+
+function failuresText({ slices: { failures }, lastError }: ServiceContext): string {
+  return `${failures} ${failures === 1 ? 'try' : 'tries'} failed: ${lastError ?? 'the reason is not known'}`;
+}
+
+export function slicesFacts({ slices }: ServiceContext): readonly Fact[] {
+  if (slices.facts === null) return [];
+  const { otherWriter } = slices.facts;
+  return [
+    ...(slices.endedAt === 0 ? [] : [{ label: 'Slices looked at', value: slices.endedAt, unit: 'time' }]),
+    ...(slices.failures === 0 ? [] : [{ label: 'Failed tries', value: slices.failures }]),
+    ...(otherWriter === '' ? [] : [{ label: 'Other controller', value: otherWriter }]),
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Why a workload outside the cluster stands as it stands: what is wrong with it, and what its probe says.
+ * Pure.
+ */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, tells } from '../tell.ts';
+import { planOf, problemsOf, type WorkloadContext } from './workload-context.ts';
+
+type WorkloadStanding = Standing<WorkloadContext>;
+
+export const tellWorkload = tells<WorkloadContext>((standing) => {
+  const { context } = standing;
+  if (context.facts === null) return { text: 'the workload does not exist any more', next: null };
+  const told = [problemsText(context), probeText(standing)].filter((text) => text !== null);
+  return { text: told.join('; '), facts: factsOf(context) };
+});
+
+function problemsText({ facts }: WorkloadContext): string | null {
+  const problems = problemsOf(facts);
+  if (problems.length === 0) return null;
+  const isLeftOut = facts?.addresses.length === 0;
+  const how = isLeftOut ? 'no Service publishes the workload' : 'the workload is published with a limit';
+  return `${how}: ${problems.join(', ')}`;
+}
+
+function probeText(standing: WorkloadStanding): string | null {
+  const { context } = standing;
+  if (planOf(context) === null) return context.facts?.probe === null ? 'no probe is asked for' : null;
+  if (isIn(standing, 'health.marking'))
+    return `${verdictText(context)}; the condition Ready is being set to ${context.verdict}`;
+  if (isIn(standing, 'health.waiting'))
+    return `the condition Ready could not be set to ${context.verdict}: ${context.lastError ?? 'the reason is not known'}`;
+  return verdictText(context);
+}
+
+function verdictText({ verdict, lastError, successes, failures, facts }: WorkloadContext): string {
+  const addresses = facts?.addresses.length === 1 ? 'the address' : 'every address';
+  const plan = planOf({ facts });
+  if (verdict === 'True')
+    return failures === 0
+      ? `${addresses} answers the probe`
+      : `the probe failed ${failures} of ${plan?.failures} times: ${lastError}`;
+  if (verdict === 'False')
+    return successes === 0
+      ? `the workload is not ready, the probe fails: ${lastError}`
+      : `the workload is not ready yet, ${addresses} answered ${successes} of ${plan?.successes} times`;
+  return 'the probe has not been made often enough to say whether the workload is ready';
+}
+
+function factsOf(context: WorkloadContext): readonly Fact[] {
+  const { facts, verdict } = context;
+  const plan = planOf(context);
+  return [
+    { label: 'Addresses', value: (facts?.addresses ?? []).map(({ ip }) => ip).join(', ') || 'none' },
+    { label: 'Ready', value: facts?.ready ?? 'Unknown' },
+    ...(plan === null ? [] : [{ label: 'Period', value: plan.periodMs, unit: 'ms' }]),
+    ...(verdict === null ? [] : [{ label: 'Probe says', value: verdict }]),
+  ];
+}

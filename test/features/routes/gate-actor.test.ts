@@ -1,0 +1,113 @@
+/**
+ * RouteGates as actors in an engine: what a wave of changes costs, and what a change of owner does.
+ * Docs/features/routes.md, “What people are told”.
+ */
+import { describe, expect, test } from 'vitest';
+import { runs } from '../../../src/actors/effect-runner.ts';
+import type { Feature } from '../../../src/actors/feature.ts';
+import { lookAtGate } from '../../../src/features/routes/effects/gate-look.ts';
+import { routes } from '../../../src/features/routes/feature.ts';
+import { createGateJoin } from '../../../src/features/routes/gate-join.ts';
+import { createRoutesJoin } from '../../../src/features/routes/routes-join.ts';
+import {
+  type RouteGateStatusPatch,
+  routeGateLook,
+} from '../../../src/machines/routegate/routegate-effects.ts';
+import { pod, reachable, TestCluster } from '../../actors/harness.ts';
+
+/** The part of the feature that speaks to RouteGates; Pods and Services are the cluster's own. */
+const gates: Feature = {
+  ...routes(),
+  load: async () => (ports) => {
+    const { world } = ports.engine;
+    const join = createRoutesJoin({ world, clusterDomain: () => 'cluster.local' });
+    const own = createGateJoin({ world, incarnation: ports.incarnation, isComplete: join.isComplete });
+    const fold: typeof own.fold = (entry, before) => {
+      join.fold(entry, before);
+      return own.fold(entry, before);
+    };
+    return {
+      join: { ...own, fold },
+      effects: [runs(routeGateLook, lookAtGate({ world, join, gates: own }))],
+    };
+  },
+};
+
+function clusterOfGates(): TestCluster {
+  const cluster = new TestCluster([gates]);
+  cluster.outside = async (effect, run, replica) =>
+    effect.type === 'routegate-status.patch'
+      ? { type: 'routegate.reported' }
+      : reachable(effect, run, replica);
+  return cluster;
+}
+
+const statuses = (cluster: TestCluster) =>
+  cluster
+    .ranOf('routegate-status.patch')
+    .map(({ effect }) => (effect as unknown as RouteGateStatusPatch).status);
+const ownSteps = (cluster: TestCluster) =>
+  cluster.transitions().filter(({ id }) => id === 'routegate/shop/gate');
+
+test('the status says what stands in the world, under the fence of its owner', async () => {
+  const cluster = clusterOfGates();
+  await cluster.replica('a');
+  await cluster.shop(2, 2);
+  await cluster.clock.advance(30_000);
+  expect(statuses(cluster).at(-1)).toMatchObject({
+    counts: { pods: 2, waiting: 2, observedGeneration: 1 },
+    valid: { reason: 'InUse' },
+    verifying: { status: 'True', message: '2 Services are asked' },
+  });
+  expect(ownSteps(cluster).at(-1)?.to).toContain('reported');
+});
+
+describe('a wave of 500 Pods that change four times each within five seconds', () => {
+  test('is told to the actor once for each look: a write a second at most, and few steps for each', async () => {
+    const cluster = clusterOfGates();
+    await cluster.replica('a');
+    await cluster.shop(0, 1);
+    await cluster.clock.advance(5_000);
+    const [stepsBefore, writesBefore] = [ownSteps(cluster).length, statuses(cluster).length];
+    for (let n = 0; n < 2_000; n++) {
+      const isReady = n >= 1_000;
+      const conditions = isReady ? { 'example.com/routes': 'True' as const } : {};
+      await cluster.put(
+        'pods',
+        'shop',
+        `web-${n % 500}`,
+        pod(n % 250, { uid: `pod-${n % 500}`, conditions }),
+      );
+      if (n % 20 === 0) await cluster.clock.advance(50);
+    }
+    await cluster.clock.advance(5_000);
+    expect(statuses(cluster).at(-1)).toMatchObject({ counts: { pods: 500, ready: 500, waiting: 0 } });
+    expect(statuses(cluster).length - writesBefore).toBeLessThanOrEqual(7);
+    expect(ownSteps(cluster).length - stepsBefore).toBeLessThanOrEqual(30);
+  }, 30_000);
+});
+
+test('a replica that takes over looks once, and writes nothing that is said already', async () => {
+  const cluster = clusterOfGates();
+  const first = await cluster.replica('a');
+  await cluster.shop(0, 1);
+  await cluster.clock.advance(5_000);
+  const written = statuses(cluster).length;
+  await cluster.replica('b');
+  first.engine.kill();
+  await cluster.clock.advance(60_000);
+  const looksOfB = cluster.ranOf('routegate.look').filter(({ replica }) => replica === 'b');
+  expect(looksOfB.length).toBeGreaterThan(0);
+  expect(looksOfB.length).toBeLessThanOrEqual(3);
+  expect(statuses(cluster)).toHaveLength(written);
+});
+
+test('a RouteGate that is deleted ends its actor', async () => {
+  const cluster = clusterOfGates();
+  await cluster.replica('a');
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(5_000);
+  await cluster.remove('routegates', 'shop', 'gate');
+  await cluster.clock.advance(5_000);
+  expect(ownSteps(cluster).at(-1)?.to).toBe('gone');
+});

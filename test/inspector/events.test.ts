@@ -1,0 +1,159 @@
+/** The time line of the cluster: which steps are told, page by page, and how one step led to others. */
+import { describe, expect, test } from 'vitest';
+import type { ActorId } from '../../src/base/ids.ts';
+import type { HistoryRequest, StoredPort, Transition } from '../../src/base/views.ts';
+import { readEvents } from '../../src/inspector/events/event-pages.ts';
+import { readSequence } from '../../src/inspector/events/sequence.ts';
+import { createHttp } from '../../src/inspector/http/server.ts';
+import { httpOptions } from './http-parts.ts';
+
+const midnight = Date.UTC(2026, 10, 22);
+const second = 1_000;
+
+function step(id: string, rev: number, at: number, cause: string | null = null, type = 'it.happened') {
+  const made: Transition = {
+    id: id as ActorId,
+    rev,
+    at: midnight + at,
+    cause,
+    event: { type },
+    from: 'a',
+    to: 'b',
+    effects: [],
+    fence: 1,
+    replica: 'r1',
+  };
+  return made;
+}
+
+/** What is stored, told in pages of `size`. */
+function stored(steps: readonly Transition[], size = 2): Pick<StoredPort, 'history'> & { pages: number } {
+  const port = {
+    pages: 0,
+    async history({ since = 0, after, id, kind }: HistoryRequest) {
+      port.pages++;
+      const wanted = steps
+        .map((one, index) => ({ one, index }))
+        .filter(({ one, index }) => (after === undefined ? one.at >= since : index > after))
+        .filter(({ one }) => id === undefined || one.id === id)
+        .filter(({ one }) => kind === undefined || one.id.startsWith(`${kind}/`));
+      const page = wanted.slice(0, size);
+      return {
+        steps: page.map(({ one }) => one),
+        next: wanted.length > size ? (page.at(-1)?.index ?? null) : null,
+      };
+    },
+  };
+  return port;
+}
+
+const night = [
+  step('pod/shop/a', 1, 0),
+  step('domain/_/x.example', 4, 10 * second, null, 'issuance.refused'),
+  step('pod/shop/b', 1, 20 * second),
+  step('domain/_/y.example', 2, 30 * second),
+  step('pod/shop/a', 2, 100 * second),
+];
+
+describe('the steps of a time', () => {
+  const all = { since: 0, until: Number.MAX_SAFE_INTEGER, text: '', limit: 100 };
+  const told = async (request: object, port = stored(night)) =>
+    (await readEvents(port, { ...all, ...request })).steps.map(({ id, rev }) => `${id}/${rev}`);
+
+  test('all of them, over as many pages as there are', async () => {
+    expect(await told({})).toEqual(night.map(({ id, rev }) => `${id}/${rev}`));
+  });
+
+  test('from when to when, of which kind, saying what', async () => {
+    const time = { since: midnight + 5 * second, until: midnight + 25 * second };
+    expect(await told(time)).toEqual(['domain/_/x.example/4', 'pod/shop/b/1']);
+    expect(await told({ ...time, kind: 'domain' })).toEqual(['domain/_/x.example/4']);
+    expect(await told({ text: 'REFUSED' })).toEqual(['domain/_/x.example/4']);
+  });
+
+  test('no page is read that lies wholly after the time', async () => {
+    const late = Array.from({ length: 40 }, (_, n) => step('pod/shop/z', n, (1_000 + n) * second));
+    const port = stored([...night, ...late]);
+    await told({ until: midnight + 25 * second }, port);
+    expect(port.pages).toBeLessThanOrEqual(4);
+  });
+
+  test('when there are enough, it is told where to go on', async () => {
+    const port = stored(night);
+    const first = await readEvents(port, { ...all, limit: 2 });
+    expect(first.steps).toHaveLength(2);
+    const rest = await readEvents(port, { ...all, after: first.next ?? -1 });
+    expect([...first.steps, ...rest.steps]).toEqual(night);
+    expect(rest.next).toBeNull();
+  });
+});
+
+describe('how a step led to others', () => {
+  const chain = [
+    step('service/shop/cart', 7, 0, null, 'world.changed'),
+    step('pod/shop/a', 3, 20, 'service/shop/cart/7/0', 'route.proven'),
+    step('pod/shop/b', 9, 30, 'service/shop/cart/7/1', 'route.proven'),
+    step('workload/shop/web', 2, 45, 'pod/shop/a/3/1', 'pod.ready'),
+    step('pod/shop/other', 1, 50, 'service/shop/other/1/0'),
+  ];
+  const told = async (id: string, rev: number, at: number) =>
+    (await readSequence(stored(chain), { id: id as ActorId, rev, at: midnight + at }))?.steps.map(
+      (one) => `${one.depth} ${one.step.id}/${one.step.rev}`,
+    );
+  const whole = ['0 service/shop/cart/7', '1 pod/shop/a/3', '2 workload/shop/web/2', '1 pod/shop/b/9'];
+
+  test('from its beginning to its ends, wherever in it one looks', async () => {
+    expect(await told('service/shop/cart', 7, 0)).toEqual(whole);
+    expect(await told('pod/shop/a', 3, 20)).toEqual(whole);
+    expect(await told('workload/shop/web', 2, 45)).toEqual(whole);
+  });
+
+  test('a step whose cause is not kept any more begins its sequence', async () => {
+    expect(await told('pod/shop/other', 1, 50)).toEqual(['0 pod/shop/other/1']);
+  });
+
+  test('a step that is not kept has none', async () => {
+    expect(await told('pod/shop/a', 99, 20)).toBeUndefined();
+  });
+});
+
+describe('over HTTP', () => {
+  const get = async (url: string) => {
+    const server = createHttp(httpOptions({ stored: stored(night, 500) }));
+    const answer = await server.inject({ method: 'GET', url });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+
+  test('a time has a zone, or is milliseconds', async () => {
+    const { status, body } = await get(
+      '/api/v1/events?from=2026-11-22T01:00:05%2B01:00&to=2026-11-22T00:00:15Z',
+    );
+    expect(status).toBe(200);
+    expect(body.steps.map(({ id }: Transition) => id)).toEqual(['domain/_/x.example']);
+    const same = await get(`/api/v1/events?from=${midnight + 5_000}&to=${midnight + 15_000}`);
+    expect(same.body).toEqual(body);
+  });
+
+  test.each([
+    ['from=03:10', 'a time such as'],
+    ['kind=planet', 'pod'],
+    ['id=pod', 'KIND/NAMESPACE/NAME'],
+    ['limit=0', 'from 1 on'],
+    ['colour=red', 'the parameters from, to'],
+    ['from=2&to=1', 'before from'],
+  ])('%s: what is wrong is told', async (query, right) => {
+    const { status, body } = await get(`/api/v1/events?${query}`);
+    expect([status, body.error.code]).toEqual([400, 'USAGE']);
+    expect(body.error.message).toContain(right);
+  });
+
+  test('a sequence, or that there is none', async () => {
+    const found = await get(`/api/v1/events/sequence?id=pod/shop/a&rev=1&at=${midnight}`);
+    expect(found.body.steps).toHaveLength(1);
+    const missing = await get(`/api/v1/events/sequence?id=pod/shop/a&rev=77&at=${midnight}`);
+    expect([missing.status, missing.body.error.message]).toEqual([
+      404,
+      'there is no step 77 of pod/shop/a in the last 24 hours',
+    ]);
+  });
+});

@@ -1,0 +1,23 @@
+/** Events that lead through every state of the routegate chart. */
+import type { Sample } from '../samples.ts';
+import { counted, forgotten, observed, refused, reported, waitingSince } from './routegate-script.ts';
+
+export const sample: Sample = {
+  input: { id: 'routegate/shop/gate', namespace: 'shop', name: 'gate' },
+  events: [
+    observed(),
+    observed({ stirred: 'a.1' }),
+    observed({ generation: 5 }),
+    observed({ generation: 6, invalid: 'no path' }),
+    forgotten,
+    counted(1),
+    counted(1, waitingSince(1_699_999_000_000)),
+    counted(1, { isComplete: false }),
+    counted(2, {}, 'a.1'),
+    reported,
+    refused(),
+    refused('gone'),
+    { type: 'routegate.recheck' },
+    { type: 'effect.settled', effect: 'kube-event.write', error: null },
+  ],
+};

@@ -1,0 +1,81 @@
+/** Why a workload outside the cluster stands as it stands. */
+import { expect, test } from 'vitest';
+import type { WorkloadContext } from '../../../src/machines/workload/workload-context.ts';
+import type { WorkloadEvent } from '../../../src/machines/workload/workload-events.ts';
+import type { WorkloadFacts } from '../../../src/machines/workload/workload-facts.ts';
+import { ActorDriver } from '../actor-driver.ts';
+import { toldOf } from '../told.ts';
+
+type Driver = ActorDriver<WorkloadEvent, WorkloadContext>;
+
+const facts: WorkloadFacts = {
+  uid: 'vm-uid',
+  deleting: false,
+  addresses: [{ ip: '10.9.0.1', family: 'IPv4' }],
+  probe: 'http://:8080/healthz successes=2',
+  ready: null,
+  problems: [],
+};
+const begin = (change: Partial<WorkloadFacts> = {}): Driver =>
+  new ActorDriver<WorkloadEvent, WorkloadContext>('workload', 'shop', 'vm').take({
+    type: 'workload.observed',
+    facts: { ...facts, ...change },
+  });
+const round = (workload: Driver, ...failures: string[]) => {
+  if (workload.state.includes('health.resting')) workload.wait(workload.patience ?? 0);
+  return workload.take({ type: 'workload.probed', round: workload.context.round, failures });
+};
+const told = (workload: Driver) => toldOf('workload', workload);
+
+test('one that answers: undecided, then ready', () => {
+  const workload = begin();
+  expect(told(workload)).toMatchObject({
+    health: 'waiting',
+    text: 'the probe has not been made often enough to say whether the workload is ready',
+    facts: { Addresses: '10.9.0.1', Ready: 'Unknown', Period: 10_000 },
+  });
+  round(round(workload));
+  expect(told(workload)).toMatchObject({
+    health: 'waiting',
+    text: 'the address answers the probe; the condition Ready is being set to True',
+  });
+  workload.take({ type: 'workload.marked', status: 'True' });
+  expect(told(workload)).toMatchObject({
+    health: 'ok',
+    text: 'the address answers the probe',
+    facts: { Ready: 'True', 'Probe says': 'True' },
+  });
+});
+
+test('one that fails: how often while it is still ready, then why it is not, then how far it is back', () => {
+  const workload = round(round(begin({ ready: 'True' })));
+  round(workload, 'refused');
+  expect(told(workload).text).toBe('the probe failed 1 of 3 times: refused');
+  round(round(workload, 'refused'), 'refused').take({ type: 'workload.marked', status: 'False' });
+  expect(told(workload)).toMatchObject({
+    text: 'the workload is not ready, the probe fails: refused',
+    facts: { Ready: 'False' },
+  });
+  round(workload);
+  expect(told(workload).text).toBe('the workload is not ready yet, the address answered 1 of 2 times');
+});
+
+test('a condition that could not be written', () => {
+  const refusal = { type: 'workload.unmarked', isGone: false, message: '403 forbidden' } as const;
+  const workload = round(round(begin())).take(refusal);
+  expect(told(workload)).toMatchObject({
+    health: 'waiting',
+    text: 'the condition Ready could not be set to True: 403 forbidden',
+  });
+});
+
+test('one without a probe, and ones with which something is wrong', () => {
+  expect(told(begin({ probe: null }))).toMatchObject({ health: 'ok', text: 'no probe is asked for' });
+  const problems = ['10.9.0.300 is no address'];
+  expect(told(begin({ addresses: [], problems })).text).toBe(
+    'no Service publishes the workload: 10.9.0.300 is no address',
+  );
+  expect(told(begin({ probe: 'nonsense' })).text).toMatch(
+    /^the workload is published with a limit: orrery\.dev\/probe: /,
+  );
+});

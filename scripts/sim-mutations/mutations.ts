@@ -28,9 +28,9 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes));',
+        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes));',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
       },
       {
         file: 'src/actors/host/host.ts',

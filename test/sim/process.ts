@@ -66,13 +66,7 @@ export function createProcess(
       return state;
     },
     enter,
-    gate: (promise) =>
-      new Promise((resolve, reject) => {
-        promise.then(
-          (value) => enter(() => resolve(value)),
-          (reason) => enter(() => reject(reason)),
-        );
-      }),
+    gate: (promise) => gated(promise, enter),
     pause() {
       if (state !== 'running') return;
       state = 'paused';
@@ -94,4 +88,13 @@ export function createProcess(
       atTheDoor = [];
     },
   };
+}
+
+function gated<T>(promise: Promise<T>, enter: (fn: () => void) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    promise.then(
+      (value) => enter(() => resolve(value)),
+      (reason) => enter(() => reject(reason)),
+    );
+  });
 }

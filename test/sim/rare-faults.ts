@@ -55,7 +55,7 @@ function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhi
       });
       return `for ${Math.round(ms)} ms, ${writers.length} clients`;
     },
-    /** The stream of the mail is lost with its disk and made anew; everybody finds out when connected again. */
+    /** The mail's stream is lost with its disk and made anew; everybody finds out when connected again. */
     mailAnew() {
       const affected = replicas();
       for (const replica of affected) replica.setLink('down');
@@ -73,7 +73,7 @@ function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhi
 function mistakes({ chance, world }: FaultParts, forAWhile: ForAWhile) {
   const reflector = world.hub.connect('reflector');
   return {
-    /** A server's acknowledgement is stored where only replicas write: somebody named it as the place to answer. */
+    /** An acknowledgement is stored where only replicas write: somebody named it as the place to answer. */
     reflected() {
       const shard = chance.int(0, world.shards - 1);
       const { fence, checkpoint } = world.subjects;

@@ -88,8 +88,8 @@ export class SimKube {
   }
 
   /**
-   * Remembers everything as it is now, versions included. What was replaced since is not brought back: an actor
-   * that was refused for it looks again after five minutes only, which is longer than a run waits.
+   * Remembers everything as it is now, versions included. What was replaced since is not brought back: an
+   * actor that was refused for it looks again after five minutes only, which is longer than a run waits.
    *
    * @returns what puts it back
    */

@@ -110,6 +110,8 @@ interface RunningEndpoint {
   stop(): Promise<void>;
 }
 
+const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try again');
+
 /** Requests under way, of all and of each sender: one that floods leaves room for others. */
 function createTurns() {
   const bySender = new Map<string | null, number>();
@@ -142,8 +144,7 @@ function runEndpoint(
   const turns = createTurns();
   const respond = (message: BusMessage, answer: Answer): void => {
     if (!isAnswerable(message.reply)) return;
-    const headers = answer.headers ?? {};
-    bus.publish(message.reply, answer.data, { headers });
+    bus.publish(message.reply, answer.data, { headers: answer.headers ?? {} });
   };
   const fail = (message: BusMessage, thrown: unknown): void => {
     const error = asError(thrown);
@@ -168,8 +169,10 @@ function runEndpoint(
   const onRequest = (message: BusMessage): void => {
     stats.requests++;
     const end = turns.take(senderIn(message.headers));
-    if (end === null)
-      return fail(message, new OrreryError('BUSY', 'too many requests are waiting; try again'));
+    if (end === null) {
+      fail(message, busy());
+      return;
+    }
     const taken: Promise<void> = take(message).catch((error) => {
       log.error({ error: asError(error), subject: message.subject }, 'a request could not be answered');
     });

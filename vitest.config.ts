@@ -20,8 +20,12 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'alone', include: alone } },
-      // A file that leaves something behind is found by those that share its worker.
-      { extends: true, test: { name: 'shared', include, exclude: alone, isolate: false } },
+      // A file that leaves something behind is found by those that share its worker. They compute: how long that takes is the
+      // machine's affair.
+      {
+        extends: true,
+        test: { name: 'shared', include, exclude: alone, isolate: false, testTimeout: 60_000 },
+      },
     ],
   },
 });

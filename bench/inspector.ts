@@ -2,7 +2,7 @@
  * The inspector: what watching costs the replicas, how large the page is, how fast its first picture, and how
  * smooth it stays with ten thousand actors and fifty steps a second.
  *
- * Run: node --expose-gc bench/inspector.ts [--only cost|page] [--actors 10000]
+ * Run: node --expose-gc bench/inspector.ts [--only tell|cost|page] [--actors 10000]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,9 @@ import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { startInspection } from '../src/actors/control/inspection.ts';
+import { reasonOf } from '../src/actors/control/reason.ts';
 import type { Engine } from '../src/actors/engine.ts';
+import { createCell } from '../src/actors/host/cell.ts';
 import { Host } from '../src/actors/host/host.ts';
 import type { HostParts } from '../src/actors/host/host-parts.ts';
 import { createStepper } from '../src/actors/host/step.ts';
@@ -28,6 +30,8 @@ import { connectNats } from '../src/bus/nats/nats.ts';
 import { shardOf } from '../src/bus/partition.ts';
 import { subjects as subjectsOf } from '../src/bus/subjects.ts';
 import { createPageFiles, type PageFile } from '../src/inspector/http/page-files.ts';
+import { asOfNow } from '../src/machines/chart.ts';
+import { actorsOf, releases } from '../test/actors/recorded.ts';
 import { machines } from '../test/chart-of.ts';
 import { launch } from '../test/inspector/browser.ts';
 import { startCrowd } from '../test/inspector/crowd.ts';
@@ -41,9 +45,38 @@ const subjects = subjectsOf('bench');
 let token = 0;
 const row = (what: string, value: string) => console.log(`${what.padEnd(72)} ${value}`);
 
-if (values.only !== 'page') await cost();
-if (values.only !== 'cost') await page();
+const measures = { tell, cost, page };
+for (const [name, measure] of Object.entries(measures)) {
+  if (values.only === undefined || values.only === name) await measure();
+}
 process.exit(0);
+
+/** What it costs to say why, of recorded actors of every kind, each kind by itself. */
+async function tell(): Promise<void> {
+  const [release] = releases;
+  if (release === undefined) throw new Error('there are no recorded actors');
+  for (const chart of Object.values(machines).filter(({ durable }) => durable)) {
+    const recorded = actorsOf(release, chart.name);
+    if (recorded.length === 0) continue;
+    const cells = recorded.map(({ id, record }) => ({
+      cell: createCell(id, createShardRun(0, 1)),
+      record: {
+        ...record,
+        version: chart.version,
+        snapshot: asOfNow(chart, record.snapshot, record.version),
+      },
+    }));
+    const times = Array.from({ length: 7 }, () => {
+      const began = clock.monotonic();
+      for (let index = 0; index < actors; index++) {
+        const { cell, record } = cells[index % cells.length] ?? {};
+        if (cell && record) reasonOf(cell, record, chart, record.at + 1_000);
+      }
+      return clock.monotonic() - began;
+    });
+    row(`reasons of ${actors} actors of kind ${chart.name}`, `${median(times).toFixed(1)} ms`);
+  }
+}
 
 /**
  * What a step costs one host on a real nats-server, in CPU time of this process: on a shared machine that

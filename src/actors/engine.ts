@@ -19,6 +19,7 @@ import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feat
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
+import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
 import { type HoldingSpec, Ownership } from './shards/ownership.ts';
@@ -62,8 +63,6 @@ export interface EngineParts {
 
 /** How often idle cells are put to rest and checkpoints are saved. */
 const housekeepingMs = 1_000;
-/** The others answer a replica's first beat within a round trip; this leaves them ten. */
-const acquaintanceMs = 200;
 
 export class Engine implements EngineView {
   readonly world: World;
@@ -186,6 +185,10 @@ export class Engine implements EngineView {
   async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
     await Promise.all(this.runs.map(({ prepare }) => prepare?.()));
     const { bus, subjects, clock, random, replica } = this.#parts;
+    const acquaintance = startAcquaintance(clock, () => {
+      const fences = this.ownership.fences();
+      return fences !== null && knowsOwners(replica, fences, this.directory);
+    });
     this.#directory = startDirectory({
       bus,
       subjects,
@@ -197,13 +200,13 @@ export class Engine implements EngineView {
       onChange: () => {
         this.world.judge();
         this.ownership.plan();
+        acquaintance.look();
       },
     });
-    const acquainted = new Promise<void>((resolve) => clock.after(acquaintanceMs, resolve));
-    await this.world.start();
+    await Promise.all([this.world.start(), this.ownership.learn().then(acquaintance.look)]);
     const own = this.runs.flatMap((run) => run.holdings?.() ?? []);
     for (const holding of [...this.shards.holdings(), ...holdings, ...own]) this.ownership.add(holding);
-    await acquainted;
+    await acquaintance.made;
     await this.ownership.start();
     this.#isClaiming = true;
     this.#directory.beat();

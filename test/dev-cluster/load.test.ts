@@ -39,12 +39,12 @@ test('requests go out at the pace that was asked for, over a new connection each
   expect(ports.size).toBe(counts.sent);
 });
 
-test.each<[string, RequestListener, string]>([
-  ['a status other than 200', (_, response) => response.writeHead(503).end(), 'status 503'],
-  ['a reset', (request) => request.socket.resetAndDestroy(), 'ECONNRESET'],
-  ['an answer that never comes', () => {}, 'timeout'],
-])('%s is a lost request', async (_, listener, reason) => {
-  const load = run(await serve(listener), { timeoutMs: 100 });
+test.each<[string, RequestListener, string, number]>([
+  ['a status other than 200', (_, response) => response.writeHead(503).end(), 'status 503', 20_000],
+  ['a reset', (request) => request.socket.resetAndDestroy(), 'ECONNRESET', 20_000],
+  ['an answer that never comes', () => {}, 'timeout', 100],
+])('%s is a lost request', async (_, listener, reason, timeoutMs) => {
+  const load = run(await serve(listener), { timeoutMs });
   await until(() => load.counts().lost >= 3, { what: 'losses' });
   const counts = await load.stop();
   expect(counts.reasons).toEqual({ [reason]: counts.sent });

@@ -43,7 +43,7 @@ export function reasonOf(
   const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
   return {
-    reason: { text: told.text.replace(/\.$/, '') || state, health, since, next },
+    reason: { text: (told.text || text).replace(/\.$/, '') || state, health, since, next },
     facts: told.facts ?? [],
   };
 }

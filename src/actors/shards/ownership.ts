@@ -97,6 +97,8 @@ export class Ownership {
   readonly #followings: Following[] = [];
   /** When a holding was dropped last, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
+  #learning: Promise<unknown> | null = null;
+  #knowsFences = false;
   #planning = false;
   #stopping = false;
 
@@ -104,11 +106,23 @@ export class Ownership {
     this.#parts = parts;
   }
 
-  /** Learns all fences; nothing is claimed before. */
+  /** Learns all fences; claims nothing. */
+  async learn(): Promise<void> {
+    this.#learning ??= Promise.all(this.#parts.fences.map((fences) => this.#followFences(fences)));
+    await this.#learning;
+    this.#knowsFences = true;
+  }
+
+  /** Begins to claim, once all fences are known. */
   async start(): Promise<void> {
-    await Promise.all(this.#parts.fences.map((fences) => this.#followFences(fences)));
+    await this.learn();
     this.#planning = true;
     this.plan();
+  }
+
+  /** What the fences say; null while they are being learned. */
+  fences(): readonly FenceValue[] | null {
+    return this.#knowsFences ? [...this.#fences.values()].map(({ value }) => value) : null;
   }
 
   async #followFences({ stream, subject }: OwnershipParts['fences'][number]): Promise<void> {

@@ -288,6 +288,13 @@ export function doubted(context: PodContext, at: number): Record<string, number>
   return Object.fromEntries(unproven(context).map((name) => [name, context.doubts[name] ?? at]));
 }
 
+/** How long a route may be owed before the condition is withdrawn: docs/features/routes.md §6.3. */
+export const doubtPatienceMs = 30_000;
+
+/** 5 s doubling to 60 s. */
+export const askPauseMs = ({ askings }: Pick<PodContext, 'askings'>): number =>
+  Math.min(5_000 * 2 ** Math.min(askings, 4), 60_000);
+
 /** Whether other Services owe a proof than those that are counted. */
 export function isDoubtNews(context: PodContext): boolean {
   return !equal(Object.keys(context.doubts).sort(), unproven(context).sort());

@@ -64,7 +64,7 @@ const missingMessage = ({ facts }: PodContext) =>
 const invalidMessage = ({ facts }: PodContext) =>
   `status.podIPs[0] is no IP address: ${JSON.stringify(facts?.address)}`;
 
-function lostMessage({ lostRoute }: PodContext): string {
+export function lostMessage({ lostRoute }: PodContext): string {
   return `Service ${objectName(lostRoute ?? '')} does not reach this Pod any more.`;
 }
 
@@ -111,15 +111,25 @@ function held(context: PodContext): { readonly reason: string; readonly message:
 }
 
 function waitingMessage(context: PodContext): string {
+  const { facts } = context;
+  const services = facts?.services ?? {};
+  if (Object.keys(services).length === 0)
+    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group, and holds what cannot be verified.`;
+  return missingList(context);
+}
+
+/** The Services that owe a proof, each with its last answer. */
+export function missingList(context: PodContext): string {
   const { facts, answers } = context;
   const services = facts?.services ?? {};
   const missing = unproven(context);
-  if (Object.keys(services).length === 0)
-    return `RouteGate ${facts?.gate.name ?? ''} finds no Service for this Pod's group, and holds what cannot be verified.`;
   const reasons = unverifiable(context);
   const entries = missing.map((name) => [name, reasons[name] ?? answers[name] ?? 'no answer yet'] as const);
   return `${missing.length} of ${Object.keys(services).length} Services have not reached this Pod: ${listed(entries)}.`;
 }
+
+/** What the condition says, or is about to say, while the Pod is held back. */
+export const heldMessage = (context: PodContext): string => held(context).message;
 
 /** The condition says something else than what holds, or nothing. */
 export function isUntold(context: PodContext): boolean {

@@ -24,7 +24,9 @@ import { actionsOf } from '../effect.ts';
 import { leftOf, type Stamp } from '../stamp.ts';
 import {
   adopted,
+  askPauseMs,
   doubted,
+  doubtPatienceMs,
   isAllProven,
   isAnotherPod,
   isConditionTrue,
@@ -55,6 +57,7 @@ import {
 } from './pod-context.ts';
 import { podEffects } from './pod-effects.ts';
 import { withOwnWords } from './pod-migrations.ts';
+import { tellPod } from './pod-reason.ts';
 import { podStates } from './pod-states.ts';
 import { mergedForPod } from './pod-waiting-events.ts';
 import { curiousQuestion, isUntold, question, telling, withdrawal, withdrawn } from './pod-words.ts';
@@ -127,8 +130,7 @@ export const podMachine = setup({
      * 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was
      * lost (I4).
      */
-    askAgain: ({ context, event }) =>
-      leftOf(Math.min(5_000 * 2 ** Math.min(context.askings, 4), 60_000), context.askedAt, event.at),
+    askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
     /**
      * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most,
      * and fewer the longer it waits: a thousand Pods that wait together must not be busy with telling it.
@@ -145,7 +147,8 @@ export const podMachine = setup({
     /**
      * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
      */
-    doubtPatience: ({ context, event }) => leftOf(30_000, oldestDoubt(context)?.since ?? event.at, event.at),
+    doubtPatience: ({ context, event }) =>
+      leftOf(doubtPatienceMs, oldestDoubt(context)?.since ?? event.at, event.at),
     /** Longer than the effect may take (pod-effects.ts); then its outcome is lost. */
     patchPatience: 12_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
@@ -262,5 +265,6 @@ export const podChart: Chart = {
   createdBy: ['pod.observed'],
   effects: podEffects,
   merge: mergedForPod,
+  tell: tellPod,
   migrations: { 1: withOwnWords },
 };

@@ -72,7 +72,7 @@ export function missedNews({ context, event }: Moment): Sending {
 const unhealthyMax = 100;
 const answerCharsMax = 160;
 
-function answerText({ lastRound, facts }: ServiceContext): string {
+export function answerText({ lastRound, facts }: ServiceContext): string {
   if (lastRound === null) return 'was not asked yet';
   const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
   const [one] = healthy;

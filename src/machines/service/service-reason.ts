@@ -4,7 +4,8 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, tells } from '../tell.ts';
-import type { ServiceContext } from './service-context.ts';
+import { answerText } from './route-words.ts';
+import type { ServiceContext, Want } from './service-context.ts';
 import { slicesFacts, slicesReason } from './slices-reason.ts';
 
 export const tellService = tells<ServiceContext>((standing) => {
@@ -18,14 +19,33 @@ export const tellService = tells<ServiceContext>((standing) => {
 const nobodysText =
   'no Pod asks whether the Service reaches it, and no workload outside of the cluster belongs to it';
 
+/** Pods by name; the rest is counted. */
+const namesMax = 5;
+
+function listed(pods: readonly Want[]): string {
+  const names = pods.slice(0, namesMax).map(({ pod }) => pod.slice(pod.lastIndexOf('/') + 1));
+  const rest = pods.length - names.length;
+  return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
 /** null: nobody wants to know. */
 function routesReason(standing: Standing<ServiceContext>): string | null {
-  const { facts, wants } = standing.context;
+  const { context } = standing;
+  const { facts, wants, watched, lastRound, fruitless } = context;
   if (facts === null || isIn(standing, 'routes.idle') || isIn(standing, 'routes.gone')) return null;
+  const missed = watched.filter((one) => one.missed > 0);
+  if (wants.length === 0 && missed.length > 0)
+    return `the Service did not reach ${listed(missed)} when it looked last; it looks again soon`;
   if (wants.length === 0) return 'the Service reaches every Pod that asked';
-  return wants.length === 1
-    ? 'one Pod waits for a proof that the Service reaches it'
-    : `${wants.length} Pods wait for a proof that the Service reaches them`;
+  const waiting =
+    wants.length === 1
+      ? `one Pod waits for a proof that the Service reaches it: ${listed(wants)}`
+      : `${wants.length} Pods wait for a proof that the Service reaches them: ${listed(wants)}`;
+  if (isIn(standing, 'routes.inquiring'))
+    return `${waiting}; no answer named its Pod, and the group's other Services are asked whether theirs ever did`;
+  if (lastRound === null || fruitless === 0) return waiting;
+  const rounds = fruitless === 1 ? 'one round' : `${fruitless} rounds`;
+  return `${waiting}; ${rounds} proved nothing new, the last: ${answerText(context)}`;
 }
 
 function routesFacts({ facts, wants, watched }: ServiceContext): readonly Fact[] {

@@ -131,9 +131,31 @@ test('Pods that wait for a proof are told of first, unless the slices are stuck'
   };
   const asked = begin(observed(), seen(), ended(1), wanted);
   expect(told(asked)).toMatchObject({
-    text: 'one Pod waits for a proof that the Service reaches it; the EndpointSlices list the workloads as they are',
+    text: 'one Pod waits for a proof that the Service reaches it: web-1; the EndpointSlices list the workloads as they are',
     facts: { 'Pods that wait': 1 },
   });
   const stuck = failing(16).take(observed(), wanted);
   expect(told(stuck).text).toMatch(/^the EndpointSlices cannot be written.*; one Pod waits/);
+});
+
+test('who waits is named, and what answered in their place', () => {
+  const wanted = (n: number): ServiceEvent => ({
+    type: 'route.wanted',
+    ...{ pod: `pod/shop/web-${n}`, uid: `u-${n}`, ip: `10.0.0.${n}`, family: 'IPv4' },
+  });
+  const service = begin(observed(), ...[1, 2, 3, 4, 5, 6, 7].map(wanted));
+  expect(told(service).text).toBe(
+    '7 Pods wait for a proof that the Service reaches them: web-1, web-2, web-3, web-4, web-5 and 2 more',
+  );
+  const summary = {
+    healthy: ['10.0.0.9'],
+    unhealthy: [],
+    anonymous: 0,
+    unreachable: 2,
+    lastError: 'ECONNREFUSED',
+  };
+  service.take({ type: 'sample.finished', round: service.context.round, calls: 3, summary });
+  expect(told(service).text).toMatch(
+    /and 2 more; one round proved nothing new, the last: answered by 10.0.0.9; 2 calls failed: ECONNREFUSED$/,
+  );
 });

@@ -1,0 +1,137 @@
+/**
+ * Why a Pod stands as it stands: the words of its condition, what went wrong with writing it, and what happens
+ * next. Pure.
+ */
+import type { Fact } from '../../base/views.ts';
+import { isIn, type Standing, type Told, tells } from '../tell.ts';
+import {
+  askPauseMs,
+  doubtPatienceMs,
+  oldestDoubt,
+  type PodContext,
+  unproven,
+  unverifiable,
+} from './pod-context.ts';
+import { heldMessage, lostMessage, missingList, objectName, opened } from './pod-words.ts';
+
+type PodStanding = Standing<PodContext>;
+
+export const tellPod = tells<PodContext>((standing): Told => {
+  const next = nextOf(standing);
+  return {
+    text: textOf(standing),
+    facts: factsOf(standing.context),
+    ...(next === undefined ? {} : { next }),
+  };
+});
+
+/** Innermost words first: where none is said of a state, those of its parent hold. */
+const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> = [
+  ['gone', () => 'There is no such Pod any more.'],
+  ['terminating', () => 'The Pod is being deleted, or has ended: nothing more is asked or written.'],
+  [
+    'ungated',
+    ({ facts }) =>
+      `The Pod does not list ${facts?.gate.conditionType ?? ''} in spec.readinessGates: RouteGate ${facts?.gate.name ?? ''} does not hold it back.`,
+  ],
+  [
+    'notApplicable',
+    ({ facts }) =>
+      `The object that owns the Pod's group is not of the sort that RouteGate ${facts?.gate.name ?? ''} requires: the Pod is not held back.`,
+  ],
+  [
+    'groupMissing.reported',
+    (context) => `${heldMessage(context)} A Warning Event on the Pod says so.${unwritten(context)}`,
+  ],
+  ['groupMissing', held],
+  ['waitingForAddress', held],
+  ['invalid', held],
+  ['proving', held],
+  ['marking.patching', (context) => `${opened(context).message} The condition is being written.`],
+  [
+    'marking.outdated',
+    () =>
+      'The Pod got another address while its condition was being written; what it says is taken back as soon as that has landed.',
+  ],
+  [
+    'marking.backingOff',
+    (context) => `${opened(context).message} The condition could not be written, ${failures(context)}.`,
+  ],
+  [
+    'marking.waitingForNews',
+    () =>
+      'The Pod was not there when its condition was to be written, or was another one; what became of it will be observed.',
+  ],
+  [
+    'ready.doubted',
+    (context) =>
+      `${missingList(context)} A route that is not proven again in time sets the condition to False.`,
+  ],
+  ['ready', ready],
+  [
+    'lost.backingOff',
+    (context) => `${lostMessage(context)} The condition could not be set to False, ${failures(context)}.`,
+  ],
+  ['lost', (context) => `${lostMessage(context)} The condition is being set to False.`],
+];
+
+function textOf(standing: PodStanding): string {
+  const [, say] = words.find(([state]) => isIn(standing, state)) ?? [];
+  return say?.(standing.context) ?? 'Nothing is known of the Pod yet.';
+}
+
+/** Held back: what the condition says, or is about to. */
+function held(context: PodContext): string {
+  return `${heldMessage(context)}${unwritten(context)}`;
+}
+
+/** `told` without a reason: the last write failed, and is made again. */
+const unwritten = ({ told, lastError }: PodContext) =>
+  told?.reason === ''
+    ? ` The condition could not be written: ${lastError ?? 'the reason is not known'}.`
+    : '';
+
+const failures = ({ failures: count, lastError }: PodContext) =>
+  `${count === 1 ? 'once' : `${count} times in a row`}: ${lastError ?? 'the reason is not known'}`;
+
+/** What was seen, and what the condition that was True at first sight stands for. */
+function ready(context: PodContext): string {
+  const { adopted, facts } = context;
+  if (adopted.length === 0 && unproven(context).length === 0) return opened(context).message;
+  const total = Object.keys(facts?.services ?? {}).length;
+  if (adopted.length > 0)
+    return `The condition was True when the Pod was first seen, and stands for ${adopted.length} of ${total} Services.`;
+  return `The condition is True; ${unproven(context).length} of ${total} Services came later, or were lost, and RouteGate ${facts?.gate.name ?? ''} says keep.`;
+}
+
+function nextOf(standing: PodStanding): Told['next'] | undefined {
+  const { context } = standing;
+  if (isIn(standing, 'ready.doubted')) {
+    const since = oldestDoubt(context)?.since ?? standing.since;
+    return { text: 'the condition is set to False', at: since + doubtPatienceMs };
+  }
+  const isAsking = isIn(standing, 'proving') && !isIn(standing, 'proving.telling');
+  if (isAsking && context.asked.length > 0)
+    return { text: 'the Services are asked again', at: context.askedAt + askPauseMs(context) };
+  // The look that catches what was never said is nothing to wait for.
+  return isIn(standing, 'ready.proven') ? null : undefined;
+}
+
+function factsOf(context: PodContext): readonly Fact[] {
+  const { facts, heldSince, proofs } = context;
+  if (facts === null) return [];
+  const { gate, address, services } = facts;
+  return [
+    { label: 'RouteGate', value: gate.name },
+    { label: 'Condition', value: `${gate.conditionType} ${facts.condition ?? 'unset'}` },
+    { label: 'Address', value: address === null ? '-' : 'ip' in address ? address.ip : address.invalid },
+    { label: 'Services', value: Object.keys(services).length },
+    {
+      label: 'Proven',
+      value: Object.entries(services).filter(([name, uid]) => uid !== null && proofs[name] === uid).length,
+    },
+    { label: 'Not verified', value: Object.keys(unverifiable(context)).length },
+    { label: 'Missing', value: unproven(context).map(objectName).slice(0, 20).join(', ') || '-' },
+    ...(heldSince === null ? [] : [{ label: 'Held since', value: heldSince, unit: 'time' }]),
+  ];
+}

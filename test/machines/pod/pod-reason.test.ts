@@ -1,0 +1,187 @@
+/** One sentence for each state of a Pod, with the nouns in it; those of a Pod that is held back are its condition's. */
+import { describe, expect, test } from 'vitest';
+import { toldOf } from '../told.ts';
+import {
+  allProven,
+  lost,
+  missed,
+  newPod,
+  observed,
+  type PodDriver,
+  patched,
+  podFacts,
+  proven,
+  readyPod,
+  recheck,
+  refused,
+  unverifiable,
+  withdrawing,
+} from './pod-script.ts';
+
+const told = (pod: PodDriver) => toldOf('pod', pod);
+const watchedPod = () => readyPod({ gate: withdrawing });
+const moved = { ip: '10.0.0.2', family: 'IPv4' } as const;
+const withLate = { ...podFacts.services, late: 'late-1' };
+
+test.each<[string, PodDriver, string, string]>([
+  [
+    'ungated',
+    newPod(observed({ gated: false })),
+    'ok',
+    'The Pod does not list example.com/routes in spec.readinessGates: RouteGate gate does not hold it back.',
+  ],
+  [
+    'notApplicable',
+    newPod(observed({ groupResource: 'mismatch' })),
+    'ok',
+    "The object that owns the Pod's group is not of the sort that RouteGate gate requires: the Pod is not held back.",
+  ],
+  [
+    'groupMissing.unsaid',
+    newPod(observed({ groupResource: 'missing' })),
+    'wrong',
+    "The object that owns this Pod's group, named by RouteGate gate, does not exist.",
+  ],
+  [
+    'groupMissing.reported',
+    newPod(observed({ groupResource: 'missing' }))
+      .wait(1_000)
+      .take(patched('False'))
+      .wait(30_000),
+    'wrong',
+    "The object that owns this Pod's group, named by RouteGate gate, does not exist. A Warning Event on the Pod says so.",
+  ],
+  [
+    'waitingForAddress.unsaid',
+    newPod(observed({ address: null })),
+    'waiting',
+    'This Pod has no address yet (status.podIPs).',
+  ],
+  [
+    'invalid.unsaid',
+    newPod(observed({ address: { invalid: '1.2.3' } })),
+    'wrong',
+    'status.podIPs[0] is no IP address: {"invalid":"1.2.3"}',
+  ],
+  [
+    'proving.asking',
+    newPod(observed(), proven('api'), missed('web', 'answered by 10.0.0.7')),
+    'waiting',
+    '2 of 3 Services have not reached this Pod: web (answered by 10.0.0.7), www (no answer yet).',
+  ],
+  [
+    'proving.unsaid',
+    newPod(observed(), proven('api'), proven('web')).wait(1_000).take(refused('error')),
+    'waiting',
+    '1 of 3 Services have not reached this Pod: www (no answer yet). The condition could not be written: it was error.',
+  ],
+  [
+    'marking.patching',
+    newPod(observed(), ...allProven),
+    'waiting',
+    'Traffic through 3 of 3 Services reaches this Pod. The condition is being written.',
+  ],
+  [
+    'marking.outdated',
+    newPod(observed(), ...allProven, observed({ address: moved })),
+    'waiting',
+    'The Pod got another address while its condition was being written; what it says is taken back as soon as that has landed.',
+  ],
+  [
+    'marking.backingOff',
+    newPod(observed(), ...allProven, refused('error')),
+    'wrong',
+    'Traffic through 3 of 3 Services reaches this Pod. The condition could not be written, once: it was error.',
+  ],
+  [
+    'marking.waitingForNews',
+    newPod(observed(), ...allProven, refused('gone')),
+    'waiting',
+    'The Pod was not there when its condition was to be written, or was another one; what became of it will be observed.',
+  ],
+  [
+    'ready.proven',
+    newPod(observed(), proven('api'), proven('web'), unverifiable('www'), patched()),
+    'ok',
+    'Traffic through 2 of 3 Services reaches this Pod. Not verified: www (its answers carry no header).',
+  ],
+  [
+    'ready.proven',
+    newPod(observed({ condition: 'True' })),
+    'ok',
+    'The condition was True when the Pod was first seen, and stands for 3 of 3 Services.',
+  ],
+  [
+    'ready.proven',
+    readyPod().take(observed({ condition: 'True', services: withLate })),
+    'ok',
+    'The condition is True; 1 of 4 Services came later, or were lost, and RouteGate gate says keep.',
+  ],
+  [
+    'ready.doubted',
+    watchedPod().take(lost('web')),
+    'wrong',
+    '1 of 3 Services have not reached this Pod: web (no answer yet). A route that is not proven again in time sets the condition to False.',
+  ],
+  [
+    'lost.withdrawing',
+    watchedPod().take(lost('web')).wait(30_000),
+    'wrong',
+    'Service web does not reach this Pod any more. The condition is being set to False.',
+  ],
+  [
+    'lost.backingOff',
+    watchedPod().take(lost('web')).wait(30_000).take(refused('error')),
+    'wrong',
+    'Service web does not reach this Pod any more. The condition could not be set to False, once: it was error.',
+  ],
+  [
+    'terminating',
+    readyPod().take(observed({ condition: 'True', deleting: true })),
+    'ok',
+    'The Pod is being deleted, or has ended: nothing more is asked or written.',
+  ],
+])('%s', (state, pod, health, text) => {
+  expect([pod.state, told(pod).health, told(pod).text]).toEqual([state, health, text]);
+});
+
+test('the words of a Pod that is held back are those of its condition', () => {
+  const pod = newPod(observed(), missed('web', 'answered by 10.0.0.7')).wait(1_000);
+  const [patch] = pod.askedOf('pod-condition.patch');
+  expect(told(pod).text).toBe(patch?.message);
+});
+
+describe('what happens next', () => {
+  test('Services are asked again', () => {
+    const pod = newPod(observed());
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 5_000 });
+    pod.wait(1_000).take(patched('False')).wait(4_000);
+    expect(told(pod).next).toEqual({ text: 'the Services are asked again', at: pod.now + 10_000 });
+  });
+
+  test('a route that is owed costs the condition 30 s after it was seen last', () => {
+    const pod = watchedPod();
+    const since = pod.now - 10_000;
+    pod.take(lost('web', ['pod-1'], 'web-1', since));
+    expect(told(pod).next).toEqual({ text: 'the condition is set to False', at: since + 30_000 });
+  });
+
+  test('nothing, of a Pod that is ready', () => {
+    expect(told(readyPod()).next).toBeNull();
+    expect(told(readyPod().take(recheck)).text).not.toBe('');
+  });
+});
+
+test('its facts are what one looks for first', () => {
+  const pod = newPod(observed(), proven('api'), unverifiable('web'));
+  expect(told(pod).facts).toEqual({
+    RouteGate: 'gate',
+    Condition: 'example.com/routes unset',
+    Address: '10.0.0.1',
+    Services: 3,
+    Proven: 1,
+    'Not verified': 1,
+    Missing: 'www',
+    'Held since': 1_700_000_000_000,
+  });
+});

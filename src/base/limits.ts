@@ -50,6 +50,8 @@ export const limits = {
   requestTimeoutMs: 2_000,
   /** Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers send, far less than memory. */
   requestsInFlight: 1_024,
+  /** The same of one sender that the server names: whoever floods leaves room for everybody else. */
+  requestsOfSender: 512,
   /** Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding out saves. */
   readsInFlight: 32,
   /** Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to end. */

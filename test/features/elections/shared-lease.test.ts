@@ -1,4 +1,4 @@
-/** Elections that share a Lease; one that goes while somebody leads by it (docs/features/elections.md §1.4). */
+/** Elections that share a Lease, and one that goes while it leads (docs/features/elections.md §1.4, §4.2). */
 import { expect, test } from 'vitest';
 import { ElectionScene } from './nats-scene.ts';
 

@@ -82,6 +82,8 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** Their names together, bytes: each stands up to five times in a record, which stays below recordBytes. */
+  electionNamesBytes: 64 * 1024,
   /**
    * A report of a service proxy that was not taken within this time is said again; the longest pause before
    * that, too (ms).

@@ -70,7 +70,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     world.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
   }
   everySecond(world.clock, story.see);
-  act(world.clock, chance.of('when'), profile.chaosMs, [
+  act(world.clock, chance.of('when'), () => isCalm, [
     [profile.churnEveryMs, churn.act],
     [profile.askEveryMs, churn.ask],
     [profile.faultEveryMs, faults.act],
@@ -99,30 +99,31 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 /** The replicas by name; of each the last incarnation. */
 function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) {
   const replicas = new Map<string, SimReplica>();
+  let twins = 0;
   return {
     replicas,
     live: () => [...replicas.values()].filter(({ process }) => process.state !== 'dead'),
-    start(name: string) {
+    start(name: string, { isTwin } = { isTwin: false }) {
       const skewMs = lives.between(-skewMaxMs, skewMaxMs);
       const sleepsWhilePaused = lives.happens(0.3);
       const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
       world.see({ kind: 'done', text: `${name} starts` });
-      replicas.set(name, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance }));
+      const key = isTwin ? `${name}, twin ${++twins}` : name;
+      replicas.set(key, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance }));
     },
   };
 }
 
 /** Sets off what happens and what fails, at drawn times, until the chaos is over. */
 function act(
-  clock: { after(ms: number, fn: () => void): unknown; monotonic(): number },
+  clock: { after(ms: number, fn: () => void): unknown },
   chance: Chance,
-  chaosMs: number,
+  isOver: () => boolean,
   actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
 ): void {
   const again = (everyMs: number, action: () => void) => {
-    const pauseMs = chance.between(0, 2 * everyMs);
-    if (clock.monotonic() + pauseMs >= chaosMs) return;
-    clock.after(pauseMs, () => {
+    clock.after(chance.between(0, 2 * everyMs), () => {
+      if (isOver()) return;
       action();
       again(everyMs, action);
     });

@@ -2,8 +2,8 @@
  * How an authority's renewal information calls a certificate (RFC 9773 4.1): the key identifier of its
  * issuer and its serial number. Pure.
  *
- * It is asked for at every look at a Secret, so the two fields are read where they stand in DER instead of by
- * the library that signs, which reads all of a certificate.
+ * It is asked for at every look at a Secret, so the two fields are read where they stand in DER
+ * instead of by the library that signs, which reads all of a certificate.
  */
 
 /** null: these are no certificates, or the first one does not say who issued it. */

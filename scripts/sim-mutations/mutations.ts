@@ -28,9 +28,9 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/actors/host/host.ts',
-        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes));',
+        find: 'sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
         replace:
-          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes));',
+          'this.#consequences.perform(cell, hot, next.newEffects);\n      sequence = await traced(span, this.#store(cell, next.record, bytes, { onStored }));',
       },
       {
         file: 'src/actors/host/host.ts',
@@ -185,6 +185,36 @@ export const mutations: readonly Mutation[] = [
         file: 'src/features/routes/effects/pod-condition.ts',
         find: 'return { metadata: { uid }, status',
         replace: 'return { metadata: {}, status',
+      },
+    ],
+  },
+  {
+    name: 'a condition that was taken away is written again whatever is missing',
+    changes: [
+      {
+        file: 'src/machines/pod/pod-states.ts',
+        find: "after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.proving' } },",
+        replace: "after: { lookAgain: { guard: 'isUnseen', target: '#pod.marking' } },",
+      },
+    ],
+  },
+  {
+    name: 'a fence that cannot be read ends the replica',
+    changes: [
+      {
+        file: 'src/actors/shards/ownership.ts',
+        find: 'return nobodysFence;',
+        replace: "throw new Error('this fence cannot be read');",
+      },
+    ],
+  },
+  {
+    name: 'a mail stream that was made anew is read from where the old one ended',
+    changes: [
+      {
+        file: 'src/actors/shards/shard-store.ts',
+        find: 'if (isSame && furthest <= stream.lastSequence) {',
+        replace: 'if (known !== null) {',
       },
     ],
   },

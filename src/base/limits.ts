@@ -50,6 +50,8 @@ export const limits = {
   requestTimeoutMs: 2_000,
   /** Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers send, far less than memory. */
   requestsInFlight: 1_024,
+  /** The same of one sender that the server names: whoever floods leaves room for everybody else. */
+  requestsOfSender: 512,
   /** Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding out saves. */
   readsInFlight: 32,
   /** Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to end. */
@@ -80,6 +82,8 @@ export const limits = {
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /** Their names together, bytes: each stands up to five times in a record, which stays below recordBytes. */
+  electionNamesBytes: 64 * 1024,
   /**
    * A report of a service proxy that was not taken within this time is said again; the longest pause before
    * that, too (ms).

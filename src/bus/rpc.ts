@@ -16,6 +16,7 @@ import { type Log, silentLog } from '../base/log-port.ts';
 import type { Bus, BusMessage, Headers, Subscription } from './bus.ts';
 import { contentType, encodeJson } from './codec.ts';
 import { headerOf } from './envelope.ts';
+import { senderIn } from './sender.ts';
 import { writeToken } from './subject-token.ts';
 
 export interface Answer {
@@ -109,6 +110,30 @@ interface RunningEndpoint {
   stop(): Promise<void>;
 }
 
+const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try again');
+
+/** Requests under way, of all and of each sender: one that floods leaves room for others. */
+function createTurns() {
+  const bySender = new Map<string | null, number>();
+  let all = 0;
+  return {
+    /** null: there are too many. */
+    take(sender: string | null): (() => void) | null {
+      const own = bySender.get(sender) ?? 0;
+      if (all >= limits.requestsInFlight) return null;
+      if (sender !== null && own >= limits.requestsOfSender) return null;
+      bySender.set(sender, own + 1);
+      all++;
+      return () => {
+        all--;
+        const left = (bySender.get(sender) ?? 1) - 1;
+        if (left > 0) bySender.set(sender, left);
+        else bySender.delete(sender);
+      };
+    },
+  };
+}
+
 function runEndpoint(
   bus: Bus,
   endpoint: Endpoint,
@@ -116,10 +141,10 @@ function runEndpoint(
 ): RunningEndpoint {
   const stats: EndpointStats = { requests: 0, errors: 0, lastError: '', busyMs: 0 };
   const underWay = new Set<Promise<void>>();
+  const turns = createTurns();
   const respond = (message: BusMessage, answer: Answer): void => {
     if (!isAnswerable(message.reply)) return;
-    const headers = answer.headers ?? {};
-    bus.publish(message.reply, answer.data, { headers });
+    bus.publish(message.reply, answer.data, { headers: answer.headers ?? {} });
   };
   const fail = (message: BusMessage, thrown: unknown): void => {
     const error = asError(thrown);
@@ -143,15 +168,16 @@ function runEndpoint(
   };
   const onRequest = (message: BusMessage): void => {
     stats.requests++;
-    if (underWay.size >= limits.requestsInFlight) {
-      fail(message, new OrreryError('BUSY', 'too many requests are waiting; try again'));
+    const end = turns.take(senderIn(message.headers));
+    if (end === null) {
+      fail(message, busy());
       return;
     }
     const taken: Promise<void> = take(message).catch((error) => {
       log.error({ error: asError(error), subject: message.subject }, 'a request could not be answered');
     });
     underWay.add(taken);
-    void taken.then(() => underWay.delete(taken));
+    void taken.then(() => underWay.delete(taken)).then(end);
   };
   const { queue } = endpoint;
   const subscription: Subscription = bus.subscribe(

@@ -130,6 +130,35 @@ describe('an endpoint', () => {
     expect(await codeOf(ask(s.rpcList))).toBe('BUS_UNREACHABLE');
   });
 
+  test('that one sender floods has room for the others', async () => {
+    const waiting: Array<() => void> = [];
+    const { client: asking, service } = await served([
+      {
+        name: 'list',
+        subject: s.rpcList,
+        handler: () => new Promise((resolve) => waiting.push(() => resolve(bytes('late')))),
+      },
+    ]);
+    const as = (user: string) =>
+      asking.request(s.rpcList, bytes(''), {
+        timeoutMs: 10_000,
+        headers: { 'Nats-Request-Info': JSON.stringify({ acc: 'PROGRAMS', user }) },
+      });
+    const flood = Array.from({ length: limits.requestsOfSender }, () => as('greedy'));
+    await until(() => waiting.length === limits.requestsOfSender, { what: 'the flood' });
+    expect(errorInAnswer(await as('greedy'))).toMatchObject({ code: 'BUSY' });
+    const other = as('modest');
+    await until(() => waiting.length > limits.requestsOfSender, { what: 'the other to be let in' });
+    for (const finish of waiting) finish();
+    expect(text((await other).data)).toBe('late');
+    await Promise.all(flood);
+    const again = as('greedy');
+    await until(() => waiting.length > limits.requestsOfSender + 1, { what: 'its turn to come again' });
+    waiting.at(-1)?.();
+    await again;
+    await service.stop();
+  });
+
   test('with a queue takes its share only, without one every request', async () => {
     const hub = memoryHub({ clock: systemClock, cluster: 'rpc' });
     const taken = { shared: 0, each: 0 };

@@ -10,7 +10,15 @@ import { senderOf } from '../../src/inspector/page/actor/cause.ts';
 import { compare } from '../../src/inspector/page/actor/difference.ts';
 import { followView, wholeView, zoomed } from '../../src/inspector/page/chart/camera.ts';
 import { possibleFrom, takenBy } from '../../src/inspector/page/chart/taken.ts';
-import { actorHref, hrefOf, listHref, noFilter, readRoute } from '../../src/inspector/page/page-address.ts';
+import { readWhen } from '../../src/inspector/page/events/when.ts';
+import {
+  actorHref,
+  eventsHref,
+  hrefOf,
+  listHref,
+  noFilter,
+  readRoute,
+} from '../../src/inspector/page/page-address.ts';
 
 const charts = join(import.meta.dirname, '../../src/inspector/page/charts');
 const layoutOf = (name: string): ChartLayout =>
@@ -42,10 +50,26 @@ describe('addresses', () => {
     for (const href of [
       actorHref('domain/_/a b%/c' as never, 3),
       listHref('pod', { ns: 'ö', sort: 'Last change', health: 'wrong' }),
+      eventsHref({ from: '03:10', kind: 'pod', utc: true, step: 'pod/shop/a@3' }),
       hrefOf({ view: 'actor', id: 'pod/shop/a' as never, at: 4, open: ['context'], isSending: true }),
     ]) {
       expect(hrefOf(readRoute(href))).toBe(href);
     }
+  });
+});
+
+describe('a time that is typed', () => {
+  const now = Date.parse('2026-11-22T02:00:00Z');
+  test.each([
+    ['15m', '2026-11-22T01:45:00.000Z'],
+    ['01:30', '2026-11-22T01:30:00.000Z'],
+    ['03:10', '2026-11-21T03:10:00.000Z'],
+    ['2026-11-21T23:00', '2026-11-21T23:00:00.000Z'],
+    ['2026-11-21T23:00:05+01:00', '2026-11-21T22:00:05.000Z'],
+  ])('%s', (text, at) => expect(new Date(readWhen(text, now, true) ?? 0).toISOString()).toBe(at));
+
+  test.each(['yesterday', '25:00', '', '2026-13-45', '12'])('%j is none', (text) => {
+    expect(readWhen(text, now, true)).toBeNull();
   });
 });
 

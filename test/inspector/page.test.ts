@@ -13,12 +13,10 @@ import { type Scenario, startScenario } from '../../packages/dev-cluster/scenari
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats/nats.ts';
-import { subjects } from '../../src/bus/subjects.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
+import { deadLetterTests } from './dead-letters-page.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 const timeoutMs = 60_000;
@@ -293,17 +291,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
-  test('shows what is wrong first: a message that nobody could take', async () => {
-    const page = await signedIn();
-    await page.locator('.planet').nth(63).waitFor();
-    const bus = await connectNats({ ...basics, servers: [cluster.natsUrl], name: 'test', cluster: 'dev' });
-    await bus.append(subjects('dev').send('pod/shop/web-0'), encodeJson({ type: 'pod.explode' }));
-    await bus.close();
-    await page.getByRole('heading', { name: 'Needs a look' }).waitFor();
-    await page.locator('.trouble-rows').getByText('MESSAGE_UNKNOWN_EVENT').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await picture(page, 'trouble-light');
-  });
+  deadLetterTests(() => ({ natsUrl: cluster.natsUrl, tokens, signedIn }));
 
   test('shows shards that move when a replica dies, and what it owned is owned again', async () => {
     const page = await signedIn();

@@ -6,6 +6,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
 import type { Chance } from './chance.ts';
 import type { FaultKind, Profile } from './profile.ts';
+import { rareFaults } from './rare-faults.ts';
 import type { SimReplica } from './sim-replica.ts';
 import type { SimWorld } from './sim-world.ts';
 
@@ -48,6 +49,7 @@ export function createFaults(parts: FaultParts): Faults {
     ...processFaults(parts, forAWhile, () => isOver),
     ...linkFaults(parts, forAWhile),
     ...messageFaults(parts, forAWhile),
+    ...rareFaults(parts, forAWhile),
   } satisfies Record<FaultKind, () => string | null>;
   const kinds = [...profile.faults];
   const ambushes = (['kill', 'pause'] as const).filter((kind) => profile.faults.has(kind));
@@ -73,7 +75,7 @@ export function createFaults(parts: FaultParts): Faults {
   };
 }
 
-type ForAWhile = (ms: number, undo: () => void) => void;
+export type ForAWhile = (ms: number, undo: () => void) => void;
 
 function processFaults(
   { chance, replicas, start, world }: FaultParts,
@@ -142,6 +144,7 @@ function linkFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhil
       return `${state} for ${Math.round(ms)} ms`;
     },
     mirror() {
+      if (world.mirror.isAway) return null;
       world.mirror.takeOver();
       return 'another one takes over';
     },

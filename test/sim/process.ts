@@ -19,6 +19,8 @@ export interface SimProcess {
   pause(): void;
   resume(): void;
   die(): void;
+  /** Somebody sets its wall clock; no time passes. */
+  setClock(byMs: number): void;
 }
 
 /**
@@ -33,13 +35,14 @@ export function createProcess(
   let atTheDoor: Array<() => void> = [];
   let pausedAt = 0;
   let asleepMs = 0;
+  let { skewMs } = options;
 
   const enter = (fn: () => void) => {
     if (state === 'running') fn();
     else if (state === 'paused') atTheDoor.push(fn);
   };
   const clock: Clock = {
-    now: () => world.now() + options.skewMs,
+    now: () => world.now() + skewMs,
     monotonic: () => world.monotonic() - asleepMs,
     after: (delayMs, fn) => {
       let isCancelled = false;
@@ -63,13 +66,7 @@ export function createProcess(
       return state;
     },
     enter,
-    gate: (promise) =>
-      new Promise((resolve, reject) => {
-        promise.then(
-          (value) => enter(() => resolve(value)),
-          (reason) => enter(() => reject(reason)),
-        );
-      }),
+    gate: (promise) => gated(promise, enter),
     pause() {
       if (state !== 'running') return;
       state = 'paused';
@@ -83,9 +80,21 @@ export function createProcess(
       for (const fn of atTheDoor) world.after(0, () => enter(fn));
       atTheDoor = [];
     },
+    setClock(byMs) {
+      skewMs += byMs;
+    },
     die() {
       state = 'dead';
       atTheDoor = [];
     },
   };
+}
+
+function gated<T>(promise: Promise<T>, enter: (fn: () => void) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    promise.then(
+      (value) => enter(() => resolve(value)),
+      (reason) => enter(() => reject(reason)),
+    );
+  });
 }

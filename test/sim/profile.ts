@@ -17,6 +17,12 @@ export const faultKinds = [
   'core',
   'kubeErrors',
   'mirror',
+  'away',
+  'clockSet',
+  'storeFull',
+  'mailAnew',
+  'reflected',
+  'etcdRestored',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

@@ -72,6 +72,8 @@ export type Sighting =
   | { readonly kind: 'complaint'; readonly replica: string; readonly text: string; readonly actor: string }
   /** Something was done to the cluster or to the world, for the trace. */
   | { readonly kind: 'done'; readonly text: string }
+  /** A stream was lost with all that it held. */
+  | { readonly kind: 'lost'; readonly stream: StreamName }
   /** A second is over. */
   | { readonly kind: 'second' }
   /** From now on nothing fails any more. */
@@ -98,8 +100,8 @@ function read(
   if (stream === 'state') {
     const shard = subjects.parseFence(subject);
     if (shard === undefined) return saved(subjects, message, records);
-    const { replica } = decode(data) as { replica: string | null };
-    return { kind: 'fence', shard, replica, sequence };
+    const { replica } = decode(data) as { replica?: unknown };
+    return { kind: 'fence', shard, replica: typeof replica === 'string' ? replica : null, sequence };
   }
   if (stream === 'event') {
     return { kind: 'told', transition: JSON.parse(text.decode(data)) as Transition };

@@ -9,6 +9,7 @@ import { settle } from '../virtual-clock.ts';
 export class SimClock implements Clock {
   readonly startedAt: number;
   #now: number;
+  #leapt = 0;
   readonly #timers = new TimerHeap();
 
   constructor(startMs = 1_700_000_000_000) {
@@ -33,16 +34,23 @@ export class SimClock implements Clock {
     };
   }
 
-  /** Lets time pass; ends early when `isOver` says so after some timer. */
+  /** So much time passes at once: what was due meanwhile comes late. */
+  leap(ms: number): void {
+    this.#now += ms;
+    this.#leapt += ms;
+  }
+
+  /** Lets time pass, leaps not counted; ends early when `isOver` says so after some timer. */
   async run(ms: number, isOver: () => boolean = () => false): Promise<void> {
-    const until = this.#now + ms;
+    const end = this.#now - this.#leapt + ms;
+    const takeNext = () => this.#timers.takeDue(end + this.#leapt);
     await settle();
-    for (let next = this.#timers.takeDue(until); next; next = this.#timers.takeDue(until)) {
+    for (let next = takeNext(); next; next = takeNext()) {
       this.#now = Math.max(this.#now, next.at);
       next.fn?.();
       await settle();
       if (isOver()) return;
     }
-    this.#now = until;
+    this.#now = end + this.#leapt;
   }
 }

@@ -87,6 +87,28 @@ export class SimKube {
     if (before !== null) this.#set({ resource, namespace, name, digest: null }, before);
   }
 
+  /**
+   * Remembers everything as it is now, versions included. What was replaced since is not brought back: an
+   * actor that was refused for it looks again after five minutes only, which is longer than a run waits.
+   *
+   * @returns what puts it back
+   */
+  backup(): () => void {
+    const objects = new Map(this.#objects);
+    const version = this.#version;
+    return () => {
+      this.#version = version;
+      for (const entry of this.all()) {
+        if (!objects.has(keyOf(entry.resource, entry.namespace, entry.name)))
+          this.remove(entry.resource, entry.namespace, entry.name);
+      }
+      for (const [key, entry] of objects) {
+        const before = this.#objects.get(key)?.digest ?? null;
+        if (before !== entry.digest && !isReplaced(entry.digest, before)) this.#set(entry, before);
+      }
+    };
+  }
+
   get(resource: string, namespace: string, name: string): Digest | null {
     return this.#objects.get(keyOf(resource, namespace, name))?.digest ?? null;
   }
@@ -154,6 +176,8 @@ export class SimKube {
           fail(new OrreryError('KUBE_UNREACHABLE', 'simulated: connection reset'));
       });
     });
+    // Whoever has given up does not hear of it.
+    served.catch(() => {});
     return process.gate(
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
@@ -199,6 +223,10 @@ export class SimKube {
     return object;
   }
 }
+
+const uidOf = (digest: Digest | null) => (digest !== null && 'uid' in digest ? digest.uid : null);
+
+const isReplaced = (then: Digest | null, now: Digest | null) => now !== null && uidOf(then) !== uidOf(now);
 
 interface PatchBody {
   /** The precondition, if there is one. */

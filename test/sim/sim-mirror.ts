@@ -62,6 +62,8 @@ export class SimMirror {
   readonly #gates = new Map<string, { readonly namespace: string; readonly digest: RouteGateDigest }>();
   bus: MemoryBus;
   #generation = 0;
+  /** Nobody mirrors: nothing is said and nothing stored. */
+  isAway = false;
   readonly #met = new Set<string>();
   #messages = 0;
 
@@ -78,6 +80,7 @@ export class SimMirror {
 
   /** As a replica that takes no shards: its statements count only while it is heard of. */
   #beat(): void {
+    if (this.isAway) return;
     const beat = {
       replica: 'mirror',
       incarnation: `${this.#generation}`,
@@ -101,9 +104,16 @@ export class SimMirror {
     this.#beat();
   }
 
+  /** Nobody mirrors any more, until somebody takes over. */
+  leave(): void {
+    this.isAway = true;
+    this.#generation++;
+  }
+
   /** Another replica becomes the mirror of everything. */
   takeOver(): void {
     const { hub, subjects } = this.#options;
+    this.isAway = false;
     this.#generation++;
     this.bus = hub.connect(`mirror-${this.#generation}`);
     this.bus.subscribe(subjects.memberAll, (message) => this.#hear(message));

@@ -82,6 +82,7 @@ export class SimReplica {
       replica: name,
       release: '1.0.0',
       shards: world.shards,
+      onNameTaken: () => this.kill(true),
       features,
       start: (view) => {
         const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects, bus });

@@ -70,7 +70,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     world.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
   }
   everySecond(world.clock, story.see);
-  act(world.clock, chance.of('when'), profile.chaosMs, [
+  act(world.clock, chance.of('when'), () => isCalm, [
     [profile.churnEveryMs, churn.act],
     [profile.askEveryMs, churn.ask],
     [profile.faultEveryMs, faults.act],
@@ -114,15 +114,14 @@ function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) 
 
 /** Sets off what happens and what fails, at drawn times, until the chaos is over. */
 function act(
-  clock: { after(ms: number, fn: () => void): unknown; monotonic(): number },
+  clock: { after(ms: number, fn: () => void): unknown },
   chance: Chance,
-  chaosMs: number,
+  isOver: () => boolean,
   actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
 ): void {
   const again = (everyMs: number, action: () => void) => {
-    const pauseMs = chance.between(0, 2 * everyMs);
-    if (clock.monotonic() + pauseMs >= chaosMs) return;
-    clock.after(pauseMs, () => {
+    clock.after(chance.between(0, 2 * everyMs), () => {
+      if (isOver()) return;
       action();
       again(everyMs, action);
     });

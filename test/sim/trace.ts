@@ -32,6 +32,8 @@ function words(sighting: Sighting): string | null {
       return `   world: ${sighting.resource}/${sighting.name} ${digestWords(sighting.digest)}`;
     case 'complaint':
       return `!! ${sighting.replica}: ${sighting.actor} ${sighting.text}`;
+    case 'lost':
+      return `!! the stream ${sighting.stream} is lost`;
     case 'done':
       return `== ${sighting.text}`;
     case 'calm':

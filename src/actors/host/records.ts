@@ -135,3 +135,8 @@ function isState(value: unknown): boolean {
  * How long the record of an actor that ended is kept, so that its revisions go on if it comes back; seconds.
  */
 export const goneRecordSeconds = 3600;
+
+/** Whether nothing is known any more of the actor, which ended long ago. */
+export function isForgotten({ gone, at }: Pick<ActorRecord, 'gone' | 'at'>, now: number): boolean {
+  return gone && at + goneRecordSeconds * 1000 < now;
+}

@@ -11,6 +11,8 @@ export type AppendFate =
   | 'requestLost'
   /** Not stored, and the client is told: BUS_REFUSED. */
   | 'refuse'
+  /** Not stored, since there is no room: BUS_UNKNOWN_OUTCOME, as a server's own trouble is. */
+  | 'full'
   /** Reaches the stream only after so long, perhaps after its sender gave up; the guard is looked at then. */
   | { readonly lateMs: number };
 

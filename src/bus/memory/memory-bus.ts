@@ -158,6 +158,12 @@ interface Waiting {
   timer: Timer | undefined;
 }
 
+/** What a fault makes the server say in place of storing. */
+const refusals = {
+  refuse: () => refused('a fault of the simulation'),
+  full: () => unknownOutcome('insufficient storage resources available'),
+} as const;
+
 /** Calls that the server answers: each ends with the answer, or with its timeout, or when the link is known to be down. */
 function memoryCalls({ link, clock, server, faults }: ClientParts) {
   const waiting = new Set<Waiting>();
@@ -203,7 +209,7 @@ function memoryCalls({ link, clock, server, faults }: ClientParts) {
   ): Promise<Appended> => {
     const fate = faults.onAppend?.(subject);
     const atServer = (): Appended => {
-      if (fate === 'refuse') throw refused('a fault of the simulation');
+      if (fate === 'refuse' || fate === 'full') throw refusals[fate]();
       const stream = server.streamOf(subject);
       if (!stream) throw unknownOutcome(`no stream takes ${subject}`);
       return run(stream);

@@ -15,7 +15,6 @@ import type { MailboxItem, ShardRun, Taken } from '../../actors/host/owned.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorCode, errorCodes, OrreryError } from '../../base/errors.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';
-import { limits } from '../../base/limits.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Bus, BusMessage } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
@@ -164,7 +163,7 @@ function refuseImpostor(run: ShardRun, id: ActorId, { candidate, isBound }: Plai
 
 function refuseTooMany(run: ShardRun, id: ActorId, { type, candidate }: PlainEvent, now: number): void {
   if (type !== 'election.campaign' || !isFull(contextOf(run, id), String(candidate), now)) return;
-  throw new OrreryError('BUSY', `${id} has ${limits.electionCandidates} candidates already`);
+  throw new OrreryError('BUSY', `${id} has as many candidates already as it can remember`);
 }
 
 function answerOf(context: ElectionContext, event: PlainEvent, now: number): object {

@@ -11,7 +11,9 @@ const candidate = v.pipe(
   v.maxLength(253),
   // Not every reader of JSON keeps a field of this name.
   v.notValue('__proto__'),
-  v.regex(/^[^\p{Cc}]*$/u, 'a candidate’s name has no control characters'),
+  v.regex(/^[^\p{Cc}\p{Bidi_Control}]*$/u, 'a candidate’s name has no control characters'),
+  // The Lease would hold another name than the one that was asked for.
+  v.check((name) => name.isWellFormed(), 'a candidate’s name is whole characters'),
 );
 const term = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** Shorter than a request takes is of no use; longer than an hour nobody would wait. */

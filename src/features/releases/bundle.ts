@@ -190,10 +190,13 @@ function checkTogether(objects: readonly Found[], file: string): void {
   }
 }
 
-/** Tells objects apart whatever version of their group they are written in. */
+/**
+ * Tells objects apart whatever version of their group they are written in. Without a namespace they stand in
+ * `default`, or in none, as their kind has it.
+ */
 export function objectKey({ apiVersion, kind, metadata }: BundleObject): string {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-  return `${group}/${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+  return `${group}/${kind}/${metadata.namespace ?? 'default'}/${metadata.name}`;
 }
 
 function kindsOf(objects: readonly BundleObject[]): readonly KindName[] {

@@ -1,6 +1,7 @@
 /** The page's requests to the replica's HTTP. */
 import type { ActorId } from '../../base/ids.ts';
-import type { DeadPage, DropAnswer, HistoryView, SendAnswer } from '../../base/views.ts';
+import type { DeadPage, DropAnswer, HistoryPage, HistoryView, SendAnswer } from '../../base/views.ts';
+import type { SequenceView } from '../events/sequence.ts';
 
 export interface Session {
   readonly user: string;
@@ -26,6 +27,27 @@ export async function readKinds(): Promise<readonly string[] | null> {
   if ('refused' in answer) return null;
   return answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort();
 }
+
+export function readEvents(wanted: {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: string;
+  readonly text: string;
+  readonly after: number | null;
+}): Promise<Answer<HistoryPage>> {
+  const { from, to, kind, text, after } = wanted;
+  const given = { from, to, kind, text, after: after ?? '' };
+  const query = new URLSearchParams(
+    Object.entries(given).flatMap(([name, value]) => (value === '' ? [] : [[name, String(value)]])),
+  );
+  return call<HistoryPage>('GET', `events?${query}`);
+}
+
+export const readSequence = (id: ActorId, rev: number, at: number) =>
+  call<SequenceView>(
+    'GET',
+    `events/sequence?${new URLSearchParams({ id, rev: String(rev), at: String(at) })}`,
+  );
 
 export const readSession = () => call<Session>('GET', 'session');
 export const signIn = (token: string) => call<object>('POST', 'session', { token });

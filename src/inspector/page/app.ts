@@ -2,13 +2,14 @@
 import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';
+import { EventsPage } from './events/events-page.ts';
 import { Help } from './help.ts';
 import { isTyping } from './keys.ts';
 import { go } from './navigation.ts';
 import { DeadLettersPage } from './overview/dead-letters.ts';
 import { ListPage } from './overview/list.ts';
 import { Overview } from './overview/overview.ts';
-import { listHref, type Route, readRoute } from './page-address.ts';
+import { eventsHref, listHref, type Route, readRoute } from './page-address.ts';
 import type { Store } from './page-store.ts';
 import { useTick } from './pieces.ts';
 import { Search } from './search.ts';
@@ -57,6 +58,7 @@ function View({ store, route }: { store: Store; route: Route }): VNode {
   const kind = kindOf(route);
   if (kind !== null && store.allKinds !== null && !store.allKinds.includes(kind))
     return html`<${UnknownKind} kind=${kind} kinds=${store.allKinds} />`;
+  if (route.view === 'events') return html`<${EventsPage} store=${store} place=${route} />`;
   if (route.view === 'actor')
     return html`<${ActorPage} key=${route.id} store=${store} id=${route.id} place=${route} />`;
   if (route.view === 'list')
@@ -92,6 +94,7 @@ function Header({ store, route, onHelp }: { store: Store; route: Route; onHelp: 
     <a class="brand" href="#/" aria-label="Orrery, overview"><${Logo} /><span>Orrery</span></a>
     <nav aria-label="Kinds of actors">
       <a href="#/" aria-current=${route.view === 'overview' ? 'page' : undefined}>Overview</a>
+      <a href=${eventsHref()} aria-current=${route.view === 'events' ? 'page' : undefined}>Time line</a>
       ${[...kinds].map(
         ([kind, count]) => html`<a href=${listHref(kind)} aria-current=${here === kind ? 'page' : undefined}>
           ${kind} <span class="count">${count.toLocaleString('en')}</span>

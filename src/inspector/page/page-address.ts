@@ -2,7 +2,8 @@
  * Which part of the page is shown, as it stands behind the `#` of the address: every view can be linked to.
  * Pure.
  *
- * `#/` overview, `#/dead-letters`, `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
+ * `#/` overview, `#/dead-letters`, `#/events?from=03:10` the time line,
+ * `#/pod?state=proving&q=web` a list, `#/pod/shop/web-0?at=12` one actor (at
  * revision 12) with what is open on it.
  */
 import type { ActorId } from '../../base/ids.ts';
@@ -18,6 +19,20 @@ export interface ListFilter {
   readonly sort: string;
 }
 
+/** What is shown of the cluster's time line. */
+export interface EventsPlace {
+  /** As it was typed: `03:10`, `2026-11-22T03:10Z`, `15m`; empty: the last quarter of an hour. */
+  readonly from: string;
+  /** Empty: up to now. */
+  readonly to: string;
+  readonly kind: string;
+  readonly text: string;
+  /** Times are in UTC, else local. */
+  readonly utc: boolean;
+  /** The step whose sequence is shown, `pod/shop/web-0@12`; empty: none. */
+  readonly step: string;
+}
+
 /** What is opened on an actor's page. */
 export interface ActorPlace {
   /** The revision that is looked at; null: the present. */
@@ -30,6 +45,7 @@ export interface ActorPlace {
 export type Route =
   | { readonly view: 'overview' }
   | { readonly view: 'dead' }
+  | ({ readonly view: 'events' } & EventsPlace)
   | { readonly view: 'list'; readonly kind: string; readonly filter: ListFilter }
   | ({ readonly view: 'actor'; readonly id: ActorId } & ActorPlace);
 
@@ -44,6 +60,8 @@ export const noFilter: ListFilter = {
 
 /** No kind is called so. */
 const deadWord = 'dead-letters';
+const eventsWord = 'events';
+const noPlace: EventsPlace = { from: '', to: '', kind: '', text: '', utc: false, step: '' };
 
 export function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
@@ -55,6 +73,7 @@ export function readRoute(hash: string): Route {
   const [kind, namespace, ...name] = words;
   if (kind === undefined) return { view: 'overview' };
   if (kind === deadWord && words.length === 1) return { view: 'dead' };
+  if (kind === eventsWord && words.length === 1) return { view: 'events', ...readEventsPlace(parameters) };
   if (namespace === undefined || name.length === 0) {
     const filter = readFilter(parameters);
     return { view: 'list', kind, filter: namespace === undefined ? filter : { ...filter, ns: namespace } };
@@ -71,6 +90,7 @@ export function readRoute(hash: string): Route {
 export function hrefOf(route: Route): string {
   if (route.view === 'overview') return '#/';
   if (route.view === 'dead') return `#/${deadWord}`;
+  if (route.view === 'events') return eventsHref(route);
   if (route.view === 'actor') {
     const path = route.id.split('/').map(encodeURIComponent).join('/');
     return `#/${path}${queryOf({
@@ -92,6 +112,23 @@ function queryOf(values: Readonly<Record<string, string>>): string {
 }
 
 export const deadHref = hrefOf({ view: 'dead' });
+
+export function eventsHref(place: Partial<EventsPlace> = {}): string {
+  const { from, to, kind, text, utc, step } = { ...noPlace, ...place };
+  return `#/${eventsWord}${queryOf({ from, to, kind, text, utc: utc ? '1' : '', step })}`;
+}
+
+function readEventsPlace(parameters: URLSearchParams): EventsPlace {
+  const text = (name: string) => parameters.get(name) ?? '';
+  return {
+    from: text('from'),
+    to: text('to'),
+    kind: text('kind'),
+    text: text('text'),
+    utc: text('utc') === '1',
+    step: text('step'),
+  };
+}
 
 export function actorHref(id: ActorId, at: number | null = null): string {
   return hrefOf({ view: 'actor', id, at, open: [], isSending: false });

@@ -4,12 +4,14 @@ import { type Candidate, type ElectionContext, type ElectionInput, timingOf } fr
 import type { ElectionCampaign, ElectionRenew } from './election-events.ts';
 
 /**
- * Of a candidate's time, what may pass between two renewals that are saved: one that asks at each third of its
- * time is saved every second time (§8.4).
+ * Of a candidate's time, what may pass between two renewals that are saved: one that asks at each third of
+ * its time is saved every second time (§8.4).
  */
 const unsavedPart = 1 / 2;
 /** Candidates whose subjects are remembered: those of now, and as many that were. */
 const boundMax = 2 * limits.electionCandidates;
+const boundBytesMax = 1.5 * limits.electionNamesBytes;
+const utf8 = new TextEncoder();
 /** The longest time that a timer holds, ms. */
 const foreverMs = 2_147_483_647;
 
@@ -21,19 +23,34 @@ export function withCandidate(
   const known = candidateOf(context, candidate);
   const since = known !== undefined && isLiving(known, at) ? known.since : at;
   const one: Candidate = { ttlMs, until: untilOf(context, ttlMs, at), since };
-  const bound = isBound ? { bound: withBound(context.bound, candidate) } : {};
-  return { candidates: { ...living(context, at), [candidate]: one }, ...bound };
+  const those = living(context, at);
+  const bound = isBound ? { bound: withBound(context.bound, candidate, those) } : {};
+  return { candidates: { ...those, [candidate]: one }, ...bound };
 }
 
 /**
- * Who speaks again goes to the end only when it might be forgotten soon: else candidates that renew in turn
- * would change the record each time.
+ * Who is a candidate already stays where it is: else candidates that renew in turn would change the record
+ * each time. Where there are too many, who is no candidate now is forgotten first: nobody can push a living
+ * one out.
  */
-function withBound(bound: readonly string[], candidate: string): readonly string[] {
-  if (bound.lastIndexOf(candidate) >= bound.length - limits.electionCandidates && bound.includes(candidate))
-    return bound;
-  return [...bound.filter((one) => one !== candidate), candidate].slice(-boundMax);
+function withBound(
+  bound: readonly string[],
+  candidate: string,
+  those: Readonly<Record<string, Candidate>>,
+): readonly string[] {
+  if (Object.hasOwn(those, candidate) && bound.includes(candidate)) return bound;
+  const all = [...bound.filter((one) => one !== candidate), candidate];
+  let [names, bytes] = [all.length, bytesOf(all)];
+  return all.filter((one) => {
+    if (names <= boundMax && bytes <= boundBytesMax) return true;
+    if (one === candidate || Object.hasOwn(those, one)) return true;
+    names--;
+    bytes -= bytesOf([one]);
+    return false;
+  });
 }
+
+const bytesOf = (names: readonly string[]): number => utf8.encode(names.join('')).byteLength;
 
 /** It speaks for a candidate that has a subject of its own, and not on that. */
 export function isImpostor({ bound }: Pick<ElectionContext, 'bound'>, event: ElectionInput): boolean {
@@ -43,7 +60,11 @@ export function isImpostor({ bound }: Pick<ElectionContext, 'bound'>, event: Ele
 /** Nobody more may campaign (§5.7). */
 export function isFull(context: ElectionContext, candidate: string, at: number): boolean {
   const those = living(context, at);
-  return !Object.hasOwn(those, candidate) && Object.keys(those).length >= limits.electionCandidates;
+  if (Object.hasOwn(those, candidate)) return false;
+  const names = Object.keys(those);
+  return (
+    names.length >= limits.electionCandidates || bytesOf([...names, candidate]) > limits.electionNamesBytes
+  );
 }
 
 /** Names come from outside: what every object inherits is no candidate. */
@@ -54,7 +75,10 @@ export function candidateOf(
   return Object.hasOwn(candidates, id) ? candidates[id] : undefined;
 }
 
-/** A process that campaigns for itself is its own witness; whoever campaigns over NATS is heard of again within a lease or what it named. */
+/**
+ * A process that campaigns for itself is its own witness; whoever campaigns over NATS is heard of again
+ * within a lease or what it named.
+ */
 function untilOf(context: ElectionContext, ttlMs: number | null, at: number): number | null {
   if (ttlMs !== null) return at + ttlMs;
   return context.facts?.uid == null ? null : at + timingOf(context).leaseMs;
@@ -133,9 +157,9 @@ export function holderLeftMs(context: ElectionContext, at: number): number {
 }
 
 /**
- * The election has another owner than at its last step, who knows of no renewal that was not saved, and nobody
- * could take those that came while it moved. The leader has its whole time anew (§5.9), everybody at least
- * what it was told.
+ * The election has another owner than at its last step, who knows of no renewal that was not saved, and
+ * nobody could take those that came while it moved. The leader has its whole time anew (§5.9), everybody at
+ * least what it was told.
  */
 export function withTimesAnew(context: ElectionContext, at: number): Partial<ElectionContext> {
   const { reign, candidates } = context;

@@ -239,7 +239,8 @@ export const podStates = {
         tags: 'settled',
         always: { guard: 'isRouteOwedAndWithdrawn', actions: 'forgetAsked', target: 'doubted' },
         // Somebody took the condition away before the world had shown it.
-        after: { lookAgain: { guard: 'isUnseen', target: '#pod.marking' } },
+        // Meanwhile a Service may have come that has proven nothing yet.
+        after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.proving' } },
       },
       doubted: {
         description: 'A route is owed again; it is asked for once more before the condition is withdrawn.',

@@ -15,7 +15,10 @@ export interface FamilyHealth {
   /** When the family last had worked everything off; null: never. */
   readonly lastUpdated: number | null;
   /** The last report, as its sender told it; absent: it speaks by `queued` and `updated`. */
-  readonly report?: FamilyLevel;
+  readonly report?: FamilyLevel & {
+    /** When it was received; absent: before that was kept. */
+    readonly at?: number;
+  };
 }
 
 /** How a family stands, as whoever works it off says. */
@@ -38,9 +41,15 @@ export function updated(at: number, before: FamilyHealth = startingFamily): Fami
   return { ...before, pendingSince: null, lastUpdated: at };
 }
 
-/** A report that is not newer than the last one says nothing. */
-export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel): boolean {
-  return report !== undefined && seq <= report.seq;
+/** Messages of one sender overtake each other by no more, ms. */
+const overtakeMs = 300_000;
+
+/**
+ * A report that is not newer than the last one says nothing – unless that was long ago: then the sender
+ * counts anew, for its clock had been ahead.
+ */
+export function isStale({ report }: FamilyHealth, { seq }: FamilyLevel, at: number): boolean {
+  return report !== undefined && seq <= report.seq && at - (report.at ?? 0) < overtakeMs;
 }
 
 /**
@@ -52,11 +61,12 @@ export function reported(
   { queuedAt, updatedAt, seq }: FamilyLevel,
   { at, isTimed }: { readonly at: number; readonly isTimed: boolean },
 ): FamilyHealth {
-  const report = { queuedAt, updatedAt, seq };
+  const report = { queuedAt, updatedAt, seq, at };
   const { report: last } = before;
   const when = (told: number | null, lastTold: number | null | undefined, known: number | null) => {
     if (told === null) return null;
-    if (isTimed) return Math.min(told, at);
+    // By a clock that is ahead; said again, it is no later than it was.
+    if (isTimed) return Math.min(told, at, told === lastTold ? (known ?? at) : at);
     return told === lastTold || lastTold === undefined ? (known ?? at) : at;
   };
   return {

@@ -66,7 +66,7 @@ export function familyAfter({ context, event }: Args, family: IpFamily): FamilyH
 /** Of another family, or not newer than the last one. */
 export function isNoNews({ context, event }: Args, family: IpFamily): boolean {
   if (event.type !== 'proxier.reported' || event.family !== family) return true;
-  return isStale(context.families[family], event);
+  return isStale(context.families[family], event, happenedAt(event));
 }
 
 /** Time left until the family is late, milliseconds. */

@@ -185,7 +185,7 @@ export const proxierMachine = setup({
 export const proxierChart: Chart = {
   name: 'proxier',
   shortName: 'px',
-  version: 2,
+  version: 3,
   description: 'Tells whether the service proxy of a node keeps up with its changes.',
   machine: proxierMachine,
   durable: true,
@@ -193,5 +193,6 @@ export const proxierChart: Chart = {
   effects: [],
   tell: tellProxier,
   // A family may remember its last report; where there was none, nothing is missing.
-  migrations: { 1: (stored) => stored },
+  // Nor is when it was received.
+  migrations: { 1: (stored) => stored, 2: (stored) => stored },
 };

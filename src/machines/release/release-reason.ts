@@ -25,6 +25,9 @@ export const failsText = (context: ReleaseContext): string =>
 export const worksText = (context: ReleaseContext): string =>
   `${context.leader} applies ${release(context)}: ${objects(context)}`;
 
+export const retiredText = ({ name }: ReleaseContext): string =>
+  `the replicas have a bundle of another name now than ${name}`;
+
 export const tellRelease = tells<ReleaseContext>((standing) => {
   const facts = factsOf(standing.context);
   return { ...sentenceOf(standing), ...(isIn(standing, 'leaderless') ? {} : { facts }) };
@@ -34,7 +37,7 @@ function sentenceOf(standing: ReleaseStanding): Told {
   const { context } = standing;
   if (isIn(standing, 'leaderless')) return { text: 'no replica leads the releases yet', next: null };
   if (isIn(standing, 'retired')) {
-    return { text: `the replicas have a bundle of another name now than ${context.name}`, next: null };
+    return { text: retiredText(context), next: null };
   }
   if (isIn(standing, 'deposed')) {
     return { text: `another replica leads now than ${context.leader}`, next: null };

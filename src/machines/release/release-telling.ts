@@ -13,7 +13,7 @@ import type {
   ReleaseReport,
   ReleaseResourceWrite,
 } from './release-effects.ts';
-import { failsText, replicaText, standsText, waitsText, worksText } from './release-reason.ts';
+import { failsText, replicaText, retiredText, standsText, waitsText, worksText } from './release-reason.ts';
 import { rowOf, unsuitedFor } from './release-table.ts';
 
 /** An Event tells of the round that made the state Done, not of each one that finds it so. */
@@ -24,6 +24,15 @@ export function rested({ context, event }: Args) {
     { context, event },
     isNews ? { eventType: 'Normal', reason: 'ReleaseApplied', text } : null,
   );
+}
+
+/** Nobody writes the Release any more: what stands in it must be true for good. */
+export function retired({ context, event }: Args): Omit<ReleaseResourceWrite, 'type'> {
+  const message = `${retiredText(context)}; its objects are left as they are`;
+  const told = resource({ context: { ...context, leader: '', waitingFor: [], nodes: [] }, event });
+  const [, ...others] = told.conditions;
+  const applied = { type: 'Applied', status: 'False', reason: 'Retired', message } as const;
+  return { ...told, conditions: [applied, ...others] };
 }
 
 /** An Event tells of each new reason to wait. */

@@ -22,7 +22,7 @@ import { releaseMigrations } from './release-migrations.ts';
 import { tellRelease } from './release-reason.ts';
 import { releaseSetup } from './release-setup.ts';
 import { doneStatus, type ReleaseStatus, unsuitedStatus, workingStatus } from './release-table.ts';
-import { blocked, explainRelease, failing, report, resource, rested } from './release-telling.ts';
+import { blocked, explainRelease, failing, report, resource, rested, retired } from './release-telling.ts';
 
 type Moment = { readonly context: ReleaseContext };
 
@@ -280,6 +280,7 @@ export const releaseMachine = releaseSetup.createMachine({
     },
     retired: {
       description: 'The replicas have a bundle of another name now.',
+      entry: { type: 'release-resource.write', params: (args) => retired(args) },
       type: 'final',
     },
   },

@@ -70,3 +70,36 @@ test('512 candidates campaign, by whatever way; one more is refused by request a
   // Who is one already is heard.
   expect(await scene.campaign('c7', 3_600_000)).toMatchObject({ leading: false });
 });
+
+describe('names that are as long as they may be', () => {
+  const name = (n: number) => `${n}-`.padEnd(253, 'x');
+
+  test('do not break the election: when they fill it, one more is refused, and the leader goes on', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.own('a', 'campaign', { candidate: 'a', ttlMs: 600_000 });
+    let refused = 0;
+    for (let n = 0; n < 300; n++) {
+      const body = { candidate: name(n), ttlMs: 600_000 };
+      await scene.own(name(n), 'campaign', body).catch(({ code }) => {
+        expect(code).toBe('BUSY');
+        refused++;
+      });
+    }
+    expect(refused).toBe(300 - 259);
+    await scene.advance(5_000);
+    expect(await scene.own('a', 'renew', { candidate: 'a', term: 1 })).toMatchObject({ leading: true });
+    expect((await scene.status()).candidates).toHaveLength(260);
+  }, 60_000);
+
+  test('push no living candidate out of those that are heard on their own subject alone', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.own('a', 'campaign', { candidate: 'a', ttlMs: 600_000 });
+    for (let n = 0; n < 500; n++) {
+      await scene.own(name(n), 'campaign', { candidate: name(n), ttlMs: 1_000 });
+      await scene.own(name(n), 'resign', { candidate: name(n), term: 0 });
+    }
+    await expect(scene.ask('worker', 'resign', { candidate: 'a', term: 1 })).rejects.toMatchObject({
+      code: 'CANDIDATE_REFUSED',
+    });
+  }, 60_000);
+});

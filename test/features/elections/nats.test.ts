@@ -36,6 +36,9 @@ describe('campaigning', () => {
     [{ candidate: 'a', ttlMs: 5 }, /ttlMs/],
     [{ candidate: 7 }, /candidate/],
     [{ candidate: '__proto__' }, /candidate/],
+    [{ candidate: 'a\nb' }, /no control characters/],
+    [{ candidate: 'a\u202Eb' }, /no control characters/],
+    [{ candidate: 'a\uD800' }, /whole characters/],
   ])('what is wrong with %j is said', async (body, message) => {
     const scene = await ElectionScene.start(1);
     await expect(scene.ask('worker', 'campaign', body)).rejects.toThrow(message);

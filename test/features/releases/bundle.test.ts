@@ -104,6 +104,16 @@ describe('what is wrong ends in a USAGE error', () => {
       /a\.yaml: ConfigMap shop\/x does not carry the label orrery\.dev\/builtin: "true"/,
     ],
     [
+      'an object twice, once with the namespace that it has without one',
+      {
+        'bundle.yaml': one,
+        'a.yaml': ['namespace: default, ', '']
+          .map((in_) => labelled('x').replace(/namespace: shop,? ?/, in_))
+          .join('---\n'),
+      },
+      /ConfigMap (default\/)?x is there twice/,
+    ],
+    [
       'an object twice',
       { 'bundle.yaml': one, 'a.yaml': `${labelled('x')}---\n${labelled('x')}` },
       /ConfigMap shop\/x is there twice/,

@@ -221,6 +221,16 @@ describe('marking', () => {
     expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
   });
 
+  test('written and never seen, it is not written again before a Service that came meanwhile has proven its route (docs/features/routes.md §3.1)', () => {
+    const services = { ...podFacts.services, late: 'late-1' };
+    const pod = newPod(observed(), ...allProven, patched(), observed({ services }));
+    pod.asked();
+    pod.wait(300_000);
+    expect(pod.state).toBe('proving.asking');
+    expect(servicesAsked(pod)).toEqual(['late']);
+    expect(pod.take(proven('late')).state).toBe('marking.patching');
+  });
+
   test('“404 → gone”: nothing is patched until it is observed what became of the Pod', () => {
     const pod = newPod(observed(), ...allProven, refused('gone'));
     pod.asked();

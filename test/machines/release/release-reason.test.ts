@@ -19,6 +19,13 @@ test('no leader yet, and none any more', () => {
   });
   expect(told(release)).toMatchObject({ health: 'ok', text: 'no replica leads the releases yet', facts: {} });
   const retired = ledBy({ bundle: local }).take({ type: 'release.retired' });
+  const [write] = retired.askedOf('release-resource.write');
+  expect(write?.status).toMatchObject({ leader: '', waitingFor: null });
+  expect(write?.conditions.map(({ type, status, reason }) => [type, status, reason])).toEqual([
+    ['Applied', 'False', 'Retired'],
+    ['AllReplicasServe', 'True', 'Suited'],
+    ['AllReplicasHaveBundle', 'True', 'Alike'],
+  ]);
   expect(told(retired).text).toBe('the replicas have a bundle of another name now than platform');
 });
 

@@ -52,8 +52,10 @@ function placeOf(digest: Digest | null): string {
  */
 function isWanted({ record }: Saved, proof: string): boolean {
   const { facts } = record.snapshot.context as PodContext;
-  const [service = '', uid] = proof.split(' ');
-  return facts === null || facts.services[service] === uid;
+  const [service = '', uid, , ip] = proof.split(' ');
+  if (facts === null) return true;
+  const isThere = facts.address !== null && 'ip' in facts.address && facts.address.ip === ip;
+  return isThere && facts.services[service] === uid;
 }
 
 type Saved = Sighting & { readonly kind: 'saved' };

@@ -4,7 +4,7 @@
  * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any more, no deadline stays
  * overdue and no effect stays in an outbox longer than it may take.
  */
-import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
 import { charts } from '../../../src/replica/charts.ts';
 import type { CheckerKind, Eye } from './checker.ts';
@@ -42,6 +42,7 @@ export const deadlines: CheckerKind = {
 function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void {
   const now = eye.now();
   for (const [id, { record, since }] of kept) {
+    if (isForgotten(record, now)) continue;
     const overdue = record.timers.find(({ at }) => Math.max(at, calmAt) + slackMs < now);
     if (overdue)
       eye.breach(`${id} rev ${record.rev}: the deadline ${overdue.id} is ${now - overdue.at} ms over`);
@@ -76,7 +77,8 @@ function activeDelays(stepper: Stepper, { machine, version, snapshot }: ActorRec
   const state = `${machine} ${version} ${JSON.stringify(snapshot.value)}`;
   const known = delaysOf.get(state);
   if (known) return known;
-  const nodes = stepper.restore(snapshot, version)._nodes;
+  // A settled state waits for nobody; what it looks after once, it does not look after again.
+  const nodes = stepper.restore(snapshot, version)._nodes.filter(({ tags }) => !tags.includes('settled'));
   const delays = nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
   delaysOf.set(state, delays);
   return delays;

@@ -4,7 +4,7 @@
  * What is told of an actor are its stored transitions, word for word, revision after revision; never one that
  * was not stored. In the end all are told.
  */
-import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** What was stored so lately may be on its way. */
@@ -28,6 +28,8 @@ export const feed: CheckerKind = {
     return (sighting) => {
       if (sighting.kind === 'saved') {
         const { id, record } = sighting;
+        // The record of an actor that ended is kept for an hour: if it comes back later it begins anew.
+        if (record.rev < (last.get(id)?.rev ?? 0)) told.delete(id);
         const waiting = due.get(id) ?? new Map<number, Stored>();
         due.set(id, waiting);
         const step = record.feed.at(-1);
@@ -46,7 +48,10 @@ export const feed: CheckerKind = {
           eye.breach(`${id}: revision ${rev} is told otherwise than it was stored`);
         due.get(id)?.delete(rev);
       }
-      if (sighting.kind === 'end') checkEnd(eye, due);
+      if (sighting.kind !== 'end') return;
+      // With a record that was kept as long as it is goes what it had not told.
+      for (const [id, record] of last) if (isForgotten(record, eye.now())) due.delete(id);
+      checkEnd(eye, due);
     };
   },
 };

@@ -21,14 +21,26 @@ export const repetition: CheckerKind = {
     /** Messages of people: id → actor. */
     const sent = new Map<string, string>();
     const settled = new Set<string>();
+    let isMailAnew = false;
     return (sighting) => {
       if (sighting.kind === 'mail' && sighting.type.endsWith('.recheck') && sighting.messageId !== null)
         sent.set(sighting.messageId, sighting.id);
       if (sighting.kind === 'buried' && sighting.messageId !== null) settled.add(sighting.messageId);
+      // With the stream went what nobody had taken yet.
+      if (sighting.kind === 'lost' && sighting.stream === 'mail') {
+        isMailAnew = true;
+        sent.clear();
+      }
       if (sighting.kind === 'end') checkEnd(eye, sent, settled);
       if (sighting.kind !== 'saved') return;
       const { id, record, before } = sighting;
-      if (before && record.mail < before.mail) eye.breach(`${id}: its mail went back`);
+      const isSame = before !== null && before.mailOf === record.mailOf && record.rev >= before.rev;
+      // A shard that found another stream counts its records' places from nothing.
+      const isCountedAnew = isMailAnew && record.mail === 0;
+      if (isSame && !isCountedAnew && record.mail < before.mail) eye.breach(`${id}: its mail went back`);
+      // Nothing is remembered of an actor that comes back when its record is forgotten.
+      if (before !== null && record.rev < before.rev)
+        for (const known of steps.keys()) if (known.startsWith(`${id} `)) steps.delete(known);
       const step = record.feed.at(-1);
       if (!step || record.rev === before?.rev || step.cause === null || !isByMail(step.event.type)) return;
       settled.add(step.cause);

@@ -12,7 +12,11 @@ export const savedEffects: CheckerKind = {
     const asked = new Map<string, string>();
     return (sighting) => {
       if (sighting.kind === 'saved') {
-        for (const { key, effect } of sighting.record.outbox) {
+        const { record, before } = sighting;
+        // An actor that comes back when its record is forgotten begins anew, and so do its keys.
+        if (before !== null && record.rev < before.rev)
+          for (const key of asked.keys()) if (key.startsWith(`${sighting.id}/`)) asked.delete(key);
+        for (const { key, effect } of record.outbox) {
           if (!asked.has(key)) asked.set(key, JSON.stringify(effect));
         }
       }

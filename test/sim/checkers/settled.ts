@@ -7,7 +7,7 @@
  * bound is over.
  */
 
-import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
@@ -87,7 +87,7 @@ export function unsettled(
     ...podsNotReady(eye, takenUnseen),
     ...trueAndUnproven(world, records),
     ...actorsBehind(eye, records),
-    ...recordsDue(records),
+    ...recordsDue(records, world.clock.now()),
   ];
 }
 
@@ -134,8 +134,10 @@ function actorsBehind(
 }
 
 /** What the records still hold that is to be done soon. */
-function recordsDue(records: ReadonlyMap<string, ActorRecord>): string[] {
-  return [...records].flatMap(([id, { outbox }]) => {
+function recordsDue(records: ReadonlyMap<string, ActorRecord>, now: number): string[] {
+  return [...records].flatMap(([id, record]) => {
+    if (isForgotten(record, now)) return [];
+    const { outbox } = record;
     const [first] = outbox.filter(({ effect }) => effect.type !== 'route.sample');
     return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
   });

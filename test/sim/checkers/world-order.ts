@@ -22,8 +22,11 @@ export const worldOrder: CheckerKind = {
     /** Uids in the order in which the objects were made. */
     const births = new Map<string, number>();
     const latest = new Map<string, { birth: number; uid: string }>();
-    eye.world.kube.onChange(({ digest }) => {
-      if (digest && 'uid' in digest && !births.has(digest.uid)) births.set(digest.uid, births.size);
+    let count = 0;
+    eye.world.kube.onChange(({ digest }, before) => {
+      const uidBefore = before && 'uid' in before ? before.uid : null;
+      // One that comes back out of a backup is the newest of its name again.
+      if (digest && 'uid' in digest && digest.uid !== uidBefore) births.set(digest.uid, count++);
     });
     const birthOf = (uid: string) => births.get(uid) ?? -1;
     return (sighting) => {

@@ -7,7 +7,7 @@ import { healthThen, layoutOf } from '../chart/drawings.ts';
 import { takenBy } from '../chart/taken.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
 import { goTo, stay } from '../navigation.ts';
-import { type ActorPlace, listHref } from '../page-address.ts';
+import { type ActorPlace, eventsHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
 import { Age, Mark, StateName, useTick } from '../pieces.ts';
 import { html, useEffect, useMemo, useState, type VNode } from '../vendor.ts';
@@ -121,7 +121,12 @@ function PastBanner({
     : isLoading
       ? 'reading …'
       : `revision ${at}, which is not among the recorded ones`;
-  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span><button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
+  return html`<p class="banner" role="status"><span>You are looking at the past: ${what}.</span>${step && html`<a class="led-here" href=${eventsHref(around(step))}>what led to it, and what it led to</a>`}<button onClick=${() => stay({ at: null })}>Back to live <kbd>l</kbd></button></p>`;
+}
+
+function around({ id, rev, at }: HistoryStep) {
+  const iso = (time: number) => new Date(time).toISOString();
+  return { from: iso(at - 30_000), to: iso(at + 30_000), step: `${id}@${rev}` };
 }
 
 function maySend({ session }: Store): boolean {

@@ -1,0 +1,132 @@
+/** The time line of the cluster: what happened when, in whichever actor, and how one step led to others. */
+import type { ActorId } from '../../../base/ids.ts';
+import type { Transition } from '../../../base/views.ts';
+import { change, effectList, eventName, shownTime } from '../../../base/words.ts';
+import { senderOf } from '../actor/cause.ts';
+import { readEvents } from '../api.ts';
+import { healthThen, layoutOf } from '../chart/drawings.ts';
+import { go } from '../navigation.ts';
+import { VirtualList } from '../overview/virtual-list.ts';
+import { type EventsPlace, eventsHref } from '../page-address.ts';
+import type { Store } from '../page-store.ts';
+import { ActorLink, Mark } from '../pieces.ts';
+import { html, useEffect, useState, type VNode } from '../vendor.ts';
+import { Sequence } from './sequence.ts';
+import { readWhen } from './when.ts';
+
+const rowHeight = 32;
+
+interface Read {
+  readonly steps: readonly Transition[];
+  readonly next: number | null;
+  /** null: all is well. */
+  readonly problem: string | null;
+  readonly isReading: boolean;
+}
+
+const nothing: Read = { steps: [], next: null, problem: null, isReading: true };
+
+export function EventsPage({ store, place }: { store: Store; place: EventsPlace }): VNode {
+  const [read, setRead] = useState<Read>(nothing);
+  const [, setLoaded] = useState(0);
+  const { from, to, kind, text, utc, step } = place;
+  const load = async (before: Read) => {
+    setRead({ ...before, isReading: true });
+    setRead(await readOn(store, place, before));
+  };
+  useEffect(() => void load(nothing), [from, to, kind, text, utc]);
+  for (const one of new Set(read.steps.map(({ id }) => id.split('/', 1)[0] ?? '')))
+    layoutOf(one, () => setLoaded((count) => count + 1));
+  const change = (part: Partial<EventsPlace>) => go(eventsHref({ ...place, ...part }), { replace: true });
+  const chosen = stepOf(step);
+  return html`<div class="list-page events-page">
+    <h1>Time line <span class="quiet">${read.steps.length}${read.next === null ? '' : '+'} step${read.steps.length === 1 ? '' : 's'}</span></h1>
+    <${Filters} place=${place} kinds=${store.allKinds ?? []} change=${change} />
+    ${chosen && html`<${Sequence} key=${step} id=${chosen.id} rev=${chosen.rev} at=${read.steps.find(isStep(chosen))?.at ?? 0} isUtc=${utc} onClose=${() => change({ step: '' })} />`}
+    ${read.problem && html`<p class="problem" role="alert">${read.problem}</p>`}
+    <${VirtualList} items=${read.steps} rowHeight=${rowHeight} label="Steps, oldest first" selected=${chosen ? read.steps.findIndex(isStep(chosen)) : -1}
+      keyOf=${({ id, rev }: Transition) => `${id}@${rev}`}
+      row=${(one: Transition) => html`<${Row} step=${one} isUtc=${utc} isChosen=${chosen !== null && isStep(chosen)(one)} onChoose=${() => change({ step: `${one.id}@${one.rev}` })} />`} />
+    ${read.isReading && html`<p class="empty">reading …</p>`}
+    ${!read.isReading && read.steps.length === 0 && !read.problem && html`<p class="empty">nothing happened then, of what is kept (24 hours)</p>`}
+    ${!read.isReading && read.next !== null && html`<p class="empty"><button onClick=${() => load(read)}>Read on</button></p>`}
+  </div>`;
+}
+
+async function readOn(store: Store, { from, to, kind, text, utc }: EventsPlace, before: Read): Promise<Read> {
+  const now = store.now();
+  const [since, until] = [
+    readWhen(from || '15m', now, utc),
+    to === '' ? now + 60_000 : readWhen(to, now, utc),
+  ];
+  const wrong = since === null ? from : until === null ? to : null;
+  if (since === null || until === null)
+    return {
+      ...nothing,
+      isReading: false,
+      problem: `“${wrong}” is no time; a time is 03:10, 2026-11-22T03:10, with Z for UTC, or an age such as 15m`,
+    };
+  const answer = await readEvents({ from: since, to: until, kind, text, after: before.next });
+  if ('refused' in answer) return { ...before, isReading: false, problem: answer.refused.reason };
+  const { steps, next } = answer.ok;
+  return { steps: [...before.steps, ...steps], next, problem: null, isReading: false };
+}
+
+function stepOf(text: string): { readonly id: ActorId; readonly rev: number } | null {
+  const [, id, rev] = /^(.+)@(\d+)$/.exec(text) ?? [];
+  return id && rev ? { id: id as ActorId, rev: Number(rev) } : null;
+}
+
+const isStep =
+  ({ id, rev }: { readonly id: ActorId; readonly rev: number }) =>
+  (step: Transition) =>
+    step.id === id && step.rev === rev;
+
+function Filters({
+  place,
+  kinds,
+  change,
+}: {
+  place: EventsPlace;
+  kinds: readonly string[];
+  change: (part: Partial<EventsPlace>) => void;
+}): VNode {
+  type Field = { currentTarget: HTMLInputElement | HTMLSelectElement };
+  const field = (name: 'from' | 'to' | 'text', label: string, placeholder: string) =>
+    html`<label>${label} <input type="text" value=${place[name]} placeholder=${placeholder} spellcheck=${false}
+      onChange=${({ currentTarget }: Field) => change({ [name]: currentTarget.value.trim() })} /></label>`;
+  return html`<form class="filters" onSubmit=${(event: Event) => event.preventDefault()}>
+    ${field('from', 'From', '15m, 03:10, 2026-11-22T03:10')} ${field('to', 'To', 'now')}
+    <label>Kind <select value=${place.kind} onChange=${({ currentTarget }: Field) => change({ kind: currentTarget.value })}>
+      <option value="">all</option>${kinds.map((one) => html`<option value=${one} selected=${place.kind === one}>${one}</option>`)}</select></label>
+    ${field('text', 'Saying', 'event, state, effect, field')}
+    <label>Times <select value=${place.utc ? 'utc' : 'local'} onChange=${({ currentTarget }: Field) => change({ utc: currentTarget.value === 'utc' })}>
+      <option value="local">local</option><option value="utc" selected=${place.utc}>UTC</option></select></label>
+  </form>`;
+}
+
+function Row({
+  step,
+  isUtc,
+  isChosen,
+  onChoose,
+}: {
+  step: Transition;
+  isUtc: boolean;
+  isChosen: boolean;
+  onChoose: () => void;
+}): VNode {
+  const sender = senderOf(step.cause);
+  const choose = ({ target }: MouseEvent) => {
+    if (!(target instanceof HTMLAnchorElement)) onChoose();
+  };
+  return html`<div class="event-row ${isChosen ? 'shown' : ''}" onClick=${choose}>
+    <button class="when" aria-pressed=${isChosen} title="What led to it, and what it led to">${shownTime(step.at, isUtc)}</button>
+    <${Mark} health=${healthThen(step.id.split('/', 1)[0] ?? '', step.to)} />
+    <${ActorLink} id=${step.id} at=${step.rev} />
+    <span class="event">${eventName(step.event.type)}</span>
+    <span class="led">${step.from === step.to ? 'stays' : change(step)}</span>
+    <span class="cause">${sender && html`<${ActorLink} id=${sender.id} at=${sender.rev} />`}</span>
+    <span class="asked">${effectList(step.effects)}</span>
+  </div>`;
+}

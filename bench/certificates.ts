@@ -89,8 +89,8 @@ async function lag(stage: Stage, name: string): Promise<void> {
   const storing = new Map<string, number>();
   const lags: number[] = [];
   for (const { id, from, to, at } of await stage.story()) {
-    if (to === 'storing') storing.set(id, at);
-    if (to === 'valid' && from === 'storing') lags.push(at - (storing.get(id) ?? at));
+    if (to === 'acquiring.storing') storing.set(id, at);
+    if (to === 'valid' && from === 'acquiring.storing') lags.push(at - (storing.get(id) ?? at));
   }
   lags.sort((a, b) => a - b);
   const quantile = (q: number) => lags[Math.min(lags.length - 1, Math.floor(lags.length * q))];

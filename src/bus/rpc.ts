@@ -110,25 +110,25 @@ interface RunningEndpoint {
   stop(): Promise<void>;
 }
 
-/** Requests under way, of all and of each sender that somebody names: one that floods leaves room for others. */
+const busy = () => new OrreryError('BUSY', 'too many requests are waiting; try again');
+
+/** Requests under way, of all and of each sender: one that floods leaves room for others. */
 function createTurns() {
   const bySender = new Map<string | null, number>();
   let all = 0;
   return {
     /** null: there are too many. */
-    take(sender: string | null): { end(): void } | null {
+    take(sender: string | null): (() => void) | null {
       const own = bySender.get(sender) ?? 0;
       if (all >= limits.requestsInFlight) return null;
       if (sender !== null && own >= limits.requestsOfSender) return null;
       bySender.set(sender, own + 1);
       all++;
-      return {
-        end() {
-          all--;
-          const left = (bySender.get(sender) ?? 1) - 1;
-          if (left > 0) bySender.set(sender, left);
-          else bySender.delete(sender);
-        },
+      return () => {
+        all--;
+        const left = (bySender.get(sender) ?? 1) - 1;
+        if (left > 0) bySender.set(sender, left);
+        else bySender.delete(sender);
       };
     },
   };
@@ -144,8 +144,7 @@ function runEndpoint(
   const turns = createTurns();
   const respond = (message: BusMessage, answer: Answer): void => {
     if (!isAnswerable(message.reply)) return;
-    const headers = answer.headers ?? {};
-    bus.publish(message.reply, answer.data, { headers });
+    bus.publish(message.reply, answer.data, { headers: answer.headers ?? {} });
   };
   const fail = (message: BusMessage, thrown: unknown): void => {
     const error = asError(thrown);
@@ -169,19 +168,16 @@ function runEndpoint(
   };
   const onRequest = (message: BusMessage): void => {
     stats.requests++;
-    const turn = turns.take(senderIn(message.headers));
-    if (turn === null) {
-      fail(message, new OrreryError('BUSY', 'too many requests are waiting; try again'));
+    const end = turns.take(senderIn(message.headers));
+    if (end === null) {
+      fail(message, busy());
       return;
     }
     const taken: Promise<void> = take(message).catch((error) => {
       log.error({ error: asError(error), subject: message.subject }, 'a request could not be answered');
     });
     underWay.add(taken);
-    void taken.then(() => {
-      underWay.delete(taken);
-      turn.end();
-    });
+    void taken.then(() => underWay.delete(taken)).then(end);
   };
   const { queue } = endpoint;
   const subscription: Subscription = bus.subscribe(

@@ -13,12 +13,10 @@ import { type Scenario, startScenario } from '../../packages/dev-cluster/scenari
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
-import { encodeJson } from '../../src/bus/codec.ts';
-import { connectNats } from '../../src/bus/nats/nats.ts';
-import { subjects } from '../../src/bus/subjects.ts';
 import { requestToken } from '../../src/cli/token.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
+import { deadLetterTests } from './dead-letters-page.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 const timeoutMs = 60_000;
@@ -293,54 +291,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 
-  test('shows what is wrong first: a message that nobody could take', async () => {
-    const page = await signedIn();
-    await page.locator('.planet').nth(63).waitFor();
-    const bus = await connectNats({ ...basics, servers: [cluster.natsUrl], name: 'test', cluster: 'dev' });
-    await bus.append(subjects('dev').send('pod/shop/web-0'), encodeJson({ type: 'pod.explode' }));
-    await bus.close();
-    await page.getByRole('heading', { name: 'Needs a look' }).waitFor();
-    await page.locator('.trouble-rows').getByText('MESSAGE_UNKNOWN_EVENT').waitFor();
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await picture(page, 'trouble-light');
-  });
-
-  test('lists dead letters, sends one again and dismisses one; who may only look is offered neither', async () => {
-    const bus = await connectNats({
-      ...basics,
-      servers: [cluster.natsUrl],
-      name: 'test',
-      cluster: 'dev',
-    });
-    for (const name of ['lost-1', 'lost-2'])
-      await bus.append(
-        subjects('dev').send(`pod/shop/${name}`),
-        encodeJson({ type: 'pod.recheck', password: 'hunter2' }),
-      );
-    await bus.close();
-    const looking = await signedIn('#/dead-letters', { token: tokens.look });
-    const seen = looking.getByRole('listitem').filter({ hasText: 'pod/shop/lost-1' });
-    await seen.getByText('ACTOR_MISSING', { exact: true }).waitFor();
-    expect(await looking.getByRole('button', { name: /Send letter|Dismiss letter/ }).count()).toBe(0);
-    expect(await looking.content()).not.toContain('hunter2');
-
-    const page = await signedIn('#/dead-letters');
-    const letter = (name: string) => page.getByRole('listitem').filter({ hasText: `pod/shop/${name}` });
-    await letter('lost-1')
-      .getByRole('button', { name: /Send letter/ })
-      .click();
-    await letter('lost-1').getByRole('button', { name: 'Yes, send it' }).click();
-    await letter('lost-1').getByRole('status').filter({ hasText: 'ACTOR_MISSING' }).waitFor();
-    await letter('lost-2')
-      .getByRole('button', { name: /Dismiss letter/ })
-      .click();
-    await letter('lost-2').getByRole('button', { name: 'Yes, dismiss it' }).click();
-    await letter('lost-2').waitFor({ state: 'detached' });
-    expect(await accessibilityFaults(page)).toEqual([]);
-    await page.reload();
-    await letter('lost-1').waitFor();
-    expect(await letter('lost-2').count()).toBe(0);
-  });
+  deadLetterTests(() => ({ natsUrl: cluster.natsUrl, tokens, signedIn }));
 
   test('shows shards that move when a replica dies, and what it owned is owned again', async () => {
     const page = await signedIn();

@@ -12,6 +12,8 @@ import type { IssuerBudget } from '../domain/domain-facts.ts';
 import { availableAt, type BucketSize, pruned, putBack, taken } from './budget.ts';
 import { type Buckets, hostOf, type IssuerContext, type Permit, type Waiting } from './issuer-context.ts';
 import { limitedUntil, limitsAfter } from './issuer-limits.ts';
+import { hourMs, permitMs, weekMs } from './issuer-periods.ts';
+import { withinReach } from './issuer-reach.ts';
 
 /** Orders in work at one time at an authority; a CA of one's own signs, and bears more. */
 export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.kind === 'ca' ? 64 : 10);
@@ -22,11 +24,6 @@ export const inWorkMax = ({ facts }: Pick<IssuerContext, 'facts'>) => (facts?.ki
 export const queueMax = 1_000;
 /** Buckets remembered of each sort; the fullest are forgotten. */
 const bucketsMax = 2_000;
-/** A domain gives its permit back within 300 s; one that does not has been lost on the way. */
-const permitMs = 330_000;
-
-const hourMs = 3_600_000;
-const weekMs = 7 * 24 * hourMs;
 
 const waitingOf = ({
   domain,
@@ -149,7 +146,8 @@ export function served(
   at: number,
   width: number,
 ): { readonly change: Partial<IssuerContext>; readonly granted: readonly ActorId[] } {
-  let next: IssuerContext = { ...context, inWork: inForce(context.inWork, at) };
+  const known = { ...context, ...withinReach(context, at) };
+  let next: IssuerContext = { ...known, inWork: inForce(known.inWork, at) };
   const granted: ActorId[] = [];
   while (Object.keys(next.inWork).length < width) {
     const turn = nextTurn(next, at);
@@ -163,8 +161,8 @@ export function served(
       buckets: spent(next, turn, at),
     };
   }
-  const { queue, inWork, buckets } = next;
-  return { change: { queue, inWork, buckets }, granted };
+  const { queue, inWork, buckets, limits } = next;
+  return { change: { queue, inWork, buckets, limits }, granted };
 }
 
 function nextTurn(context: IssuerContext, at: number): Waiting | null {

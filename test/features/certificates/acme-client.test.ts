@@ -9,7 +9,8 @@ import {
 } from '../../../src/features/certificates/acme/acme-client.ts';
 import { fetchWindow } from '../../../src/features/certificates/acme/ari.ts';
 import { createHttpClient } from '../../../src/features/certificates/acme/authority-http.ts';
-import { makeKey, makeRequest, renewalIdOf } from '../../../src/features/certificates/acme/x509.ts';
+import { renewalIdOf } from '../../../src/features/certificates/acme/renewal-id.ts';
+import { makeKey, makeRequest } from '../../../src/features/certificates/acme/x509.ts';
 import { isFor, readPair } from '../../../src/features/certificates/stored-certificate.ts';
 import { until } from '../../until.ts';
 import { type Pebble, startPebble } from './pebble.ts';
@@ -77,7 +78,7 @@ test('a wildcard is issued over DNS, though every fifth nonce is refused; key, n
 test('the authority finds the renewal information by the name that is made of the certificate', async () => {
   const account = await openAccount(await access(), parts, signal);
   const { chain } = await issue(account, 'ari.example.com');
-  const ariId = (await renewalIdOf(chain)) ?? '';
+  const ariId = renewalIdOf(chain) ?? '';
   const place = { renewalInfo: account.renewalInfo ?? '', ariId, caBundle: pebble.caBundle };
   const window = await fetchWindow(parts, place, signal);
   expect(window.start).toBeLessThan(window.end);

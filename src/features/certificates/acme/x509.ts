@@ -32,24 +32,6 @@ export async function makeRequest(host: string, keyPem: string): Promise<string>
   return request.toString('pem');
 }
 
-/**
- * Names a certificate to the authority's renewal information: key identifier of its issuer and serial number
- * (RFC 9773 4.1).
- *
- * @returns null if the certificate does not say who issued it
- */
-export async function renewalIdOf(chainPem: string): Promise<string | null> {
-  const x509 = await library();
-  const certificate = new x509.X509Certificate(firstOf(chainPem));
-  const keyId = certificate.getExtension(x509.AuthorityKeyIdentifierExtension)?.keyId;
-  if (keyId === undefined) return null;
-  const encoded = (hex: string) => Buffer.from(hex, 'hex').toString('base64url');
-  // A serial number with the highest bit set has a zero byte before it in DER, which belongs to the name.
-  const serial =
-    certificate.serialNumber.length % 2 === 0 ? certificate.serialNumber : `0${certificate.serialNumber}`;
-  return `${encoded(keyId)}.${encoded(/^[89a-f]/i.test(serial) ? `00${serial}` : serial)}`;
-}
-
 /** A CA that can sign; made once, it signs many. */
 export interface CertificateAuthority {
   /**

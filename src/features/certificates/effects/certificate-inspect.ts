@@ -8,7 +8,7 @@ import type { KubePort } from '../../../base/kube-port.ts';
 import type { CertificateInspect } from '../../../machines/domain/domain-effects.ts';
 import type { CertificateInspected } from '../../../machines/domain/domain-events.ts';
 import type { CertificateFacts, Target } from '../../../machines/domain/domain-facts.ts';
-import { renewalIdOf } from '../acme/x509.ts';
+import { renewalIdOf } from '../acme/renewal-id.ts';
 import { isFor, type PublicPart, readPair } from '../stored-certificate.ts';
 import { readPending, readTarget, type Stored } from './certificate-secrets.ts';
 
@@ -78,7 +78,7 @@ export const shortFingerprint = ({ fingerprint }: PublicPart) => fingerprint.sli
 
 export async function factsOf(facts: PublicPart, chain: string): Promise<CertificateFacts> {
   const { notBefore, notAfter } = facts;
-  return { fingerprint: shortFingerprint(facts), notBefore, notAfter, ariId: await renewalIdOf(chain) };
+  return { fingerprint: shortFingerprint(facts), notBefore, notAfter, ariId: renewalIdOf(chain) };
 }
 
 async function pendingAt(

@@ -76,8 +76,8 @@ function LetterRow({
       maySend &&
       (asked === null
         ? html`<div class="buttons">
-          <button onClick=${() => setAsked('resend')} aria-label="Send letter ${sequence} again …">Send again …</button>
-          <button onClick=${() => setAsked('drop')} aria-label="Dismiss letter ${sequence} …">Dismiss …</button>
+          <button onClick=${() => setAsked('resend')} aria-label="Send again … (letter ${sequence})">Send again …</button>
+          <button onClick=${() => setAsked('drop')} aria-label="Dismiss … (letter ${sequence})">Dismiss …</button>
         </div>`
         : html`<div class="buttons" role="alert">
           <span>${asked === 'resend' ? `It goes to ${to ?? subject} again.` : 'It is gone for good.'}</span>

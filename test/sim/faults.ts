@@ -24,7 +24,7 @@ export interface FaultParts {
   readonly profile: Profile;
   readonly replicas: () => readonly SimReplica[];
   /** Starts another incarnation of the replica of this name. */
-  readonly start: (name: string, how?: { readonly isTwin: boolean }) => void;
+  readonly start: (name: string) => void;
   readonly say: (text: string) => void;
 }
 

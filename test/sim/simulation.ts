@@ -99,17 +99,15 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
 /** The replicas by name; of each the last incarnation. */
 function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) {
   const replicas = new Map<string, SimReplica>();
-  let twins = 0;
   return {
     replicas,
     live: () => [...replicas.values()].filter(({ process }) => process.state !== 'dead'),
-    start(name: string, { isTwin } = { isTwin: false }) {
+    start(name: string) {
       const skewMs = lives.between(-skewMaxMs, skewMaxMs);
       const sleepsWhilePaused = lives.happens(0.3);
       const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
       world.see({ kind: 'done', text: `${name} starts` });
-      const key = isTwin ? `${name}, twin ${++twins}` : name;
-      replicas.set(key, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance }));
+      replicas.set(name, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance }));
     },
   };
 }

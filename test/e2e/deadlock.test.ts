@@ -1,6 +1,6 @@
 /**
- * A Service and a gate that wait for each other, played with a real nats-server, an API server, a replica and a
- * Pod: the example of docs/features/routes.md, “For which Services a gate makes sense”.
+ * A Service and a gate that wait for each other, played with a real nats-server, an API server, a replica
+ * and a Pod: the example of docs/features/routes.md, “For which Services a gate makes sense”.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

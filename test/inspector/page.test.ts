@@ -168,7 +168,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     expect(await page.locator('.state.leaf.active .name').textContent()).toBe('patching');
     await page.locator('.arrow.taken').first().waitFor();
     await page.getByRole('button', { name: 'Raw context' }).click();
-    await page.locator('.tree li.new').first().waitFor();
+    await page.locator('.tree li:is(.new, .changed, .inside)').first().waitFor();
     await picture(page, 'time-travel-light');
     await page.keyboard.press('f');
     await page.setViewportSize({ width: 1600, height: 1100 });

@@ -272,7 +272,7 @@ export const podStates = {
           },
           'condition.refused': { target: 'backingOff', actions: 'countFailure' },
         },
-        after: { patchPatience: { target: 'backingOff', actions: 'countFailure' } },
+        after: { withdrawalPatience: { target: 'backingOff', actions: 'countFailure' } },
       },
       backingOff: {
         description:

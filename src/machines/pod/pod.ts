@@ -149,8 +149,14 @@ export const podMachine = setup({
      */
     doubtPatience: ({ context, event }) =>
       leftOf(doubtPatienceMs, oldestDoubt(context)?.since ?? event.at, event.at),
-    /** Longer than the effect may take (pod-effects.ts); then its outcome is lost. */
-    patchPatience: 12_000,
+    /**
+     * Much longer than the effect may take (pod-effects.ts); then its outcome is lost. It counts from the
+     * step, which may have waited long to be saved: another patch must not overtake one that begins only
+     * then.
+     */
+    patchPatience: 30_000,
+    /** Of a patch that says False and is followed by the same, so that it is made again within the 31 s. */
+    withdrawalPatience: 12_000,
     /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
     backOff: ({ context, event }) =>
       backOffMs(context.failures, 250, 30_000) * (0.75 + 0.5 * (event as Stamp).random),

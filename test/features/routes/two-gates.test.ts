@@ -1,4 +1,4 @@
-/** Two RouteGates on one Pod, from the world to the patches of its conditions: docs/features/routes.md §2.3. */
+/** Two RouteGates on one Pod, from the world to the patches of conditions: docs/features/routes.md §2.3. */
 import { describe, expect, test } from 'vitest';
 import type { RouteGateSpec } from '../../../src/features/routes/digests.ts';
 import type { PodConditionPatch } from '../../../src/machines/pod/pod-effects.ts';

@@ -264,7 +264,7 @@ describe('marking', () => {
   test('a patch without an outcome is tried again (I4)', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
-    expect(pod.wait(12_000).state).toBe('marking.backingOff');
+    expect(pod.wait(30_000).state).toBe('marking.backingOff');
     pod.wait(1_000);
     expect(pod.askedOf('pod-condition.patch')).toHaveLength(1);
   });

@@ -273,7 +273,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
 
   test('the patch lands long after it was given up', () => {
     const pod = newPod(observed({ gate: withdrawing }), ...allProven)
-      .wait(12_000)
+      .wait(30_000)
       .take(lost('web'));
     expect(pod.state).toBe('proving.asking');
     expect(withdrawnWithin31s(pod.take(watched()))).toMatchObject([{ status: 'False' }]);

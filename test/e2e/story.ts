@@ -7,6 +7,7 @@ import { systemRandom } from '../../src/base/random.ts';
 import type { Transition } from '../../src/base/views.ts';
 import { connectNats } from '../../src/bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
+import type { RouteProof, RouteProven } from '../../src/machines/service/route-events.ts';
 
 /** Every transition so far, in the order of the stream. */
 export async function readStory(natsUrl: string, cluster = 'dev'): Promise<Transition[]> {
@@ -35,10 +36,6 @@ export async function readStory(natsUrl: string, cluster = 'dev'): Promise<Trans
 
 interface PodEventFields {
   readonly type: string;
-  readonly service?: string;
-  readonly uid?: string;
-  readonly ip?: string;
-  readonly status?: string;
   readonly facts?: {
     readonly uid: string;
     readonly services: Readonly<Record<string, string | null>>;
@@ -61,11 +58,11 @@ export function markings(story: readonly Transition[]): Marking[] {
   const found: Marking[] = [];
   for (const { id, at, event, effects } of story) {
     if (!id.startsWith('pod/')) continue;
-    const { type, service, uid, facts } = event as unknown as PodEventFields;
+    const { type, facts } = event as unknown as PodEventFields;
     if (type === 'pod.observed' && facts) {
       wanted.set(id, { uid: facts.uid, services: Object.keys(facts.services) });
     }
-    if (type === 'route.proven' && service !== undefined) {
+    for (const { service, uid } of proofsIn(event)) {
       const key = `${id}/${uid}`;
       proofs.set(key, (proofs.get(key) ?? new Set()).add(service));
     }
@@ -79,14 +76,20 @@ export function markings(story: readonly Transition[]): Marking[] {
   return found;
 }
 
+/** Proofs that came while the Pod was busy are taken as one. */
+function proofsIn(event: Transition['event']): readonly RouteProof[] {
+  if (event.type !== 'route.proven') return [];
+  const { also = [], ...first } = event as unknown as RouteProven;
+  return [first, ...also];
+}
+
 /** Questions for a proof that the Pod had already: must be none, also after owners were killed. */
 export function questionsAskedTwice(story: readonly Transition[]): string[] {
   const proven = new Set<string>();
   const twice: string[] = [];
   for (const { id, rev, event, effects } of story) {
     if (!id.startsWith('pod/')) continue;
-    const { type, service, uid } = event as unknown as PodEventFields;
-    if (type === 'route.proven') proven.add(`${id}/${uid}/${service}`);
+    for (const { service, uid } of proofsIn(event)) proven.add(`${id}/${uid}/${service}`);
     for (const effect of effects) {
       const question = effect.event as { type: string; uid: string } | undefined;
       if (effect.type !== 'message.send' || question?.type !== 'route.wanted') continue;

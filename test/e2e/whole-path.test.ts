@@ -115,7 +115,7 @@ test('a rolling update loses no request: every new Pod is held back until traffi
   timeout: 180_000,
 }, async () => {
   await rolledOver(stage, 2);
-  expect(stage.scenario.counts()).toMatchObject({ lost: 0 });
+  expect(stage.scenario.counts()).toMatchObject({ lost: 0, reasons: {} });
   expect(stage.scenario.counts().answered).toBeGreaterThan(100);
   const story = await readStory(stage.cluster.natsUrl);
   const marked = markings(story);
@@ -153,7 +153,7 @@ test('each replica is killed in the middle of a rolling update: it completes, no
   }
   // The last one that was started takes its part while one more goes through.
   await rolledOver(stage, scenario.rollOvers() + 1);
-  expect(scenario.counts()).toMatchObject({ lost: 0 });
+  expect(scenario.counts()).toMatchObject({ lost: 0, reasons: {} });
   const story = await readStory(cluster.natsUrl);
   for (const { pod, wanted, proven } of markings(story))
     expect([pod, [...proven].sort()]).toEqual([pod, [...wanted].sort()]);

@@ -132,6 +132,10 @@ describe('rows', () => {
     const { messages, session } = listen();
     session.take(JSON.stringify({ rows: true, actor: null }));
     await cluster.shop(1, 20);
+    for (let n = 0; n < 20; n++) {
+      await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: `another-${n}` }));
+      await cluster.clock.advance(5);
+    }
     await cluster.clock.advance(2_000);
     const stepsOfPod = cluster.transitions().filter(({ id }) => id === 'pod/shop/web-0').length;
     const bundles = messages.filter(
@@ -271,7 +275,7 @@ describe('history', () => {
     const { steps, left } = await reading;
     const told = messages.flatMap((message) => (message.type === 'step' ? [message.step] : []));
     expect(left).toBe(0);
-    expect(steps.length).toBeGreaterThan(4);
+    expect(steps.length).toBeGreaterThanOrEqual(4);
     expect(steps.map(({ rev, context }) => [rev, context])).toEqual(
       told.map(({ rev, context }) => [rev, context]),
     );

@@ -272,7 +272,11 @@ export const podStates = {
           },
           'condition.refused': { target: 'backingOff', actions: 'countFailure' },
         },
-        after: { withdrawalPatience: { target: 'backingOff', actions: 'countFailure' } },
+        after: {
+          withdrawalPatience: { target: 'backingOff', actions: 'countFailure' },
+          // The deadline that records of 0.1.0 (be27528) wait for; never the earlier one.
+          patchPatience: { target: 'backingOff', actions: 'countFailure' },
+        },
       },
       backingOff: {
         description:
@@ -281,7 +285,8 @@ export const podStates = {
           { guard: 'isConditionFalse', target: '#pod.proving', actions: 'dropAdopted' },
           { guard: 'isDoubtOver', target: '#pod.ready', actions: 'forgetLoss' },
         ],
-        after: { withdrawalBackOff: 'withdrawing' },
+        // The second is the deadline that records of 0.1.0 (be27528) wait for; never the earlier one.
+        after: { withdrawalBackOff: 'withdrawing', backOff: 'withdrawing' },
       },
     },
   },

@@ -1,6 +1,14 @@
 /** Events that lead through every state of the routegate chart. */
 import type { Sample } from '../samples.ts';
-import { counted, forgotten, observed, refused, reported, waitingSince } from './routegate-script.ts';
+import {
+  counted,
+  findings,
+  forgotten,
+  observed,
+  refused,
+  reported,
+  waitingSince,
+} from './routegate-script.ts';
 
 export const sample: Sample = {
   input: { id: 'routegate/shop/gate', namespace: 'shop', name: 'gate' },
@@ -13,6 +21,7 @@ export const sample: Sample = {
     counted(1),
     counted(1, waitingSince(1_699_999_000_000)),
     counted(1, { isComplete: false }),
+    counted(1, { pods: { ...findings.pods, ungated: 1 } }),
     counted(2, {}, 'a.1'),
     reported,
     refused(),

@@ -239,7 +239,9 @@ function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode
   return html`<span class="fact" title=${isTime ? shownSecond(Number(fact.value), false) : text}>${text.split('\n').length > 1 ? `${text.split('\n', 1)[0]} …` : text}</span>`;
 }
 
-/** On something outside of the list. The focus follows the choice a moment later; Enter does not wait for it. */
+/**
+ * On something outside of the list. The focus follows the choice a moment later; Enter does not wait for it.
+ */
 function isFocusElsewhere(): boolean {
   const { activeElement } = document;
   return (

@@ -4,25 +4,48 @@
 export const limits = {
   /** Largest message taken from outside, bytes: contract (256 KiB). */
   messageBytes: 256 * 1024,
-  /** Levels of nesting in a payload; our own records and digests have fewer than 20. Keeps hostile input off the stack. */
+  /**
+   * Levels of nesting in a payload; our own records and digests have fewer than 20. Keeps hostile input off
+   * the stack.
+   */
   messageDepth: 64,
-  /** Events waiting for one actor; more are refused with MAILBOX_FULL and, for mail, read again later. A group of 100 Pods × 20 Services fits. */
+  /**
+   * Events waiting for one actor; more are refused with MAILBOX_FULL and, for mail, read again later. A group
+   * of 100 Pods × 20 Services fits.
+   */
   mailboxEvents: 4096,
-  /** Mail to an actor whose record this release cannot read waits so long for a newer release, then becomes a dead letter, ms: a roll-over takes minutes. */
+  /**
+   * Mail to an actor whose record this release cannot read waits so long for a newer release, then becomes a
+   * dead letter, ms: a roll-over takes minutes.
+   */
   parkedMailMs: 600_000,
-  /** A deadline, an outcome or an observation over which a chart failed five times comes again after so long, ms: rare enough to cost nothing. */
+  /**
+   * A deadline, an outcome or an observation over which a chart failed five times comes again after so long,
+   * ms: rare enough to cost nothing.
+   */
   failedAgainMs: 300_000,
   /** Effects of one actor that may wait for their outcome; a step that would exceed it parks the actor. */
   outboxEffects: 512,
-  /** Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records small. */
+  /**
+   * Steps of one actor whose transition is not yet on the event stream; the next step waits. Keeps records
+   * small.
+   */
   unpublishedTransitions: 8,
-  /** Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the ordinary case. */
+  /**
+   * Steps whose message ids a record remembers to drop repeated deliveries (I5); mail sequence covers the
+   * ordinary case.
+   */
   recentMessageIds: 8,
   /** A cell that was idle for so long is packed, ms. */
   restAfterMs: 1_000,
-  /** Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements. */
+  /**
+   * Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements.
+   */
   savesInFlight: 256,
-  /** Effects of one type that run at the same time in one replica; no type waits for another, so a thousand Services that swallow every probe keep no Pod from being marked. */
+  /**
+   * Effects of one type that run at the same time in one replica; no type waits for another, so a thousand
+   * Services that swallow every probe keep no Pod from being marked.
+   */
   effectsInFlight: 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
   recordBytes: 512 * 1024,
@@ -36,52 +59,94 @@ export const limits = {
   viewTransitions: 20,
   /** Shards moved at the same time by plan: keeps most of the actors stepping while replicas come and go. */
   plannedMoves: 8,
-  /** Reading what a node agent missed may take so long, ms; what is still unread then is in the record of its proxier. */
+  /**
+   * Reading what a node agent missed may take so long, ms; what is still unread then is in the record of its
+   * proxier.
+   */
   agentCatchUpMs: 5_000,
-  /** A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands of agents may ask. */
+  /**
+   * A node agent asks for its proxier's record again after this time, ms, while no replica answers; thousands
+   * of agents may ask.
+   */
   agentRetryMs: 5_000,
-  /** Deadlines of an actor belong to the trace of the change that set them for so long, ms: a Pod of a rolling update is ready by then. */
+  /**
+   * Deadlines of an actor belong to the trace of the change that set them for so long, ms: a Pod of a rolling
+   * update is ready by then.
+   */
   traceTimersMs: 300_000,
-  /** Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once. */
+  /**
+   * Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once.
+   */
   traceNotes: 10_000,
   /** Time that an effect may take if its type names no other, ms. */
   effectTimeoutMs: 30_000,
   /** Answer to a request over NATS, ms. */
   requestTimeoutMs: 2_000,
-  /** Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers send, far less than memory. */
+  /**
+   * Requests of one endpoint being answered in one replica; more get BUSY. Far more than people and proxiers
+   * send, far less than memory.
+   */
   requestsInFlight: 1_024,
   /** The same of one sender that the server names: whoever floods leaves room for everybody else. */
   requestsOfSender: 512,
-  /** Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding out saves. */
+  /**
+   * Reads from a stream's leader in flight for one call: fills the pipe of one connection without crowding
+   * out saves.
+   */
   readsInFlight: 32,
-  /** Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to end. */
+  /**
+   * Closing the bus waits so long for answers that are still due, ms: within the 5 s that a replica has to
+   * end.
+   */
   closeTimeoutMs: 1_000,
   /** Acknowledgement of a stored message, ms; past it the outcome is unknown and read back. */
   appendTimeoutMs: 5_000,
   /** Objects in one page of a list: the page size of Kubernetes' own informers; about 5 MB of Pods. */
   kubePageObjects: 500,
-  /** One call to the Kubernetes API, answer included, ms; below effectTimeoutMs, so that the cause of a failure is known. */
+  /**
+   * One call to the Kubernetes API, answer included, ms; below effectTimeoutMs, so that the cause of a
+   * failure is known.
+   */
   kubeRequestMs: 25_000,
   /** One page of a list, ms: the API server's own limit on a request. */
   kubeListMs: 60_000,
-  /** Credentials (a token file, an exec plugin) must be there within this time, ms; such a plugin may ask a remote service. */
+  /**
+   * Credentials (a token file, an exec plugin) must be there within this time, ms; such a plugin may ask a
+   * remote service.
+   */
   kubeCredentialsMs: 20_000,
-  /** Credentials are looked up again after this time, ms: token files are replaced long before they expire. */
+  /**
+   * Credentials are looked up again after this time, ms: token files are replaced long before they expire.
+   */
   kubeCredentialsAgeMs: 10_000,
-  /** Bytes of one answer of the Kubernetes API: 500 objects of 256 KiB; an object has at most 1.5 MiB, most have 10 KiB. */
+  /**
+   * Bytes of one answer of the Kubernetes API: 500 objects of 256 KiB; an object has at most 1.5 MiB, most
+   * have 10 KiB.
+   */
   kubeAnswerBytes: 128 * 1024 * 1024,
   /** Bytes of one line of a watch: ten times what etcd stores in one object. */
   kubeLineBytes: 16 * 1024 * 1024,
-  /** Connections to the Kubernetes API, watches not counted; what does not find one waits (effectsInFlight bounds it). */
+  /**
+   * Connections to the Kubernetes API, watches not counted; what does not find one waits (effectsInFlight
+   * bounds it).
+   */
   kubeSockets: 128,
   /** A watch without a byte for this time more than it was asked to last is dead, ms. */
   kubeSilenceSlackMs: 15_000,
   /** First probe of an idle connection by TCP, ms; a vanished peer is noticed about ten seconds later. */
   kubeTcpKeepAliveMs: 10_000,
-  /** Leases that one replica follows at the same time, one for each election that it serves; each is a few closures. */
+  /**
+   * Leases that one replica follows at the same time, one for each election that it serves; each is a few
+   * closures.
+   */
   leasesFollowed: 16_384,
   /** Candidates of one election: each is about 100 bytes of a record that is saved with each renewal. */
   electionCandidates: 512,
+  /**
+   * Namespaces of whose Leases a replica keeps a list and watch of their own, for the elections that it
+   * serves; where there are more, one watch of all namespaces serves the rest.
+   */
+  leaseWatches: 64,
   /** Their names together, bytes: each stands up to five times in a record, which stays below recordBytes. */
   electionNamesBytes: 64 * 1024,
   /**
@@ -114,13 +179,21 @@ export const limits = {
    * feed stays small.
    */
   resumptionChars: 32_768,
-  /** Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1 KiB each. */
+  /**
+   * Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1
+   * KiB each.
+   */
   leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */
   worldPublishesInFlight: 128,
-  /** A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the stream anew. */
+  /**
+   * A tombstone in the world stream lasts so many seconds: a replica that was away for longer reads the
+   * stream anew.
+   */
   worldTombstoneSeconds: 3_600,
-  /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause. */
+  /**
+   * Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause.
+   */
   worldRetryMaxMs: 5_000,
   /**
    * An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any
@@ -146,13 +219,22 @@ export const limits = {
    * queues.
    */
   sliceReadsPerSecond: 10,
-  /** Calls of one sampling round at the same time: a few (docs/features/routes.md §4.6), so that one Service never holds many of the 64. */
+  /**
+   * Calls of one sampling round at the same time: a few (docs/features/routes.md §4.6), so that one Service
+   * never holds many of the 64.
+   */
   probeCallsAtOnce: 3,
   /** Calls of one sampling round, whatever replica count an object may name. */
   probeCallsPerRound: 1_000,
-  /** A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too long to hear nothing. */
+  /**
+   * A sampling round ends after this time, ms, whatever it has seen; half a minute with one Service is too
+   * long to hear nothing.
+   */
   probeRoundMs: 20_000,
-  /** A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into the usual 3 s of a call. */
+  /**
+   * A name server of the probes' own answers within this time, ms, or is asked once more; two tries fit into
+   * the usual 3 s of a call.
+   */
   probeDnsMs: 1_000,
   /** Calls waiting for their turn: effectsInFlight rounds with probeCallsAtOnce each. */
   probeCallsWaiting: 1_024 * 3,
@@ -181,9 +263,14 @@ export const limits = {
   probeSilentGroups: 4_096,
   /** Development cluster: objects in one page of a list; the page size of Kubernetes' own informers. */
   devListPage: 500,
-  /** Development cluster: the server ends a watch after so many seconds; within the 5 to 10 minutes of Kubernetes' own informers. */
+  /**
+   * Development cluster: the server ends a watch after so many seconds; within the 5 to 10 minutes of
+   * Kubernetes' own informers.
+   */
   devWatchSeconds: 300,
-  /** Development cluster: longest pause before something is tried again, ms; short, for a person is watching. */
+  /**
+   * Development cluster: longest pause before something is tried again, ms; short, for a person is watching.
+   */
   devRetryMaxMs: 2_000,
   /** Development cluster: keys that one controller reconciles at the same time. */
   devReconcilesInFlight: 16,
@@ -195,15 +282,25 @@ export const limits = {
   devConnectMs: 1_000,
   /** Development cluster: requests of the load client in flight; more are counted as lost. */
   devLoadInFlight: 1_000,
-  /** Development cluster: a child process that does not end after SIGTERM within this time is killed, ms (a replica needs under 5 s). */
+  /**
+   * Development cluster: a child process that does not end after SIGTERM within this time is killed, ms (a
+   * replica needs under 5 s).
+   */
   devStopMs: 8_000,
-  /** Development cluster: a part that must come up (API server, NATS, a replica's /readyz) has so long, ms. */
+  /**
+   * Development cluster: a part that must come up (API server, NATS, a replica's /readyz) has so long, ms.
+   */
   devStartMs: 30_000,
   /** The command line knows within this time whether NATS can be reached, ms: a person waits. */
   cliConnectMs: 5_000,
-  /** Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than one table can be read for. */
+  /**
+   * Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than one table can be read for.
+   */
   listPages: 100,
-  /** An answer of Kubernetes about who may use the inspector is remembered so long, ms: a right taken back works soon. */
+  /**
+   * An answer of Kubernetes about who may use the inspector is remembered so long, ms: a right taken back
+   * works soon.
+   */
   accessCacheMs: 10_000,
   /** Such answers remembered at the same time: people and dashboards, not the whole world. */
   accessCacheEntries: 256,
@@ -211,11 +308,17 @@ export const limits = {
   httpRequestMs: 10_000,
   /** Body of a request to the HTTP server, bytes: nothing there takes one yet. */
   httpBodyBytes: 16 * 1024,
-  /** The live feed: bundles of rows are told so often, ms: faster than anybody reads, ten times slower than actors can step. */
+  /**
+   * The live feed: bundles of rows are told so often, ms: faster than anybody reads, ten times slower than
+   * actors can step.
+   */
   inspectBundleMs: 100,
   /** Rows in one bundle: about 350 bytes each, a third of NATS' default max_payload (1 MiB). */
   inspectBundleRows: 1_000,
-  /** One watched step with its context, bytes: below NATS' default max_payload; a larger one is read again with the actor. */
+  /**
+   * One watched step with its context, bytes: below NATS' default max_payload; a larger one is read again
+   * with the actor.
+   */
   inspectStepBytes: 900 * 1024,
   /** A watch ends by itself after at most this time, ms; watchers renew theirs in half of it. */
   inspectWatchMs: 10_000,
@@ -229,15 +332,24 @@ export const limits = {
   inspectUnreadBytes: 4 * 1024 * 1024,
   /** One message from a live feed's client, bytes: it says what it watches. */
   inspectMessageBytes: 16 * 1024,
-  /** All rows are read anew so often while somebody watches, ms: mends what was lost on the way, and finds who was parked without a step. */
+  /**
+   * All rows are read anew so often while somebody watches, ms: mends what was lost on the way, and finds who
+   * was parked without a step.
+   */
   inspectReadAgainMs: 20_000,
-  /** Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says that it does not show all. */
+  /**
+   * Actors that a live feed holds: 350 bytes each in the replica and in the page; beyond it the page says
+   * that it does not show all.
+   */
   inspectRows: 50_000,
   /** Characters of a dead letter's body in a list; one that is asked for alone is told whole. */
   letterBodyChars: 4_000,
   /** Dead letters shown. */
   inspectDeadLetters: 50,
-  /** A live feed's client is asked for a sign of life, and its right to look is asked for again, after this time, ms. */
+  /**
+   * A live feed's client is asked for a sign of life, and its right to look is asked for again, after this
+   * time, ms.
+   */
   inspectCheckMs: 15_000,
   /** Steps or dead letters in one answer of `rpc.history` and `rpc.dead`. */
   pageMessages: 500,
@@ -259,11 +371,20 @@ export const limits = {
   httpIdleMs: 72_000,
   /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */
   devRequestBytes: 3 * 1024 * 1024,
-  /** Development API server: bytes that a watch may leave unread before it is cut off; a list of 1,000 Pods fits. */
+  /**
+   * Development API server: bytes that a watch may leave unread before it is cut off; a list of 1,000 Pods
+   * fits.
+   */
   devWatchWaitingBytes: 16 * 1024 * 1024,
-  /** Development API server: changes of one resource that a watch can be resumed from; minutes at hundreds of writes a second are not needed, seconds are. */
+  /**
+   * Development API server: changes of one resource that a watch can be resumed from; minutes at hundreds of
+   * writes a second are not needed, seconds are.
+   */
   devHistoryChanges: 4_096,
-  /** Development API server: an idle connection is kept so long, ms; longer than any client of ours pauses, so none is closed under a request. */
+  /**
+   * Development API server: an idle connection is kept so long, ms; longer than any client of ours pauses, so
+   * none is closed under a request.
+   */
   devKeepAliveMs: 120_000,
   /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
   devControllerBatch: 256,
@@ -293,13 +414,22 @@ export const limits = {
   acmeFinalizeMs: 115_000,
   /** Verification of an Issuer, ms. */
   issuerVerifyMs: 45_000,
-  /** One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server that is slow. */
+  /**
+   * One round of reconciliation over all objects of a bundle, ms: some hundreds of them against an API server
+   * that is slow.
+   */
   releaseRoundMs: 300_000,
-  /** Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred take under two seconds. */
+  /**
+   * Objects of a bundle that are applied at the same time: leaves the API server to others, and a hundred
+   * take under two seconds.
+   */
   releaseAppliesInFlight: 4,
   /** Errors of one round that are kept in words; the others are counted. */
   releaseErrors: 5,
-  /** Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in time. */
+  /**
+   * Objects in a bundle: far more than the cluster objects of a service, and a round over them still ends in
+   * time.
+   */
   bundleObjects: 2_000,
   /** Bytes of one file of a bundle: Kubernetes takes no object above 1.5 MiB, and a file may hold several. */
   bundleFileBytes: 16 * 1024 * 1024,
@@ -320,5 +450,8 @@ export const limits = {
 /** Number of shards; fixed when the streams are first made (interfaces: one of 64). */
 export const shardCount = 64;
 
-/** Where actors of led charts live: beyond the shards that are dealt out, for its owner must be a replica that may lead (docs/decisions/0002). */
+/**
+ * Where actors of led charts live: beyond the shards that are dealt out, for its owner must be a replica that
+ * may lead (docs/decisions/0002).
+ */
 export const ledShard = shardCount;

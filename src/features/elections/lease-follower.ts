@@ -1,8 +1,9 @@
 /**
  * Follows Leases: says how each one is and whenever it changes, within milliseconds.
  *
- * One list/watch for each namespace in which Leases are followed, shared by all that follow there; or, for
- * who cares for a single Lease and may read no other, one of that object. Where listing or watching is
+ * One list/watch for each namespace in which Leases are followed, shared by all that follow there; beyond
+ * `limits.leaseWatches` of them, one of all namespaces for the rest; or, for who cares for a single Lease and
+ * may read no other, one of that object. Where listing or watching is
  * forbidden, the Leases are read every `pollMs` instead. Promises: a Lease is said to be missing only if a
  * read of its own says so and nothing was written around it. Absent: what a change means. Why there is no
  * mirror of Leases: docs/decisions/0003-following-leases.md
@@ -11,6 +12,7 @@
 import { type Clock, sleep, type Timer } from '../../base/clock.ts';
 import { asError } from '../../base/errors.ts';
 import type { KubeObject, KubePort } from '../../base/kube-port.ts';
+import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { Random } from '../../base/random.ts';
 import { startWatch } from '../../kube/mirror/start-watch.ts';
@@ -55,17 +57,22 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
   const { clock, breadth } = parts;
   const watches = new Map<string, SharedWatch>();
   const watchOf = (place: LeasePlace): SharedWatch => {
-    const key = breadth === 'namespace' ? place.namespace : `${place.namespace}/${place.name}`;
+    const scope = scopeOf(breadth, place);
+    const own = watches.get(scope.key);
+    if (own) return own;
+    // However many namespaces tenants are given, the API server is asked for a bounded number of watches.
+    const { key, ...watched } =
+      breadth === 'namespace' && watches.size >= limits.leaseWatches ? allNamespaces : scope;
     const known = watches.get(key);
     if (known) return known;
-    const made = startShared(parts, place, () => watches.delete(key));
+    const made = startShared(parts, watched, () => watches.delete(key));
     watches.set(key, made);
     return made;
   };
   return {
     async follow(place, seconds, onNews, signal) {
       if (signal.aborted) return;
-      const leave = watchOf(place).join(place.name, (news) => {
+      const leave = watchOf(place).join(place, (news) => {
         parts.store.sighted(place, news.record);
         onNews(news);
       });
@@ -79,45 +86,72 @@ export function createLeaseFollower(parts: FollowerParts): LeaseFollower {
   };
 }
 
+interface WatchScope {
+  /** null: all. */
+  readonly namespace: string | null;
+  readonly fieldSelector?: string;
+}
+
+const allNamespaces = { key: '', namespace: null } as const;
+
+function scopeOf(
+  breadth: FollowerParts['breadth'],
+  { namespace, name }: LeasePlace,
+): WatchScope & { readonly key: string } {
+  return breadth === 'namespace'
+    ? { key: namespace, namespace }
+    : { key: `${namespace}/${name}`, namespace, fieldSelector: `metadata.name=${name}` };
+}
+
 interface SharedWatch {
   /** @returns ends it */
-  join(name: string, onNews: (news: LeaseNews) => void): () => void;
+  join(place: LeasePlace, onNews: (news: LeaseNews) => void): () => void;
   stop(): void;
 }
 
 interface SeenObject {
-  readonly name: string;
+  readonly place: LeasePlace;
   readonly news: LeaseNews;
 }
 
-function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void): SharedWatch {
-  const { store, clock, log, breadth } = parts;
-  const { namespace } = place;
-  const listeners = new Map<string, Set<(news: LeaseNews) => void>>();
+const keyOf = ({ namespace, name }: LeasePlace) => `${namespace}/${name}`;
+
+interface Followed {
+  readonly place: LeasePlace;
+  readonly listeners: Set<(news: LeaseNews) => void>;
+}
+
+function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void): SharedWatch {
+  const { store, clock, log } = parts;
+  const followed = new Map<string, Followed>();
   const last = new Map<string, LeaseNews>();
   const stopping = new AbortController();
   let isListed = false;
   let linger: Timer | null = null;
   let polling: Timer | null = null;
 
-  const say = ({ name, news }: SeenObject) => {
-    last.set(name, news);
-    for (const listener of listeners.get(name) ?? []) listener(news);
+  const say = ({ place, news }: SeenObject) => {
+    const key = keyOf(place);
+    const one = followed.get(key);
+    // Of all namespaces only what somebody follows is kept: most Leases are heartbeats of nodes.
+    if (one !== undefined || scope.namespace !== null) last.set(key, news);
+    for (const listener of one?.listeners ?? []) listener(news);
   };
-  /** Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write. */
-  const ask = async (name: string) => {
-    const one = { namespace, name };
-    const before = store.writesOf(one);
+  /**
+   * Asks for one Lease by itself: nobody is told that it is missing because a list was older than a write.
+   */
+  const ask = async (place: LeasePlace) => {
+    const before = store.writesOf(place);
     try {
-      const seen = await store.read(one, stopping.signal);
-      if (store.writesOf(one) !== before) return;
-      say({ name, news: seen ?? { record: null, resourceVersion: null } });
+      const seen = await store.read(place, stopping.signal);
+      if (store.writesOf(place) !== before) return;
+      say({ place, news: seen ?? { record: null, resourceVersion: null } });
     } catch (thrown) {
-      log.debug({ lease: `${namespace}/${name}`, error: asError(thrown).message }, 'a Lease cannot be read');
+      log.debug({ lease: keyOf(place), error: asError(thrown).message }, 'a Lease cannot be read');
     }
   };
   const poll = () => {
-    for (const name of listeners.keys()) void ask(name);
+    for (const { place } of followed.values()) void ask(place);
     polling = clock.after(pollMs, poll);
   };
   const endPolling = () => {
@@ -130,17 +164,16 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
       endPolling();
       isListed = true;
       for (const object of objects) say(object);
-      const present = new Set(objects.map(({ name }) => name));
-      for (const name of last.keys()) if (!present.has(name)) last.delete(name);
-      for (const name of listeners.keys()) if (!present.has(name)) void ask(name);
+      const present = new Set(objects.map(({ place }) => keyOf(place)));
+      for (const key of last.keys()) if (!present.has(key)) last.delete(key);
+      for (const [key, { place }] of followed) if (!present.has(key)) void ask(place);
     },
-    onEvent: (type, { name, news }) =>
-      say({ name, news: type === 'DELETED' ? { ...news, record: null } : news }),
+    onEvent: (type, { place, news }) =>
+      say({ place, news: type === 'DELETED' ? { ...news, record: null } : news }),
   };
   const watch = startWatch(parts, {
     resource: leases,
-    namespace,
-    ...(breadth === 'object' ? { fieldSelector: `metadata.name=${place.name}` } : {}),
+    ...scope,
     sink,
     onRestart(code) {
       if (code === 'KUBE_REFUSED' && polling === null) poll();
@@ -155,17 +188,21 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
 
   return {
     stop,
-    join(name, onNews) {
+    join(place, onNews) {
       linger?.cancel();
-      const known = listeners.get(name) ?? new Set();
-      listeners.set(name, known.add(onNews));
-      const news = last.get(name);
+      const key = keyOf(place);
+      const one = followed.get(key) ?? { place, listeners: new Set() };
+      one.listeners.add(onNews);
+      followed.set(key, one);
+      const news = last.get(key);
       if (news !== undefined) onNews(news);
-      else if (isListed) void ask(name);
+      else if (isListed) void ask(place);
       return () => {
-        known.delete(onNews);
-        if (known.size === 0) listeners.delete(name);
-        if (listeners.size > 0 || stopping.signal.aborted) return;
+        one.listeners.delete(onNews);
+        if (one.listeners.size > 0) return;
+        followed.delete(key);
+        if (scope.namespace === null) last.delete(key);
+        if (followed.size > 0 || stopping.signal.aborted) return;
         linger = clock.after(lingerMs, () => {
           onEnd();
           stop();
@@ -176,6 +213,6 @@ function startShared(parts: FollowerParts, place: LeasePlace, onEnd: () => void)
 }
 
 function seenObject(object: KubeObject): SeenObject {
-  const { name, resourceVersion = null } = object.metadata;
-  return { name, news: { record: leaseRecordOf(object), resourceVersion } };
+  const { namespace = '', name, resourceVersion = null } = object.metadata;
+  return { place: { namespace, name }, news: { record: leaseRecordOf(object), resourceVersion } };
 }

@@ -47,8 +47,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   const change = (part: Partial<ListFilter>) => go(listHref(kind, { ...filter, ...part }), { replace: true });
   useListKeys(ids, selected, setSelected);
   useEffect(() => setSelected(-1), [filter]);
-  // The keyboard goes along with the choice: Enter then opens the link that is focused, and a screen reader
-  // says which it is.
+  // The focus goes along with the choice, so that a screen reader says which it is.
   useEffect(() => {
     if (selected < 0) return;
     document.querySelector<HTMLElement>('.list-row.selected a')?.focus({ preventScroll: true });
@@ -240,12 +239,24 @@ function FactCell({ fact, now }: { fact: Fact | undefined; now: number }): VNode
   return html`<span class="fact" title=${isTime ? shownSecond(Number(fact.value), false) : text}>${text.split('\n').length > 1 ? `${text.split('\n', 1)[0]} …` : text}</span>`;
 }
 
+/**
+ * On something outside of the list. The focus follows the choice a moment later; Enter does not wait for it.
+ */
+function isFocusElsewhere(): boolean {
+  const { activeElement } = document;
+  return (
+    activeElement !== null && activeElement !== document.body && activeElement.closest('.virtual') === null
+  );
+}
+
 function useListKeys(ids: readonly ActorId[], selected: number, setSelected: (index: number) => void): void {
+  const chosen = ids[selected];
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (isTyping(event) || isDialogOpen()) return;
       if (event.key === 'ArrowDown') setSelected(Math.min(selected + 1, ids.length - 1));
       else if (event.key === 'ArrowUp') setSelected(Math.max(selected - 1, 0));
+      else if (event.key === 'Enter' && chosen !== undefined && !isFocusElsewhere()) go(actorHref(chosen));
       else return;
       event.preventDefault();
     };

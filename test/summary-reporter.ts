@@ -1,4 +1,7 @@
-/** Ends a run with one plain line, `N passed, N failed`, for machines that read the log. */
+/**
+ * Ends a run with one plain line, `N passed, N failed`, for machines that read the log; before it, what
+ * passed at a second try only.
+ */
 import type { Reporter, TestModule } from 'vitest/node';
 
 export class SummaryReporter implements Reporter {
@@ -8,6 +11,13 @@ export class SummaryReporter implements Reporter {
     // A file that does not load has no tests, and an error outside of any test belongs to none: both are
     // failures.
     const broken = modules.filter((module) => module.errors().length > 0).length + unhandled.length;
+    for (const test of tests) {
+      if (test.diagnostic()?.flaky === true) {
+        process.stdout.write(
+          `unsteady, passed at the second try: ${test.module.relativeModuleId} > ${test.fullName}\n`,
+        );
+      }
+    }
     const skipped = count('skipped');
     const more = skipped > 0 ? `, ${skipped} skipped` : '';
     process.stdout.write(`${count('passed')} passed, ${count('failed') + broken} failed${more}\n`);

@@ -84,7 +84,9 @@ export class ElectBench {
   }
 
   lines(who?: string): Line[] {
-    const read = readFileSync(this.#log, 'utf8').split('\n').filter((line) => /^\d/.test(line));
+    const read = readFileSync(this.#log, 'utf8')
+      .split('\n')
+      .filter((line) => /^\d/.test(line));
     const lines = read.map((line) => {
       const [at = '', what = '', by = '', term = ''] = line.split(' ');
       return { at: Number(at), what, who: by, term: Number(term) };

@@ -77,7 +77,7 @@ export function markings(story: readonly Transition[]): Marking[] {
 }
 
 /** Proofs that came while the Pod was busy are taken as one. */
-function proofsIn(event: Transition['event']): readonly RouteProof[] {
+export function proofsIn(event: Transition['event']): readonly RouteProof[] {
   if (event.type !== 'route.proven') return [];
   const { also = [], ...first } = event as unknown as RouteProven;
   return [first, ...also];

@@ -22,7 +22,7 @@ import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import type { ActorView, Transition } from '../../src/base/views.ts';
 import { until } from '../until.ts';
-import { gaps, markings, readStory } from './story.ts';
+import { gaps, markings, proofsIn, readStory } from './story.ts';
 import {
   conditionType,
   egressService,
@@ -182,14 +182,14 @@ test("the preset holds the proxies of an egress ProxyGroup until each of the gro
  */
 function earlyMarks(story: readonly Transition[], reachable: ReadonlyMap<string, number>): string[] {
   const proofs = story.flatMap(({ id, at, event }) =>
-    id.startsWith(`pod/${namespace}/egress-`) && event.type === 'route.proven' ? [{ id, at, event }] : [],
+    id.startsWith(`pod/${namespace}/egress-`) ? proofsIn(event).map((proof) => ({ id, at, proof })) : [],
   );
   expect(proofs.length).toBeGreaterThanOrEqual(14);
-  return proofs.flatMap(({ id, at, event }) => {
-    const since = reachable.get(`${event.service} ${event.ip}`);
+  return proofs.flatMap(({ id, at, proof }) => {
+    const since = reachable.get(`${proof.service} ${proof.ip}`);
     return since !== undefined && since <= at
       ? []
-      : [`${id}: ${event.service} proven at ${at}, routed ${since}`];
+      : [`${id}: ${proof.service} proven at ${at}, routed ${since}`];
   });
 }
 

@@ -84,7 +84,9 @@ export class ElectBench {
   }
 
   lines(who?: string): Line[] {
-    const read = readFileSync(this.#log, 'utf8').split('\n').filter(Boolean);
+    const read = readFileSync(this.#log, 'utf8')
+      .split('\n')
+      .filter((line) => /^\d/.test(line));
     const lines = read.map((line) => {
       const [at = '', what = '', by = '', term = ''] = line.split(' ');
       return { at: Number(at), what, who: by, term: Number(term) };
@@ -122,17 +124,19 @@ export class ElectBench {
 }
 
 const say = (what: string) => `echo "$(date +%s%3N) ${what} $WHO $ORRERY_TERM" >> "$LOG"`;
+// The signal may come to a whole group of processes: `date` in a trap must outlive it, or the line has no
+// time.
 /** Beats until it is told to end, and then ends with 7. */
 export const steady = [
   'sh',
   '-c',
-  `trap '${say('told')}; exit 7' TERM; ${say('start')}; while :; do ${say('beat')}; sleep 0.1; done`,
+  `trap 'trap "" TERM; ${say('told')}; exit 7' TERM; ${say('start')}; while :; do ${say('beat')}; sleep 0.1; done`,
 ];
 /** Beats and does not listen. */
 export const stubborn = [
   'sh',
   '-c',
-  `trap '${say('told')}' TERM; ${say('start')}; while :; do ${say('beat')}; sleep 0.1; done`,
+  `trap 'trap "" TERM; ${say('told')}' TERM; ${say('start')}; while :; do ${say('beat')}; sleep 0.1; done`,
 ];
 
 /**

@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { clusterLimits } from '../packages/dev-cluster/limits.ts';
+import { apiLimits } from '../packages/kube-api/limits.ts';
 import { generatedPages } from '../scripts/docs/pages.ts';
 import { limitTable } from '../scripts/docs/tables.ts';
 import { limits } from '../src/base/limits.ts';
@@ -14,9 +16,13 @@ describe('generated pages', () => {
     expect(read(path)).toBe(text);
   });
 
-  test('every limit has its reason', () => {
-    const rows = limitTable(read('src/base/limits.ts')).trim().split('\n').slice(2);
-    expect(rows).toHaveLength(Object.keys(limits).length);
+  test.each([
+    ['src/base/limits.ts', limits],
+    ['packages/dev-cluster/limits.ts', clusterLimits],
+    ['packages/kube-api/limits.ts', apiLimits],
+  ])('every limit of %s has its reason', (path, values) => {
+    const rows = limitTable(read(path), values).trim().split('\n').slice(2);
+    expect(rows).toHaveLength(Object.keys(values).length);
     expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([]);
   });
 });

@@ -10,7 +10,6 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../src/base/clock.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
-import { limits } from '../../src/base/limits.ts';
 import type { Log } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { connectKube, type KubeConnection } from '../../src/kube/api/kube-connection.ts';
@@ -19,6 +18,7 @@ import { type AddressRange, claimRange, parseNetwork } from '../kube-api/socket-
 import { type ControlPlane, findControlPlane, noControlPlane } from './controllers/control-plane.ts';
 import { startEndpoints } from './controllers/endpoints.ts';
 import { startWorkloads } from './controllers/workloads.ts';
+import { clusterLimits } from './limits.ts';
 import { ensureDefinitions, ensureInspectorAccess, readManifests } from './manifests.ts';
 import { startDns } from './network/dns.ts';
 import { outsideVariable } from './network/outside-network.ts';
@@ -223,7 +223,7 @@ function startedInTime(started: Promise<unknown>, clock: Clock, signal: AbortSig
       'KUBE_UNREACHABLE',
       'the Kubernetes API did not let the development parts start',
     );
-    const timer = clock.after(limits.devStartMs, () => finish(late));
+    const timer = clock.after(clusterLimits.startMs, () => finish(late));
     const onAbort = () => finish(asError(signal.reason));
     const finish = (error: Error | null) => {
       timer.cancel();

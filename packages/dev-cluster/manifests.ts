@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { type Clock, sleep } from '../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../src/base/kube-port.ts';
-import { limits } from '../../src/base/limits.ts';
+import { clusterLimits } from './limits.ts';
 import type { PodObject } from './objects.ts';
 import { customResourceDefinitions } from './resources.ts';
 
@@ -90,7 +90,7 @@ export async function ensureDefinitions(
   signal: AbortSignal,
 ): Promise<void> {
   await ensureAll(kube, definitions, signal);
-  const deadline = clock.monotonic() + limits.devStartMs;
+  const deadline = clock.monotonic() + clusterLimits.startMs;
   for (const { metadata } of definitions) {
     while (!isEstablished(await kube.get(customResourceDefinitions, undefined, metadata.name, signal))) {
       if (clock.monotonic() > deadline)

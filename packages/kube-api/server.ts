@@ -7,7 +7,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../../src/base/clock.ts';
 import { invariant } from '../../src/base/errors.ts';
-import { limits } from '../../src/base/limits.ts';
 import { type Log, silentLog } from '../../src/base/log.ts';
 import type { Random } from '../../src/base/random.ts';
 import { createDefaultRoles } from './access/default-roles.ts';
@@ -19,6 +18,7 @@ import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { createCertificates } from './http/server-certificate.ts';
 import type { JsonObject } from './json.ts';
+import { apiLimits } from './limits.ts';
 import { Registry } from './resources/registry.ts';
 import { ServiceAddresses } from './storage/service-addresses.ts';
 import { Store } from './storage/store.ts';
@@ -42,7 +42,7 @@ export interface KubeApiParts {
    * Where cluster IPs come from; default 127.96.0.0/16, so that they can be listened on without any set-up.
    */
   readonly serviceCidr?: string;
-  /** Changes of each resource that a watch can be resumed from; default limits.devHistoryChanges. */
+  /** Changes of each resource that a watch can be resumed from; default apiLimits.historyChanges. */
   readonly historyChanges?: number;
 }
 
@@ -91,7 +91,7 @@ function createCluster(
   options: KubeApiParts,
   token: string,
 ): { cluster: Cluster; stopControllers: () => void } {
-  const store = new Store(options.historyChanges ?? limits.devHistoryChanges);
+  const store = new Store(options.historyChanges ?? apiLimits.historyChanges);
   const cluster: Cluster = {
     store,
     registry: new Registry(),

@@ -1,4 +1,7 @@
 /** The generated pages and parts of pages, as texts. */
+
+import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
+import { apiLimits } from '../../packages/kube-api/limits.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
@@ -10,7 +13,7 @@ export type Read = (path: string) => string;
 export function generatedPages(read: Read): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/errors.md', errorsPage()],
-    ['docs/reference/limits.md', limitsPage(read('src/base/limits.ts'))],
+    ['docs/reference/limits.md', limitsPage(read)],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(
@@ -32,14 +35,22 @@ answers over NATS as the header \`Orrery-Error\`.
 ${errorTable()}`;
 }
 
-function limitsPage(source: string): string {
+function limitsPage(read: (path: string) => string): string {
   return `# Limits
 
 ${byHand('src/base/limits.ts')}
 
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 
-${limitTable(source)}`;
+${limitTable(read('src/base/limits.ts'))}
+
+## The development cluster
+
+${limitTable(read('packages/dev-cluster/limits.ts'), clusterLimits)}
+
+Its API server:
+
+${limitTable(read('packages/kube-api/limits.ts'), apiLimits)}`;
 }
 
 type Tables = Readonly<Record<string, () => string>>;

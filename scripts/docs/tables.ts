@@ -37,15 +37,18 @@ export function errorTable(): string {
     .join('\n');
 }
 
-/** Names, values, and the comments that stand above them in the source. */
-export function limitTable(source: string): string {
+/**
+ * Names, values, and the comments that stand above them in the source: of the program, if no others are
+ * given.
+ */
+export function limitTable(source: string, values: Readonly<Record<string, number>> = limits): string {
   const reasons = new Map(
     [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(\w+):/g)].map(([, comment = '', name = '']) => [
       name,
       comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim(),
     ]),
   );
-  const rows = Object.entries(limits).map(([name, value]) => [
+  const rows = Object.entries(values).map(([name, value]) => [
     code(name),
     value.toLocaleString('en'),
     reasons.get(name) ?? '',

@@ -1,5 +1,6 @@
 /**
- * Every bound of the program in one place, with its reason (I6). What happens at each bound is tested.
+ * Every bound of the program in one place, with its reason (I6). What happens at each bound is tested. Those of
+ * the development cluster are in packages/.
  */
 export const limits = {
   /** Largest message taken from outside, bytes: contract (256 KiB). */
@@ -38,9 +39,7 @@ export const limits = {
   recentMessageIds: 8,
   /** A cell that was idle for so long is packed, ms. */
   restAfterMs: 1_000,
-  /**
-   * Saves in flight together for one replica: 256 reached the full rate of one nats-server in measurements.
-   */
+  /** Saves in flight together for one replica: 256 reached the full rate of one nats-server. */
   savesInFlight: 256,
   /**
    * Effects of one type that run at the same time in one replica; no type waits for another, so a thousand
@@ -74,9 +73,7 @@ export const limits = {
    * update is ready by then.
    */
   traceTimersMs: 300_000,
-  /**
-   * Actors whose next observation belongs to a trace; a RouteGate that changes concerns thousands at once.
-   */
+  /** Actors whose next observation belongs to a trace; a changed RouteGate concerns thousands at once. */
   traceNotes: 10_000,
   /** Time that an effect may take if its type names no other, ms. */
   effectTimeoutMs: 30_000,
@@ -179,10 +176,7 @@ export const limits = {
    * feed stays small.
    */
   resumptionChars: 32_768,
-  /**
-   * Leases of which a process keeps the object that it saw last, so that a renewal is one request; about 1
-   * KiB each.
-   */
+  /** Leases of which a process keeps the object seen last: a renewal is one request; 1 KiB each. */
   leasesKept: 16_384,
   /** Digests on their way into the world stream at the same time, for each mirrored resource. */
   worldPublishesInFlight: 128,
@@ -191,9 +185,7 @@ export const limits = {
    * stream anew.
    */
   worldTombstoneSeconds: 3_600,
-  /**
-   * Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends the pause.
-   */
+  /** Longest pause before a digest that NATS did not take is offered again, ms; a reconnection ends it. */
   worldRetryMaxMs: 5_000,
   /**
    * An own write to an EndpointSlice that the world does not show within this time, ms, is not believed any
@@ -261,41 +253,9 @@ export const limits = {
   routeWantBytes: 192 * 1024,
   /** Groups that are remembered as silent, so that their next round starts with a single call. */
   probeSilentGroups: 4_096,
-  /** Development cluster: objects in one page of a list; the page size of Kubernetes' own informers. */
-  devListPage: 500,
-  /**
-   * Development cluster: the server ends a watch after so many seconds; within the 5 to 10 minutes of
-   * Kubernetes' own informers.
-   */
-  devWatchSeconds: 300,
-  /**
-   * Development cluster: longest pause before something is tried again, ms; short, for a person is watching.
-   */
-  devRetryMaxMs: 2_000,
-  /** Development cluster: keys that one controller reconciles at the same time. */
-  devReconcilesInFlight: 16,
-  /** Development cluster: deleted objects that an informer remembers, against late answers to own writes. */
-  devTombstones: 1_000,
-  /** Development cluster: Pods of one kubelet stand-in; each holds a few sockets of this process. */
-  devPodsMax: 1_100,
-  /** Development cluster: a connection to a backend must be open within this time, ms; it is local. */
-  devConnectMs: 1_000,
-  /** Development cluster: requests of the load client in flight; more are counted as lost. */
-  devLoadInFlight: 1_000,
-  /**
-   * Development cluster: a child process that does not end after SIGTERM within this time is killed, ms (a
-   * replica needs under 5 s).
-   */
-  devStopMs: 8_000,
-  /**
-   * Development cluster: a part that must come up (API server, NATS, a replica's /readyz) has so long, ms.
-   */
-  devStartMs: 30_000,
   /** The command line knows within this time whether NATS can be reached, ms: a person waits. */
   cliConnectMs: 5_000,
-  /**
-   * Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than one table can be read for.
-   */
+  /** Answers to rpc.list that `orrery get` puts together: 200,000 actors, more than anybody reads. */
   listPages: 100,
   /**
    * An answer of Kubernetes about who may use the inspector is remembered so long, ms: a right taken back
@@ -369,25 +329,6 @@ export const limits = {
   httpConnectionsPerAddress: 256,
   /** An idle connection is closed after so long, ms: load balancers end theirs after 60 s. */
   httpIdleMs: 72_000,
-  /** Development API server: one request body, bytes; Kubernetes' own bound (3 MiB). */
-  devRequestBytes: 3 * 1024 * 1024,
-  /**
-   * Development API server: bytes that a watch may leave unread before it is cut off; a list of 1,000 Pods
-   * fits.
-   */
-  devWatchWaitingBytes: 16 * 1024 * 1024,
-  /**
-   * Development API server: changes of one resource that a watch can be resumed from; minutes at hundreds of
-   * writes a second are not needed, seconds are.
-   */
-  devHistoryChanges: 4_096,
-  /**
-   * Development API server: an idle connection is kept so long, ms; longer than any client of ours pauses, so
-   * none is closed under a request.
-   */
-  devKeepAliveMs: 120_000,
-  /** Development API server: objects that one of its controllers looks at before it lets requests pass. */
-  devControllerBatch: 256,
   /** Connections to one certificate authority: ten orders are in work at one time. */
   acmeConnections: 16,
   /** Hosts that one Service or Ingress may ask for: each is an actor, and a certificate. */

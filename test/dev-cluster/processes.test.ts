@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { createReplica, type ReplicaProcess } from '../../packages/dev-cluster/processes/processes.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { limits } from '../../src/base/limits.ts';
 import { until } from '../until.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
@@ -92,14 +92,14 @@ test('stop asks a replica to end, waits for it, and does not start it again', as
 
 test('a child ends when its parent is killed', async () => {
   const pid = await orphan();
-  await until(() => !isAlive(pid), { what: 'the child is gone', timeoutMs: limits.devStopMs / 2 });
+  await until(() => !isAlive(pid), { what: 'the child is gone', timeoutMs: clusterLimits.stopMs / 2 });
   expect(log()).toContain('asked to end');
 });
 
 test('a child that does not listen is ended all the same', async () => {
   const pid = await orphan('stubborn');
   await until(() => log().includes('asked to end'), { what: 'the child is asked' });
-  await until(() => !isAlive(pid), { what: 'the child is gone', timeoutMs: limits.devStopMs * 2 });
+  await until(() => !isAlive(pid), { what: 'the child is gone', timeoutMs: clusterLimits.stopMs * 2 });
 }, 30_000);
 
 /** The pid of a child whose parent was just killed. */

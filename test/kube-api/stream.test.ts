@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Tokens } from '../../packages/kube-api/access/tokens.ts';
+import { apiLimits } from '../../packages/kube-api/limits.ts';
 import { Registry } from '../../packages/kube-api/resources/registry.ts';
 import { ServiceAddresses } from '../../packages/kube-api/storage/service-addresses.ts';
 import { Store } from '../../packages/kube-api/storage/store.ts';
@@ -9,7 +10,6 @@ import { listOptions } from '../../packages/kube-api/verbs/list-options.ts';
 import { Fanout } from '../../packages/kube-api/watch/fanout.ts';
 import { openWatch, type WatchSink } from '../../packages/kube-api/watch/watch-stream.ts';
 import { invariant } from '../../src/base/errors.ts';
-import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { VirtualClock } from '../virtual-clock.ts';
@@ -93,7 +93,7 @@ describe('a watch stream', () => {
     const cluster = clusterAlone();
     const [slow, quick] = [watching(cluster), watching(cluster)];
     slow.isReading = false;
-    slow.waitingBytes = limits.devWatchWaitingBytes - 10;
+    slow.waitingBytes = apiLimits.watchWaitingBytes - 10;
     put(cluster, 'a');
     put(cluster, 'b');
     expect(slow.hasEnded).toBe(true);
@@ -107,7 +107,7 @@ describe('a watch stream', () => {
     for (const name of ['a', 'b']) put(cluster, name);
     const reader = new Reader();
     reader.isReading = false;
-    reader.waitingBytes = limits.devWatchWaitingBytes * 2;
+    reader.waitingBytes = apiLimits.watchWaitingBytes * 2;
     watching(cluster, '', reader);
     put(cluster, 'c');
     expect(reader.hasEnded).toBe(false);

@@ -9,9 +9,9 @@
 import { sleep } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubeResource, KubeWatchEvent } from '../../../src/base/kube-port.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { jittered } from '../../../src/base/random.ts';
 import { isOlderVersion } from '../../../src/base/resource-version.ts';
+import { clusterLimits } from '../limits.ts';
 import { keyOf } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 
@@ -45,7 +45,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
 
   const bury = (uid = '') => {
     graves.add(uid);
-    if (graves.size > limits.devTombstones) graves.delete(graves.values().next().value ?? '');
+    if (graves.size > clusterLimits.tombstones) graves.delete(graves.values().next().value ?? '');
   };
   const forget = (key: string) => {
     const object = copy.get(key);
@@ -78,7 +78,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     for (;;) {
       const page = await parts.kube.list(
         resource,
-        { ...scope, limit: limits.devListPage, ...(next === '' ? {} : { continue: next }) },
+        { ...scope, limit: clusterLimits.listPage, ...(next === '' ? {} : { continue: next }) },
         signal,
       );
       for (const item of page.items) {
@@ -102,7 +102,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
       failures = 0;
     };
     const scope = scopeOf(parts);
-    const timeoutSeconds = limits.devWatchSeconds;
+    const timeoutSeconds = clusterLimits.watchSeconds;
     await parts.kube.watch(resource, { ...scope, resourceVersion: from, timeoutSeconds }, onEvent, signal);
   };
 
@@ -126,7 +126,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     }
   };
   const backOffMs = (count: number) =>
-    jittered(Math.min(100 * 2 ** (count - 1), limits.devRetryMaxMs), 0.3, random);
+    jittered(Math.min(100 * 2 ** (count - 1), clusterLimits.retryMaxMs), 0.3, random);
   const running = run();
 
   return {

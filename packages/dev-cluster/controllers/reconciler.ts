@@ -6,8 +6,8 @@
  */
 import type { Timer } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { jittered } from '../../../src/base/random.ts';
+import { clusterLimits } from '../limits.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 
 export interface Reconciler extends DevPart {
@@ -59,7 +59,7 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
       const facts = { object: key, error: asError(thrown).message };
       if (hasCode(thrown, 'KUBE_CONFLICT')) log.debug(facts, `${name}: conflict, again`);
       else log.warn(facts, `${name}: failed, again`);
-      later(key, jittered(Math.min(10 * 2 ** (count - 1), limits.devRetryMaxMs), 0.3, random));
+      later(key, jittered(Math.min(10 * 2 ** (count - 1), clusterLimits.retryMaxMs), 0.3, random));
     }
     return key;
   };
@@ -79,7 +79,7 @@ export function createReconciler(parts: ReconcilerParts): Reconciler {
 
   const pump = () => {
     for (const key of waiting) {
-      if (running.size >= limits.devReconcilesInFlight || signal.aborted) return;
+      if (running.size >= clusterLimits.reconcilesInFlight || signal.aborted) return;
       waiting.delete(key);
       running.set(key, Promise.resolve(key).then(run).then(rest));
     }

@@ -4,12 +4,12 @@
  *
  * A request is lost if it is refused, reset, cut short, answered with another status than 200, or not
  * answered in time. Promises: pace is kept by the clock, not by answers (a slow Service gets no fewer
- * requests); at `limits.devLoadInFlight` a request is not sent and counts as lost; `stop` waits for the
+ * requests); at `clusterLimits.loadInFlight` a request is not sent and counts as lost; `stop` waits for the
  * answers under way. Absent: latencies.
  */
 import { get } from 'node:http';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { clusterLimits } from '../limits.ts';
 
 export interface LoadTarget {
   readonly host: string;
@@ -64,7 +64,7 @@ export function startLoad(parts: LoadParts): Load {
   const send = (target: LoadTarget) => {
     total.send();
     second.send();
-    if (inFlight.size >= limits.devLoadInFlight) return lose(target, 'too many in flight');
+    if (inFlight.size >= clusterLimits.loadInFlight) return lose(target, 'too many in flight');
     const done = sendRequest(target, timeoutMs, clock).then((reason) => {
       inFlight.delete(done);
       if (reason !== null) return lose(target, reason);

@@ -7,7 +7,7 @@
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Clock } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { clusterLimits } from '../limits.ts';
 
 export interface RelayParts {
   readonly host: string;
@@ -43,7 +43,7 @@ export function startRelay(parts: RelayParts): Promise<Relay> {
     if (target === undefined) return void client.resetAndDestroy();
     const backend = connect({ ...target, allowHalfOpen: true });
     hold(backend);
-    const timer = parts.clock.after(limits.devConnectMs, () =>
+    const timer = parts.clock.after(clusterLimits.connectMs, () =>
       backend.destroy(new Error('connect timed out')),
     );
     backend.once('connect', () => timer.cancel());

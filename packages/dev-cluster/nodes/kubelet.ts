@@ -8,10 +8,10 @@
  */
 
 import { hasCode } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { createAddressPool, parseNetwork } from '../../kube-api/socket-addresses.ts';
 import { startInformer } from '../controllers/informer.ts';
 import { createReconciler } from '../controllers/reconciler.ts';
+import { clusterLimits } from '../limits.ts';
 import { hasEnded, isDeleting, keyOf, type PodObject } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { pods as podResource } from '../resources.ts';
@@ -94,7 +94,7 @@ export function startKubelet(parts: KubeletParts): Kubelet {
     if (pod === undefined || pod.spec?.nodeName !== nodeName) return;
     if (isDeleting(pod)) return terminate(key, pod, signal);
     if (hasEnded(pod)) return;
-    if (!runners.has(key) && runners.size >= limits.devPodsMax) return refuse(pod, signal);
+    if (!runners.has(key) && runners.size >= clusterLimits.podsMax) return refuse(pod, signal);
     const runner = runners.get(key) ?? begin(key, pod);
     const behaviour = behaviourOf(pod, defaults);
     runner.behave(behaviour);
@@ -117,7 +117,7 @@ export function startKubelet(parts: KubeletParts): Kubelet {
 
   const refuse = async (pod: PodObject, signal: AbortSignal) => {
     const { name, namespace = '', uid } = pod.metadata;
-    const message = `the node holds ${limits.devPodsMax} Pods already`;
+    const message = `the node holds ${clusterLimits.podsMax} Pods already`;
     const body = { metadata: { uid }, status: { phase: 'Failed', reason: 'OutOfpods', message } };
     await kube.patch(
       podResource,

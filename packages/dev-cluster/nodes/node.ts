@@ -7,7 +7,7 @@ import { arch, platform, release, type } from 'node:os';
 import type { Timer } from '../../../src/base/clock.ts';
 import { timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { clusterLimits } from '../limits.ts';
 import type { DevPart, DevParts } from '../parts.ts';
 import { nodes } from '../resources.ts';
 
@@ -56,7 +56,7 @@ export function startNode(parts: NodeParts): NodePart {
     } catch (thrown) {
       if (signal.aborted) return;
       log.warn({ node: nodeName, error: asError(thrown).message }, 'heartbeat failed');
-      pauseMs = limits.devRetryMaxMs / 2;
+      pauseMs = clusterLimits.retryMaxMs / 2;
     }
     if (!signal.aborted) timer = clock.after(pauseMs, () => void run());
   };
@@ -91,7 +91,7 @@ function nodeObject(parts: NodeParts) {
 }
 
 function statusOf(nodeName: string, isReady: boolean, nowMs: number) {
-  const room = { pods: String(limits.devPodsMax), cpu: '8', memory: '16Gi' };
+  const room = { pods: String(clusterLimits.podsMax), cpu: '8', memory: '16Gi' };
   return {
     capacity: room,
     allocatable: room,

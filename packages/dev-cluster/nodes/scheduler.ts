@@ -6,8 +6,8 @@
  */
 import { hasCode } from '../../../src/base/errors.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { createReconciler, type Reconciler } from '../controllers/reconciler.ts';
+import { clusterLimits } from '../limits.ts';
 import { hasEnded, isDeleting, type PodObject, splitKey } from '../objects.ts';
 import type { DevParts } from '../parts.ts';
 
@@ -39,7 +39,7 @@ export function createScheduler(parts: SchedulerParts): Reconciler {
     async reconcile(key, signal) {
       const pod = parts.podAt(key);
       if (pod === undefined || !isUnscheduled(pod)) return;
-      if (parts.podCount() >= limits.devPodsMax) return scheduler.enqueue(key, roomRetryMs);
+      if (parts.podCount() >= clusterLimits.podsMax) return scheduler.enqueue(key, roomRetryMs);
       const { namespace, name } = splitKey(key);
       const binding = {
         apiVersion: 'v1',

@@ -11,7 +11,7 @@ import { closeSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Clock, Timer } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { clusterLimits } from '../limits.ts';
 
 export interface ReplicaParts {
   readonly name: string;
@@ -100,7 +100,7 @@ export function createReplica(parts: ReplicaParts): ReplicaProcess {
       if (last === undefined) return;
       last.kill('SIGCONT');
       last.kill('SIGTERM');
-      const deadline = clock.after(limits.devStopMs, () => last.kill('SIGKILL'));
+      const deadline = clock.after(clusterLimits.stopMs, () => last.kill('SIGKILL'));
       await ended;
       deadline.cancel();
     },

@@ -4,7 +4,7 @@
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { type Clock, sleep } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { clusterLimits } from '../limits.ts';
 import { freePort } from '../network/ports.ts';
 import { createReplica, type ReplicaProcess } from './processes.ts';
 
@@ -83,7 +83,7 @@ export async function untilReady(
   replica: DevReplica,
   clock: Clock,
   signal: AbortSignal,
-  withinMs: number = limits.devStartMs,
+  withinMs: number = clusterLimits.startMs,
 ): Promise<boolean> {
   const deadline = clock.monotonic() + withinMs;
   while (clock.monotonic() < deadline) {
@@ -99,7 +99,7 @@ function statusAt(url: string, clock: Clock): Promise<number | undefined> {
       response.resume();
       finish(response.statusCode);
     });
-    const timer = clock.after(limits.devConnectMs, () => finish(undefined));
+    const timer = clock.after(clusterLimits.connectMs, () => finish(undefined));
     const finish = (status: number | undefined) => {
       timer.cancel();
       resolve(status);

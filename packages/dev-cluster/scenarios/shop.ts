@@ -9,10 +9,10 @@
 
 import { sleep, timestamp } from '../../../src/base/clock.ts';
 import { asError, hasCode, OrreryError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { routeGates } from '../../../src/features/routes/resources.ts';
 import { services as serviceResource } from '../../../src/kube/api/resources.ts';
 import { isLoopback } from '../../kube-api/socket-addresses.ts';
+import { clusterLimits } from '../limits.ts';
 import { ensureObject } from '../manifests.ts';
 import { type Load, type LoadCounts, type LoadTarget, sendRequest, startLoad } from '../network/load.ts';
 import type { Routing } from '../network/routing.ts';
@@ -93,7 +93,7 @@ export function startScenario(options: ScenarioParts): Scenario {
   };
   const untilServed = async (targets: readonly LoadTarget[]): Promise<void> => {
     for (const target of targets)
-      while ((await sendRequest(target, limits.devConnectMs, clock)) !== null)
+      while ((await sendRequest(target, clusterLimits.connectMs, clock)) !== null)
         await sleep(clock, statusPauseMs, signal);
   };
   const begin = async (): Promise<void> => {

@@ -5,8 +5,8 @@
  * pass. What throws is logged and does not stop the others.
  */
 import { asError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { Log } from '../../../src/base/log.ts';
+import { apiLimits } from '../limits.ts';
 
 export class WorkQueue {
   readonly #name: string;
@@ -36,7 +36,7 @@ export class WorkQueue {
 
   #drain(): void {
     this.#handle = undefined;
-    for (const key of [...this.#keys].slice(0, limits.devControllerBatch)) {
+    for (const key of [...this.#keys].slice(0, apiLimits.controllerBatch)) {
       this.#keys.delete(key);
       this.#doOne(key);
     }

@@ -7,11 +7,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { asError } from '../../../src/base/errors.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
 import { ownAudience } from '../access/tokens.ts';
 import { anonymous, type User } from '../access/users.ts';
+import { apiLimits } from '../limits.ts';
 import { openApiAnswer } from '../openapi/documents.ts';
 import { decodeProtobuf, protobufType } from '../protobuf/decode-protobuf.ts';
 import { ApiError, badRequest, bodyTooLarge, internalError, noSuchPath, unauthorized } from '../status.ts';
@@ -47,7 +47,7 @@ export function createHttpServer(cluster: Cluster, certificates: ServerCertifica
     response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
     void serve(cluster, request, response);
   });
-  server.keepAliveTimeout = limits.devKeepAliveMs;
+  server.keepAliveTimeout = apiLimits.keepAliveMs;
   return server;
 }
 
@@ -67,7 +67,7 @@ async function readRequest(request: IncomingMessage): Promise<ApiRequest> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > limits.devRequestBytes) throw bodyTooLarge(limits.devRequestBytes);
+    if (bytes > apiLimits.requestBytes) throw bodyTooLarge(apiLimits.requestBytes);
     chunks.push(chunk);
   }
   return {

@@ -7,9 +7,9 @@
  * (I6) and comes back by itself. As in the real server, a version that is too old is told inside the stream.
  */
 import type { Timer } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { typePrefix } from '../encoding.ts';
 import type { Target } from '../http/request.ts';
+import { apiLimits } from '../limits.ts';
 import { expired } from '../status.ts';
 import type { Change } from '../storage/version.ts';
 import type { Cluster } from '../verb-parts.ts';
@@ -73,7 +73,7 @@ class WatchStream implements Watcher {
     if (this.#wantsInitial()) this.#sendInitial();
     else if (version !== undefined && version > 0) this.#replay(version);
     if (!this.#isOpen) return;
-    this.#waitingMax = this.#sink.waitingBytes + limits.devWatchWaitingBytes;
+    this.#waitingMax = this.#sink.waitingBytes + apiLimits.watchWaitingBytes;
     this.#leave = this.#cluster.fanout.add(this);
     this.#sink.onClose(() => this.#stop());
     this.#startTimers();

@@ -128,7 +128,6 @@ function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void)
   const stopping = new AbortController();
   let isListed = false;
   let linger: Timer | null = null;
-  let polling: Timer | null = null;
 
   const say = ({ place, news }: SeenObject) => {
     const key = keyOf(place);
@@ -150,18 +149,13 @@ function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void)
       log.debug({ lease: keyOf(place), error: asError(thrown).message }, 'a Lease cannot be read');
     }
   };
-  const poll = () => {
+  const polling = createPolling(clock, () => {
     for (const { place } of followed.values()) void ask(place);
-    polling = clock.after(pollMs, poll);
-  };
-  const endPolling = () => {
-    polling?.cancel();
-    polling = null;
-  };
+  });
   const sink: ObjectSink<SeenObject> = {
     read: seenObject,
     onReplace(objects) {
-      endPolling();
+      polling.end();
       isListed = true;
       for (const object of objects) say(object);
       const present = new Set(objects.map(({ place }) => keyOf(place)));
@@ -176,12 +170,12 @@ function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void)
     ...scope,
     sink,
     onRestart(code) {
-      if (code === 'KUBE_REFUSED' && polling === null) poll();
+      if (code === 'KUBE_REFUSED') polling.begin();
     },
   });
   const stop = () => {
     stopping.abort(new Error('nobody follows'));
-    endPolling();
+    polling.end();
     linger?.cancel();
     watch.stop();
   };
@@ -208,6 +202,22 @@ function startShared(parts: FollowerParts, scope: WatchScope, onEnd: () => void)
           stop();
         });
       };
+    },
+  };
+}
+
+/** Asks at once and again every `pollMs`, from `begin` to `end`. */
+function createPolling(clock: Clock, ask: () => void): { begin(): void; end(): void } {
+  let timer: Timer | null = null;
+  const poll = () => {
+    ask();
+    timer = clock.after(pollMs, poll);
+  };
+  return {
+    begin: () => void (timer === null && poll()),
+    end() {
+      timer?.cancel();
+      timer = null;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Replicas as real processes: how long a start takes, how long actors are without an owner when theirs is killed or ends in good
- * order, and how many messages go through `send` → step → event.
+ * Replicas as real processes: how long a start takes, how long actors are without an owner when theirs is
+ * killed or ends in good order, and how many messages go through `send` → step → event.
  *
  * Run: node bench/cluster.ts [--runs 10] [--pods 300] [--only start] [--program dist/main.js]
  */
@@ -59,7 +59,10 @@ interface Bench {
   stop(): Promise<void>;
 }
 
-/** NATS, the development API, `count` replicas, and Pods whose gate opens at once, since their group has no Service. */
+/**
+ * NATS, the development API, `count` replicas, and Pods whose gate opens at once, since their group has no
+ * Service.
+ */
 async function setUp(count: number): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
   const nats = await startNatsServer({ dir: join(dir, 'nats'), clock });
@@ -250,7 +253,10 @@ async function measureGraceful(): Promise<void> {
   await bench.stop();
 }
 
-/** Sends a message each 2 ms to one actor after the other while `act` runs, and measures until its transition is told. */
+/**
+ * Sends a message each 2 ms to one actor after the other while `act` runs, and measures until its transition
+ * is told.
+ */
 async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>): Promise<number[]> {
   const sent = new Map<string, number>();
   const times: number[] = [];
@@ -285,7 +291,8 @@ async function latenciesWhile({ bus, ids }: Bench, act: () => Promise<unknown>):
 }
 
 async function fenceGaps(bus: Bus): Promise<number[]> {
-  // Only the last fence of each shard is kept, so the gap is told by the message itself: it names when its owner saw the release.
+  // Only the last fence of each shard is kept, so the gap is told by the message itself: it names when its
+  // owner saw the release.
   const gaps: number[] = [];
   const text = new TextDecoder();
   const following = await bus.follow('state', {

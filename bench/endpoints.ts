@@ -1,11 +1,11 @@
 /**
- * EndpointSlices for workloads outside the cluster, with real processes: how soon a change is written, in how many writes, and what it
- * costs the replica.
+ * EndpointSlices for workloads outside the cluster, with real processes: how soon a change is written, in how
+ * many writes, and what it costs the replica.
  *
- * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner] [--services 500] [--workloads 10]
- * [--program dist/main.js] [--node-options …]
- * The API server is that of KUBECONFIG, else the development one (a process of its own then shares this one's CPU time). A change
- * counts from the API server's answer to it until a watch shows the slice that tells of it.
+ * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner] [--services 500]
+ * [--workloads 10] [--program dist/main.js] [--node-options …] The API server is that of KUBECONFIG, else the
+ * development one (a process of its own then shares this one's CPU time). A change counts from the API
+ * server's answer to it until a watch shows the slice that tells of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,9 +3,9 @@
  * seen, checkpoints, fences, digests of the world, mail and a stretch of the feed.
  *
  * Run: node scripts/record-fixture.ts --out test/fixtures/records/<release> --from <checkout> (starts a
- * cluster of it, plays scenes)
- *      node scripts/record-fixture.ts --out … --nats nats://127.0.0.1:4222 [--kubeconfig <file>] [--seconds 120]   (one that runs)
- * Ends with 1 if a Secret's contents stand in any message that was seen.
+ * cluster of it, plays scenes) node scripts/record-fixture.ts --out … --nats nats://127.0.0.1:4222
+ * [--kubeconfig <file>] [--seconds 120] (one that runs) Ends with 1 if a Secret's contents stand in any
+ * message that was seen.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

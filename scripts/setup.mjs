@@ -1,9 +1,9 @@
 /**
  * Set-up of a working copy: whatever `npm start` and `npm test` need and the machine does not have yet.
  *
- * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent when all is there;
- * otherwise it says what it installs and where. Everything stays inside the working copy (`node_modules/`, `.tools/`);
- * to undo it, remove the two folders. `--tests`: also what only tests need.
+ * Runs on any Node from 20 on, with nothing installed: plain JavaScript, no dependencies. Silent when all is
+ * there; otherwise it says what it installs and where. Everything stays inside the working copy
+ * (`node_modules/`, `.tools/`); to undo it, remove the two folders. `--tests`: also what only tests need.
  */
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,8 @@
 /**
  * A clock for tests: time passes only when the test says so.
  *
- * `advance` fires due timers in order and lets everything that they set off run to its end before the next one fires.
+ * `advance` fires due timers in order and lets everything that they set off run to its end before the next
+ * one fires.
  */
 import type { Clock, Timer } from '../src/base/clock.ts';
 import { TimerHeap } from './timer-heap.ts';

@@ -1,10 +1,11 @@
 /**
  * The development cluster: everything that Orrery needs, on one machine, in one folder.
  *
- * Owns the processes (nats-server, replicas) and the parts that run in this one (the development API, kubelet, workloads,
- * endpoints, routing, names). Promises: parts start in the order of their needs and stop in the reverse one, replicas first; a part that
- * cannot start stops those before it; after `stop` no process and no socket is left, and no file but the folder. A second cluster
- * of the machine gets other addresses; a second one of the folder is refused.
+ * Owns the processes (nats-server, replicas) and the parts that run in this one (the development API,
+ * kubelet, workloads, endpoints, routing, names). Promises: parts start in the order of their needs and stop
+ * in the reverse one, replicas first; a part that cannot start stops those before it; after `stop` no process
+ * and no socket is left, and no file but the folder. A second cluster of the machine gets other addresses; a
+ * second one of the folder is refused.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,8 +1,9 @@
 /**
- * Lays a chart out: ELK decides where states, arrows and labels lie; here is what it is told and how its answer is read.
+ * Lays a chart out: ELK decides where states, arrows and labels lie; here is what it is told and how its
+ * answer is read.
  *
- * Promises: the same chart gives the same drawing. Sizes of texts are those of a monospaced font of 0.605 em, wider than what
- * common systems have, so that labels fit everywhere.
+ * Promises: the same chart gives the same drawing. Sizes of texts are those of a monospaced font of 0.605 em,
+ * wider than what common systems have, so that labels fit everywhere.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -71,7 +72,10 @@ async function laidOut(root: ChartState, drawn: Drawn, way: Way): Promise<Geomet
   };
 }
 
-/** Composite states whose head is wider than what is inside, which ELK does not see: path → how wide the inside has to be. */
+/**
+ * Composite states whose head is wider than what is inside, which ELK does not see: path → how wide the
+ * inside has to be.
+ */
 function tooNarrow(root: ChartState, drawn: Drawn, graph: ElkNode): Map<string, number> {
   const widths = new Map<string, number>();
   const visit = (node: ElkNode) => {

@@ -1,10 +1,12 @@
 /**
- * What of a chart is drawn, and how: which transitions become arrows, which become lines inside their state. Pure.
+ * What of a chart is drawn, and how: which transitions become arrows, which become lines inside their state.
+ * Pure.
  *
  * - Transitions between the same two states share an arrow, one label below the other.
  * - A transition that stays, or enters its own state again, is a line in the state.
- * - Many states that leave for the same one over the same guard (`isTerminating`) would cover the drawing with arrows that say
- *   one thing: each gets a line "→ terminating" instead, as circuit diagrams do with supply lines.
+ * - Many states that leave for the same one over the same guard (`isTerminating`) would cover the drawing
+ *   with arrows that say one thing: each gets a line "→ terminating" instead, as circuit diagrams do with
+ *   supply lines.
  */
 
 import type { DrawnText, TransitionRef } from '../../src/inspector/charts/chart-layout.ts';
@@ -111,7 +113,10 @@ function linesOf(
   return [...entry, ...others];
 }
 
-/** Exits are always shown: nothing else says where they lead. Of what stays, the chart's text form has everything. */
+/**
+ * Exits are always shown: nothing else says where they lead. Of what stays, the chart's text form has
+ * everything.
+ */
 function shortened(stays: readonly DrawnText[], exits: readonly DrawnText[]): DrawnText[] {
   const room = Math.max(1, linesMax - exits.length);
   if (stays.length <= room) return [...stays, ...exits];

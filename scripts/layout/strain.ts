@@ -1,4 +1,7 @@
-/** How hard a drawing is to read, as one number: crossings first, then length of arrows, size, and a form far from a screen's. Pure. */
+/**
+ * How hard a drawing is to read, as one number: crossings first, then length of arrows, size, and a form far
+ * from a screen's. Pure.
+ */
 import type { ChartLayout, Point } from '../../src/inspector/charts/chart-layout.ts';
 
 interface Segment {

@@ -8,7 +8,10 @@ import type { TraceContext } from '../base/tracing.ts';
 import type { AnyEffect, EffectDeclaration } from '../machines/effect.ts';
 
 export interface EffectContext {
-  /** `<actor id>/<rev>/<index>`: the same on every run of the same effect; use it to make the effect idempotent (I5). */
+  /**
+   * `<actor id>/<rev>/<index>`: the same on every run of the same effect; use it to make the effect
+   * idempotent (I5).
+   */
   readonly key: string;
   readonly actor: ActorId;
   /** Aborted when the replica loses the shard or stops: end at once, no outcome is expected then. */
@@ -19,7 +22,10 @@ export interface EffectContext {
   readonly trace?: TraceContext | undefined;
 }
 
-/** Runs the effect and returns its outcome. A rejection counts as failed: the host turns it into the effect's failure event. */
+/**
+ * Runs the effect and returns its outcome. A rejection counts as failed: the host turns it into the effect's
+ * failure event.
+ */
 export type EffectRunner<E extends AnyEffect> = (effect: E, context: EffectContext) => Promise<PlainEvent>;
 
 /** An effect and who runs it here. */

@@ -43,7 +43,10 @@ export interface EngineParts {
   readonly features: readonly Pick<Feature, 'name' | 'charts' | 'messages'>[];
   /** Brings the features to life in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
-  /** Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it does. */
+  /**
+   * Whether this replica keeps up; while it does not, its holdings go to others, if there are any. Absent: it
+   * does.
+   */
   readonly isFit?: () => boolean;
   /** Runs the effects of charts; absent: `effects` and those of the features do. */
   readonly runEffect?: HostParts['runEffect'];
@@ -171,7 +174,10 @@ export class Engine implements EngineView {
     return null;
   }
 
-  /** Whether it may serve has changed: what it must not keep is handed over, what it may take again is claimed. */
+  /**
+   * Whether it may serve has changed: what it must not keep is handed over, what it may take again is
+   * claimed.
+   */
   servingChanged(): void {
     this.#directory?.beat();
     this.ownership.plan();
@@ -181,7 +187,10 @@ export class Engine implements EngineView {
     return this.#stepsPerSecond;
   }
 
-  /** Reads the world, meets the other replicas, then begins to claim. @param holdings further holdings beside the shards */
+  /**
+   * Reads the world, meets the other replicas, then begins to claim. @param holdings further holdings beside
+   * the shards
+   */
   async start(holdings: readonly HoldingSpec[] = []): Promise<void> {
     await Promise.all(this.runs.map(({ prepare }) => prepare?.()));
     const { bus, subjects, clock, random, replica } = this.#parts;
@@ -236,7 +245,10 @@ export class Engine implements EngineView {
     void this.ownership.stop(0);
   }
 
-  /** Tells one listener of every saved step and the context it led to; null: nobody watches, and nothing is done. */
+  /**
+   * Tells one listener of every saved step and the context it led to; null: nobody watches, and nothing is
+   * done.
+   */
   watchSteps(watcher: ((transition: Transition, context: unknown) => void) | null): void {
     this.#stepWatcher = watcher;
   }

@@ -31,7 +31,9 @@ export interface Feature {
   readonly name: string;
   /** Features may share a chart; a kind has one chart. */
   readonly charts: readonly Chart[];
-  /** By kind: what may be said to its actors. Everything else comes from the host, and from nobody outside. */
+  /**
+   * By kind: what may be said to its actors. Everything else comes from the host, and from nobody outside.
+   */
   readonly messages: Readonly<Record<string, KindMessages>>;
   /** The Kubernetes resources that it watches, and what it keeps of an object. */
   readonly watches: readonly WatchDeclaration[];
@@ -163,7 +165,9 @@ export interface Keeper {
   stop(): void;
 }
 
-/** Every chart of the features, each once. @throws Error if two features have different charts for one kind */
+/**
+ * Every chart of the features, each once. @throws Error if two features have different charts for one kind
+ */
 export function chartsOf(features: readonly Pick<Feature, 'name' | 'charts'>[]): readonly Chart[] {
   const charts = new Map<string, Chart>();
   for (const { name, charts: own } of features) {

@@ -1,4 +1,6 @@
-/** Equality of plain JSON values, for "is this news?": the order of keys does not matter, that of lists does. */
+/**
+ * Equality of plain JSON values, for "is this news?": the order of keys does not matter, that of lists does.
+ */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -6,7 +6,10 @@
 
 export type ErrorKind = 'transient' | 'terminal' | 'fenced' | 'invariant';
 
-/** Every code that Orrery can report, with what it means. `docs/reference/errors.md` is generated from this table. */
+/**
+ * Every code that Orrery can report, with what it means. `docs/reference/errors.md` is generated from this
+ * table.
+ */
 export const errorCodes = {
   BUS_UNREACHABLE: ['transient', 'NATS did not answer in time or is not connected.'],
   BUS_UNKNOWN_OUTCOME: [

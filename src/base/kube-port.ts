@@ -1,5 +1,6 @@
 /**
- * What Orrery asks of a Kubernetes API server. `kube/api/rest.ts` implements it over the Kubernetes client's authentication.
+ * What Orrery asks of a Kubernetes API server. `kube/api/rest.ts` implements it over the Kubernetes client's
+ * authentication.
  *
  * Every call rejects with an OrreryError: KUBE_NOT_FOUND, KUBE_CONFLICT, KUBE_EXPIRED, KUBE_THROTTLED (fact
  * `retryAfterMs`), KUBE_SERVER, KUBE_UNREACHABLE, KUBE_REFUSED (facts `status`, `reason`).
@@ -86,8 +87,8 @@ export interface PatchOptions {
 export interface KubePort {
   list(resource: KubeResource, options: ListOptions, signal: AbortSignal): Promise<KubeList>;
   /**
-   * Calls back for each event in order; resolves when the server ends the watch in good order, rejects otherwise
-   * (KUBE_EXPIRED for 410, KUBE_UNREACHABLE for a broken or silent connection).
+   * Calls back for each event in order; resolves when the server ends the watch in good order, rejects
+   * otherwise (KUBE_EXPIRED for 410, KUBE_UNREACHABLE for a broken or silent connection).
    */
   watch(
     resource: KubeResource,
@@ -138,6 +139,9 @@ export interface KubePort {
     },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Finds plural, version and scope of a kind by discovery. @throws OrreryError KUBE_NOT_FOUND while the kind does not exist */
+  /**
+   * Finds plural, version and scope of a kind by discovery. @throws OrreryError KUBE_NOT_FOUND while the kind
+   * does not exist
+   */
   resolve(apiVersion: string, kind: string, signal: AbortSignal): Promise<KubeResource>;
 }

@@ -1,6 +1,6 @@
 /**
- * Every bound of the program in one place, with its reason (I6). What happens at each bound is tested. Those of
- * the development cluster are in packages/.
+ * Every bound of the program in one place, with its reason (I6). What happens at each bound is tested. Those
+ * of the development cluster are in packages/.
  */
 export const limits = {
   /** Largest message taken from outside, bytes: contract (256 KiB). */

@@ -3,7 +3,10 @@
 const form =
   /^(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
 
-/** Whether the text is a semantic version; what stands behind major.minor.patch is allowed and means nothing here. */
+/**
+ * Whether the text is a semantic version; what stands behind major.minor.patch is allowed and means nothing
+ * here.
+ */
 export function isRelease(text: string): boolean {
   return form.test(text);
 }

@@ -6,7 +6,9 @@
  * then; everybody else is handed a `Tracing` or nothing, and does nothing extra in the second case.
  */
 
-/** The context of a span as it travels with a message (W3C Trace Context): `00-<trace id>-<span id>-<flags>`. */
+/**
+ * The context of a span as it travels with a message (W3C Trace Context): `00-<trace id>-<span id>-<flags>`.
+ */
 export type TraceContext = string;
 
 /** The header of NATS messages and of HTTP requests that carries it. */
@@ -33,7 +35,10 @@ export interface Tracing {
 
 export type TracingEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the standard variables of OpenTelemetry ask for traces: an exporter or an address is named and nothing forbids it. */
+/**
+ * Whether the standard variables of OpenTelemetry ask for traces: an exporter or an address is named and
+ * nothing forbids it.
+ */
 export function isTracingWanted(env: TracingEnvironment): boolean {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return false;
   const exporter = env.OTEL_TRACES_EXPORTER?.trim();

@@ -51,7 +51,9 @@ export function eventName(type: string): string {
   return name === type || name.startsWith('after ') ? name : `after ${name}`;
 }
 
-/** `proving → marking`; of parallel regions only those that changed; an actor that begins has only the second. */
+/**
+ * `proving → marking`; of parallel regions only those that changed; an actor that begins has only the second.
+ */
 export function change({ from, to }: Pick<Transition, 'from' | 'to'>): string {
   if (from === null) return `began in ${to}`;
   if (from === to) return `stays ${to}`;

@@ -113,7 +113,10 @@ export interface StreamState {
 }
 
 export interface Following {
-  /** Resolves once everything that was in the stream when following began has been delivered; rejects if it ends before. */
+  /**
+   * Resolves once everything that was in the stream when following began has been delivered; rejects if it
+   * ends before.
+   */
   readonly caughtUp: Promise<void>;
   stop(): Promise<void>;
 }
@@ -164,14 +167,19 @@ export interface Bus {
   ): Subscription;
   /** One answer. @throws OrreryError BUS_UNREACHABLE on timeout, no responders or abort */
   request(subject: string, data: Uint8Array, options: RequestOptions): Promise<BusMessage>;
-  /** All answers that arrive until `enough` says so or the time is over; never rejects for a lack of answers. */
+  /**
+   * All answers that arrive until `enough` says so or the time is over; never rejects for a lack of answers.
+   */
   requestMany(
     subject: string,
     data: Uint8Array,
     options: RequestOptions & { readonly enough: (answers: readonly BusMessage[]) => boolean },
   ): Promise<readonly BusMessage[]>;
 
-  /** Stores a message in the stream that holds `subject` (B2–B4, B6). @throws OrreryError BUS_CONFLICT | BUS_UNKNOWN_OUTCOME | BUS_UNREACHABLE | BUS_REFUSED */
+  /**
+   * Stores a message in the stream that holds `subject` (B2–B4, B6). @throws OrreryError BUS_CONFLICT |
+   * BUS_UNKNOWN_OUTCOME | BUS_UNREACHABLE | BUS_REFUSED
+   */
   append(subject: string, data: Uint8Array, options?: AppendOptions): Promise<Appended>;
   /**
    * Stores several messages of one stream that takes batches at once, or none (B7, and B2–B4 as `append`).

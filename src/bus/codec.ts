@@ -92,7 +92,10 @@ function decodeJson(bytes: Uint8Array): unknown {
   return value;
 }
 
-/** JSON.parse makes an own field of a key `__proto__`; the first one who copies the object by assignment would set a prototype. */
+/**
+ * JSON.parse makes an own field of a key `__proto__`; the first one who copies the object by assignment would
+ * set a prototype.
+ */
 function checkJson(value: unknown, levelsLeft: number): void {
   if (typeof value !== 'object' || value === null) return;
   if (levelsLeft === 0) throw unreadable(`it is nested deeper than ${limits.messageDepth} levels`);

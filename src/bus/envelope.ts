@@ -25,7 +25,10 @@ export interface Envelope {
 
 export const msgIdHeader = 'Nats-Msg-Id';
 
-/** Longest `type`, `id` and `cause`, in characters: an effect's key is an actor id (at most 3 × 253) and two numbers. */
+/**
+ * Longest `type`, `id` and `cause`, in characters: an effect's key is an actor id (at most 3 × 253) and two
+ * numbers.
+ */
 const wordMax = 1024;
 
 /** @throws OrreryError MESSAGE_TOO_LARGE | MESSAGE_UNREADABLE */

@@ -11,12 +11,17 @@
 type Finding = string;
 
 const protoKey = new TextEncoder().encode('__proto__');
-/** Bytes that follow the first one of a value, for those formats of fixed size that hold no other values: 0xca … 0xd3. */
+/**
+ * Bytes that follow the first one of a value, for those formats of fixed size that hold no other values: 0xca
+ * … 0xd3.
+ */
 const scalarBytes = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8];
 /** High half of 2^53: an unsigned 64-bit integer from here on is not exact as a number. */
 const unsafeHigh = 0x0020_0000;
 
-/** What is wrong with the bytes, in words; undefined if they are one plain value of at most `depthMax` levels. */
+/**
+ * What is wrong with the bytes, in words; undefined if they are one plain value of at most `depthMax` levels.
+ */
 export function scanMsgpack(bytes: Uint8Array, depthMax: number): Finding | undefined {
   /** Values still to come at each open level; a map counts as two for each entry. */
   const open: number[] = [];

@@ -31,7 +31,10 @@ export interface Endpoint {
   readonly subject: string;
   /** Shares the requests among the replicas; absent: each replica gets every request. */
   readonly queue?: string;
-  /** Bytes alone are JSON. undefined: not for me, another replica answers. What it throws becomes an error answer. */
+  /**
+   * Bytes alone are JSON. undefined: not for me, another replica answers. What it throws becomes an error
+   * answer.
+   */
   readonly handler: (message: BusMessage) => Promise<Answer | Uint8Array | undefined>;
 }
 

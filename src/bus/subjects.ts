@@ -27,7 +27,10 @@ export type RpcCall =
 export type Subjects = ReturnType<typeof subjects>;
 
 const electionActions: readonly string[] = ['campaign', 'renew', 'resign', 'get'];
-/** Stands in the place of a resource for the guards of the watches, so that they live in the world's own stream. */
+/**
+ * Stands in the place of a resource for the guards of the watches, so that they live in the world's own
+ * stream.
+ */
 const watchToken = '_watch';
 
 /** The subjects of one cluster: `orrery.<cluster>.…`. */
@@ -116,7 +119,10 @@ function worldSubjects(prefix: string) {
   };
 }
 
-/** What the replicas know of each other's releases; in the stream of the records, so that one batch can be guarded by both. */
+/**
+ * What the replicas know of each other's releases; in the stream of the records, so that one batch can be
+ * guarded by both.
+ */
 function releaseSubjects(prefix: string) {
   return {
     /** A live replica and its release. */

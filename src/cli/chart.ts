@@ -1,4 +1,6 @@
-/** `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery. */
+/**
+ * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
+ */
 import { OrreryError } from '../base/errors.ts';
 import { formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';

@@ -23,11 +23,17 @@ export interface Terminal {
   /** Working directory, in which `orrery dev` leaves its file. */
   readonly directory: string;
   style(style: Style, text: string): string;
-  /** Puts another program into this process, under the same process id; absent where the system cannot. Returns only if it failed. */
+  /**
+   * Puts another program into this process, under the same process id; absent where the system cannot.
+   * Returns only if it failed.
+   */
   readonly become?: (program: NewProgram) => void;
   /** Aborted when the person presses Ctrl-C or the process is asked to end. */
   readonly interrupted: AbortSignal;
-  /** Resolves when whoever reads has been handed everything, or reads no more; absent where nothing can be left over. */
+  /**
+   * Resolves when whoever reads has been handed everything, or reads no more; absent where nothing can be
+   * left over.
+   */
   flushed?(): Promise<void>;
 }
 
@@ -75,7 +81,10 @@ function become({ argv, env }: NewProgram): void {
   process.execve(process.execPath, [process.execPath, ...argv], { ...process.env, ...env });
 }
 
-/** Only a command that waits for an interruption takes the signals over; others end at once, as the system has it. */
+/**
+ * Only a command that waits for an interruption takes the signals over; others end at once, as the system has
+ * it.
+ */
 function listen(interrupt: AbortController): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     if (process.listenerCount(signal) === 0) process.on(signal, () => interrupt.abort(signal));

@@ -1,6 +1,6 @@
 /**
- * A chart as the engine takes it: the statechart itself, its version, the effects that it asks for, and what has to be done to records
- * of its earlier versions.
+ * A chart as the engine takes it: the statechart itself, its version, the effects that it asks for, and what
+ * has to be done to records of its earlier versions.
  */
 import type { AnyStateMachine } from 'xstate';
 import type { PlainEvent } from '../base/plain-event.ts';
@@ -17,7 +17,10 @@ export interface Chart {
   /** One sentence: what an actor of this kind is for. */
   readonly description: string;
   readonly machine: AnyStateMachine;
-  /** Durable: an actor with a record, owned by shard. Otherwise a part of a replica's own life, kept in memory. */
+  /**
+   * Durable: an actor with a record, owned by shard. Otherwise a part of a replica's own life, kept in
+   * memory.
+   */
   readonly durable: boolean;
   /** Events that bring a durable actor into being. */
   readonly createdBy: readonly string[];
@@ -25,9 +28,15 @@ export interface Chart {
   readonly led?: true;
   /** Every effect that the chart can ask for. */
   readonly effects: readonly EffectDeclaration[];
-  /** From the version under which a record stands to the next; one step for each version that the chart ever had. Pure. */
+  /**
+   * From the version under which a record stands to the next; one step for each version that the chart ever
+   * had. Pure.
+   */
   readonly migrations?: Readonly<Record<number, Migration>>;
-  /** The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent: each always is. */
+  /**
+   * The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent:
+   * each always is.
+   */
   readonly merge?: (waiting: PlainEvent, next: PlainEvent) => PlainEvent | null;
   /**
    * It counts in real time: its actors are told of a clock that was set (`clock.leapt`), before anything
@@ -77,8 +86,8 @@ export interface StoredState {
 }
 
 /**
- * Pure. The stored record stays as it is until the actor's next step is saved. Deadlines are named after states: a step that renames a
- * state with a deadline has to be taken by a state that sets it anew.
+ * Pure. The stored record stays as it is until the actor's next step is saved. Deadlines are named after
+ * states: a step that renames a state with a deadline has to be taken by a state that sets it anew.
  */
 export type Migration = (stored: StoredState) => StoredState;
 

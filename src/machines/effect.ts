@@ -41,7 +41,10 @@ export interface EffectOptions<E extends AnyEffect> {
   readonly inFlight?: number;
 }
 
-/** Declares an effect. @param type `thing.verb`, as it stands in records: a promise to the releases before and after */
+/**
+ * Declares an effect. @param type `thing.verb`, as it stands in records: a promise to the releases before and
+ * after
+ */
 export function effect<E extends AnyEffect>(
   type: E['type'],
   {

@@ -1,9 +1,10 @@
 /**
- * Configuration of a replica: every flag of `orrery run`, its environment variable, its default and what it may be.
+ * Configuration of a replica: every flag of `orrery run`, its variable, its default and what it may be.
  *
- * Owns: the table of flags (the command line, the usage text and docs/reference/command-line.md are made from it) and the reading of their
- * values. Promises: a value that is not allowed ends in one USAGE error, whose line names the flag, the value and what is allowed.
- * Absent: the parsing of argv (cli/program.ts), and opening any of the named files.
+ * Owns: the table of flags (the command line, the usage text and docs/reference/command-line.md are made from
+ * it) and the reading of their values. Promises: a value that is not allowed ends in one USAGE error, whose
+ * line names the flag, the value and what is allowed. Absent: the parsing of argv (cli/program.ts), and
+ * opening any of the named files.
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -41,7 +42,7 @@ export interface NatsConfig {
   readonly inbox: string | null;
 }
 
-/** What a client of a running Orrery needs to know: the part of the flags that the reading commands share with `run`. */
+/** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
 export interface ClientConfig {
   readonly cluster: string;
   readonly nats: NatsConfig;

@@ -1,9 +1,11 @@
 /**
  * The metrics of one replica, in a registry of its own (several replicas may live in one process).
  *
- * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are those of the
- * contract and in base units; label values come from closed sets (kinds, states, codes, resources), so their number is bounded (I6);
- * only elections, which there are few of, and the hosts of certificates are counted by name, as the contract wants. docs/reference/metrics.md lists them from `metricTable`.
+ * Owns: every metric's name, labels, buckets and help text, and the library that counts. Promises: names are
+ * those of the contract and in base units; label values come from closed sets (kinds, states, codes,
+ * resources), so their number is bounded (I6); only elections, which there are few of, and the hosts of
+ * certificates are counted by name, as the contract wants. docs/reference/metrics.md lists them from
+ * `metricTable`.
  */
 import { Counter, collectDefaultMetrics, Histogram, Gauge as PrometheusGauge, Registry } from 'prom-client';
 import type { Feature, FeatureMetrics, Gauge, Labels, MetricDeclaration } from '../actors/feature.ts';

@@ -1,6 +1,7 @@
 /**
- * One replica, composed: connects to NATS and Kubernetes, starts the engine with its features, the watches, the request subjects and
- * HTTP; ends in the reverse order. Everything is handed what it needs; nothing here decides anything.
+ * One replica, composed: connects to NATS and Kubernetes, starts the engine with its features, the watches,
+ * the request subjects and HTTP; ends in the reverse order. Everything is handed what it needs; nothing here
+ * decides anything.
  */
 import { serveControl } from '../actors/control/control-server.ts';
 import { startInspection } from '../actors/control/inspection.ts';
@@ -76,7 +77,8 @@ interface Connections {
 
 /**
  * @param stop ends the replica in good order when it is aborted
- * @throws OrreryError USAGE (kubeconfig, bundle), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop` was aborted)
+ * @throws OrreryError USAGE (kubeconfig, bundle), BUS_VERSION, BUS_REFUSED, BUS_UNREACHABLE (only if `stop`
+ * was aborted)
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);

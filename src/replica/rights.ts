@@ -1,4 +1,7 @@
-/** What a replica needs of Kubernetes: what its features watch and write, and its own part. `deploy/` is held to it by a test. */
+/**
+ * What a replica needs of Kubernetes: what its features watch and write, and its own part. `deploy/` is held
+ * to it by a test.
+ */
 import type { Feature, KubernetesRight } from '../actors/feature.ts';
 
 /** Of the replica as a whole, whatever its features are. */

@@ -1,4 +1,7 @@
-/** What this release does with everything that an earlier one stored: it goes on with it. The fixtures were made by running that release. */
+/**
+ * What this release does with everything that an earlier one stored: it goes on with it. The fixtures were
+ * made by running that release.
+ */
 import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
@@ -202,7 +205,10 @@ function recordNow(cluster: TestCluster, id: RecordedActor['id']): ActorRecord |
   return last && last.data.byteLength > 0 ? unpackRecord(last.data, id) : undefined;
 }
 
-/** A replica of this release that owns every shard, after whoever wrote the records has gone; its effects do not end. */
+/**
+ * A replica of this release that owns every shard, after whoever wrote the records has gone; its effects do
+ * not end.
+ */
 async function takenOver(
   cluster: TestCluster,
   wave: readonly RecordedActor[],

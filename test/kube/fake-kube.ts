@@ -1,5 +1,6 @@
 /**
- * A Kubernetes API in memory behind the port: objects of several resources, lists, watches and discovery, no HTTP.
+ * A Kubernetes API in memory behind the port: objects of several resources, lists, watches and discovery, no
+ * HTTP.
  *
  * Every change reaches the open watches at once. What must fail is told by `failing`.
  */

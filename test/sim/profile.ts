@@ -77,8 +77,8 @@ export interface Profile {
   readonly faults: ReadonlySet<FaultKind>;
   readonly churn: ReadonlySet<ChurnKind>;
   /**
-   * Few: the actors meet in one and move together, and a run costs less; as many as the program has: each moves
-   * alone.
+   * Few: the actors meet in one and move together, and a run costs less; as many as the program has: each
+   * moves alone.
    */
   readonly shards: number;
 }

@@ -1,7 +1,7 @@
 /**
  * What seldom happens to a cluster and must be survived all the same: nobody there for hours, a store that is
- * full or made anew, clocks that are set, messages that nobody meant, and an etcd that was put back to what it
- * was. Not yet: two processes under one replica's name.
+ * full or made anew, clocks that are set, messages that nobody meant, and an etcd that was put back to what
+ * it was. Not yet: two processes under one replica's name.
  */
 import { encodeJson } from '../../src/bus/codec.ts';
 import type { FaultParts, ForAWhile } from './faults.ts';

@@ -1,6 +1,6 @@
 /**
- * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything that the last one set off
- * has come to its end.
+ * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything
+ * that the last one set off has come to its end.
  */
 import type { Clock, Timer } from '../../src/base/clock.ts';
 import { TimerHeap } from '../timer-heap.ts';

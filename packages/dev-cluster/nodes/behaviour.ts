@@ -3,10 +3,10 @@
  *
  * | annotation | values | default |
  * |---|---|---|
- * | `health` | `ok`, `unhealthy` (503), `no-header` (as old proxies), `silent` (never answers), `reset` | `ok` |
+ * | `health` | `ok`, `unhealthy` (503), `no-header` (old proxies), `silent`, `reset` | `ok` |
  * | `start-delay` | a duration until the containers are ready | the kubelet's |
  * | `not-ready` | `true`: the containers' own readiness fails | – |
- * | `drain` | how long it goes on serving after its deletion; the grace period bounds it | preStop sleep, else the kubelet's |
+ * | `drain` | serves on after its deletion, at most the grace period | preStop sleep, else the kubelet's |
  *
  * A container with `TS_ENABLE_HEALTH_CHECK` of another value than `true` has no health endpoint, as
  * Tailscale's proxies.

@@ -36,7 +36,10 @@ export interface DevReplica extends ReplicaProcess {
   readonly logFile: string;
 }
 
-/** Where answers to certificate challenges are served; free ports if these are taken, or if HTTP takes any port. */
+/**
+ * Where answers to certificate challenges are served; free ports if these are taken, or if HTTP takes any
+ * port.
+ */
 const firstAcmePort = 8089;
 const readyPauseMs = 100;
 
@@ -45,7 +48,8 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
   const replicas: DevReplica[] = [];
   for (let index = 0; index < parts.count; index += 1) {
     const name = `orrery-${index}`;
-    // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another cluster's in a moment.
+    // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another
+    // cluster's in a moment.
     const isAnyPort = parts.http.port === 0;
     const port = await freePort(host, isAnyPort ? 0 : parts.http.port + index);
     const acmePort = await freePort('127.0.0.1', isAnyPort ? 0 : firstAcmePort + index);
@@ -78,7 +82,9 @@ function runArguments(parts: ReplicasParts, name: string, http: string, acmeHttp
   return ['run', ...Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]), ...parts.flags];
 }
 
-/** Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted. */
+/**
+ * Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted.
+ */
 export async function untilReady(
   replica: DevReplica,
   clock: Clock,

@@ -17,7 +17,10 @@ import { isParked, reasonOf } from './reason.ts';
 /** As lists show it; empty for an actor that is gone or never took an event. */
 export const stateOf = (cell: Cell): string => (cell.unreadable === null ? cell.state : 'parked');
 
-/** Actors of a shard: a cell without a state remembers one that has ended, or that is about to take its first event. */
+/**
+ * Actors of a shard: a cell without a state remembers one that has ended, or that is about to take its first
+ * event.
+ */
 export function livingIn(run: ShardRun): number {
   let living = 0;
   for (const cell of run.cells.values()) if (stateOf(cell) !== '') living++;

@@ -72,7 +72,9 @@ async function request<T>(
   return read<T>(answer);
 }
 
-/** The shape is the one of views.ts: both ends are of this program, and replicas of two releases agree on it. */
+/**
+ * The shape is the one of views.ts: both ends are of this program, and replicas of two releases agree on it.
+ */
 function read<T>(answer: BusMessage): T {
   const value = decode(answer.data, answer.headers[contentType.header]);
   if (typeof value === 'object' && value !== null) return value as T;

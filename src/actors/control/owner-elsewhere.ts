@@ -1,4 +1,7 @@
-/** Who answers for an actor whose shard is not open here: its owner, or, where there is none, whoever is asked. */
+/**
+ * Who answers for an actor whose shard is not open here: its owner, or, where there is none, whoever is
+ * asked.
+ */
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { ledShard } from '../../base/limits.ts';

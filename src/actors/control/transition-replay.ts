@@ -34,7 +34,10 @@ export interface ReplaySummary {
 }
 
 export interface Replay {
-  /** Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be taken after a difference. */
+  /**
+   * Takes the next transition of the recording; null: it came out the same, or was left out. Nothing may be
+   * taken after a difference.
+   */
   take(transition: Transition): Difference | null;
   summary(): ReplaySummary;
 }

@@ -1,8 +1,9 @@
 /**
  * A cell: what one replica keeps of one actor that it owns.
  *
- * At rest a cell is an id and the bytes of the record (`packed`); while something happens it is `hot`: the live snapshot, the
- * mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else changes one.
+ * At rest a cell is an id and the bytes of the record (`packed`); while something happens it is `hot`: the
+ * live snapshot, the mailbox, the effects in work. The host wakes a cell and lets it rest; nobody else
+ * changes one.
  */
 
 import { type ActorId, parseActorId } from '../../base/ids.ts';
@@ -42,7 +43,10 @@ export function note(cell: Cell, record: ActorRecord, state: string, chart: Char
 
 export const kindOf = (cell: Cell): string => parseActorId(cell.id).kind;
 
-/** Makes the cell hot. @throws OrreryError if its record cannot be read or is of a state that the chart does not have */
+/**
+ * Makes the cell hot. @throws OrreryError if its record cannot be read or is of a state that the chart does
+ * not have
+ */
 export function wake(cell: Cell, stepper: Stepper | undefined, now: number): Hot {
   if (cell.hot) return cell.hot;
   const record = cell.packed === null ? null : unpackRecord(cell.packed, cell.id);

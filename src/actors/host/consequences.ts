@@ -15,7 +15,7 @@ import type { OutboxEntry } from './records.ts';
 export interface Consequences {
   /** Runs effects of a saved step; each outcome is delivered as an event. */
   perform(cell: Cell, hot: Hot, effects: readonly OutboxEntry[], parent?: TraceContext): void;
-  /** Puts what the feed holds on the event stream, one after the other. @param sequence of the record just saved */
+  /** Puts what the feed holds on the event stream, in order. @param sequence of the record just saved */
   publish(cell: Cell, hot: Hot, sequence: number): void;
   /** The same for a record that was loaded with transitions that may not be published. */
   publishLoaded(cell: Cell, hot: Hot, sequence: number): void;
@@ -27,7 +27,7 @@ export function createConsequences(
   parts: HostParts,
   host: {
     deliver(cell: Cell, item: MailboxItem): void;
-    /** An outcome is taken whatever the mailbox holds: there is one for each effect that waits, and those are bounded. */
+    /** An outcome is always taken: there is one for each effect that waits, and those are bounded. */
     deliverOutcome(cell: Cell, item: MailboxItem): void;
     fail(cell: Cell, error: unknown): void;
     /** Proves by a write that the shard is ours; rejects, and gives it up, if that cannot be done. */

@@ -9,7 +9,10 @@ import type { ShardRun } from './owned.ts';
 
 /** A dead letter that could not be stored is offered again. */
 const buryAgainMs = 2_000;
-/** Half a minute of a stream that is there and refuses: it will not change its mind, and an actor must not wait for ever. */
+/**
+ * Half a minute of a stream that is there and refuses: it will not change its mind, and an actor must not
+ * wait for ever.
+ */
 const refusalsMax = 15;
 
 /**

@@ -121,7 +121,10 @@ interface Lane {
   running: number;
 }
 
-/** Records hold only effects that some chart declares: step.ts sees to it. One of a chart that has changed meanwhile ends as failed. */
+/**
+ * Records hold only effects that some chart declares: step.ts sees to it. One of a chart that has changed
+ * meanwhile ends as failed.
+ */
 const declarationOf = ({ effects }: PoolParts, { type }: EffectData) =>
   effects.get(type) ?? declareEffect(type);
 

@@ -29,7 +29,10 @@ interface FeedParts {
 const refusalsMax = 12;
 const jsonHeaders = { 'Content-Type': 'application/json' } as const;
 
-/** Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason on abort */
+/**
+ * Resolves when the stream has the transition; tries for ever while NATS is away. @throws the signal's reason
+ * on abort
+ */
 export async function publishTransition(
   parts: FeedParts,
   transition: Transition,
@@ -63,7 +66,10 @@ export interface Published {
   readonly rev: number;
 }
 
-/** The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so it is asked. */
+/**
+ * The last transition on the event stream of each of the actors; the stream outlives its duplicate window, so
+ * it is asked.
+ */
 export async function lastPublished(
   parts: FeedParts,
   ids: readonly ActorId[],
@@ -80,7 +86,10 @@ export async function lastPublished(
   return published;
 }
 
-/** null: something foreign stands there; the actor's own transitions are then published again, to be on the safe side. */
+/**
+ * null: something foreign stands there; the actor's own transitions are then published again, to be on the
+ * safe side.
+ */
 function readPublished(data: Uint8Array): Published | null {
   try {
     const { fence, rev } = JSON.parse(new TextDecoder().decode(data)) as Partial<Published>;

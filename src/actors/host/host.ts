@@ -75,7 +75,7 @@ export class Host {
     this.#listener = listener;
   }
 
-  /** Takes over a shard whose cells are loaded: arms deadlines, runs outboxes again, publishes what the feed lacks. */
+  /** Takes over a loaded shard: arms deadlines, runs outboxes again, publishes what the feed lacks. */
   activate(run: ShardRun): void {
     run.phase = 'active';
     this.#leaps.open(run);
@@ -147,7 +147,7 @@ export class Host {
     }
   }
 
-  /** Forgets actors that ended so long ago that the stream has forgotten them too. Called about once a second. */
+  /** Forgets actors that the stream has forgotten, long after their end. Called about once a second. */
   forgetEnded(run: ShardRun): void {
     forgetEnded(run, this.#parts.clock.now());
   }

@@ -1,4 +1,7 @@
-/** What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that is busy. */
+/**
+ * What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that
+ * is busy.
+ */
 import type { ActorId } from '../../base/ids.ts';
 import type { Cell } from './owned.ts';
 

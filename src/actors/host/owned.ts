@@ -1,6 +1,7 @@
 /**
- * What a replica keeps of the shards that it owns and of the actors in them: forms alone. A shard knows its cells and a cell its shard,
- * so both stand here; what is done with them is in cell.ts, shard-run.ts and host.ts.
+ * What a replica keeps of the shards that it owns and of the actors in them: forms alone. A shard knows its
+ * cells and a cell its shard, so both stand here; what is done with them is in cell.ts, shard-run.ts and
+ * host.ts.
  */
 import type { ActorId } from '../../base/ids.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
@@ -61,7 +62,9 @@ export interface Hot {
   readonly unpublished: number[];
   /** Woken when the feed has become shorter. */
   onPublished: (() => void) | null;
-  /** Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait. */
+  /**
+   * Until then the actor takes nothing: its chart failed. Milliseconds since the epoch; 0: it does not wait.
+   */
   parkedUntil: number;
   /** Since when it takes the event in hand, monotonic ms; null: none is. */
   takingSince: number | null;
@@ -98,7 +101,10 @@ export interface Letter {
   readonly retriesLeft: number;
 }
 
-/** A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under that fence. */
+/**
+ * A shard while this replica owns it: the fence, the cells, and the signal that ends everything done under
+ * that fence.
+ */
 export interface ShardRun {
   readonly shard: number;
   /** Sequence of the fence message that made this replica the owner; every save is conditional on it. */
@@ -148,7 +154,9 @@ export interface ShardRun {
   following: Following | null;
 }
 
-/** How far a sequence of messages was worked off, when their order of ending is not that of their beginning. */
+/**
+ * How far a sequence of messages was worked off, when their order of ending is not that of their beginning.
+ */
 export interface Progress {
   /** Sequences that began and are not done. */
   readonly outstanding: Set<number>;

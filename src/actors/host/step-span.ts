@@ -41,7 +41,10 @@ function sinceWhen({ trace }: Cell, { context }: Span, at: number): number {
   return trace !== null && traceIdOf(trace.context) === traceIdOf(context) ? trace.since : at;
 }
 
-/** A deadline belongs to the trace of the step before it; not for ever, or the trace of an actor that looks again and again would have no end. */
+/**
+ * A deadline belongs to the trace of the step before it; not for ever, or the trace of an actor that looks
+ * again and again would have no end.
+ */
 export function traceOfTimer({ trace }: Cell, at: number): TraceContext | undefined {
   return trace !== null && at - trace.since <= limits.traceTimersMs ? trace.context : undefined;
 }

@@ -20,7 +20,10 @@ export interface StampedEvent {
   readonly [field: string]: unknown;
 }
 
-/** What a chart asked for, in order. Order matters: a state that is re-entered cancels its timer, then sets it anew. */
+/**
+ * What a chart asked for, in order. Order matters: a state that is re-entered cancels its timer, then sets it
+ * anew.
+ */
 export type TimerChange =
   | {
       readonly kind: 'set';
@@ -75,7 +78,9 @@ export interface Stepper {
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
 }
 
-/** Actions that the chart declares as effects are collected; every other custom action is a broken invariant. */
+/**
+ * Actions that the chart declares as effects are collected; every other custom action is a broken invariant.
+ */
 export function createStepper(chart: Chart): Stepper {
   const { machine } = chart;
   const effectTypes = new Set(chart.effects.map(({ type }) => type));

@@ -32,7 +32,10 @@ interface MailParts
   readonly onMailAnother: (run: ShardRun) => void;
 }
 
-/** Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be waits a little. */
+/**
+ * Another replica may know a Service some milliseconds before its owner does: its message to the actor-to-be
+ * waits a little.
+ */
 const missingRetryMs = 100;
 const missingRetriesMax = 10;
 /**
@@ -41,7 +44,10 @@ const missingRetriesMax = 10;
  */
 const untoldRetryMs = 500;
 
-/** Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a time: the latest. */
+/**
+ * Starts reading the shard's mail after its checkpoint; `run.following` ends it. One reading counts at a
+ * time: the latest.
+ */
 export async function followMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
   const following = await parts.bus.follow('mail', {
@@ -104,7 +110,10 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
   }
 }
 
-/** Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after it wait behind it. */
+/**
+ * Letters to one actor stay in order: while one waits for the actor to be there, or to be buried, those after
+ * it wait behind it.
+ */
 function deliver(parts: MailParts, host: Host, run: ShardRun, letter: Letter): void {
   const waiting = run.waitingMail.get(letter.id);
   if (waiting) waiting.push(letter);

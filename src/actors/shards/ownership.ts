@@ -1,13 +1,15 @@
 /**
  * Ownership: which replica holds which shard, and which mirrors which kind of Kubernetes object.
  *
- * A *holding* is anything that one replica at a time may work on. Its fence is a message on one literal subject: whoever writes it,
- * on condition that it is still the one that was seen, is the owner, and its stream sequence is the fence number. Every write made
- * as the owner is conditional on that sequence, so correctness does not rest on anybody's judgement here; planning may be fast.
+ * A *holding* is anything that one replica at a time may work on. Its fence is a message on one literal
+ * subject: whoever writes it, on condition that it is still the one that was seen, is the owner, and its
+ * stream sequence is the fence number. Every write made as the owner is conditional on that sequence, so
+ * correctness does not rest on anybody's judgement here; planning may be fast.
  *
- * Rules: a holding is claimed when nobody owns it or its owner is missing, by the replica that rendezvous hashing names. It moves
- * by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at a time.
- * Absent: what a holding does (each brings its own `Work`), saving, the judgement on who lives (directory.ts).
+ * Rules: a holding is claimed when nobody owns it or its owner is missing, by the replica that rendezvous
+ * hashing names. It moves by plan only to a replica that has lived for 5 s, at most `limits.plannedMoves` at
+ * a time. Absent: what a holding does (each brings its own `Work`), saving, the judgement on who lives
+ * (directory.ts).
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -42,8 +44,8 @@ export interface HoldingSpec {
   readonly stream: StreamName;
   readonly fenceSubject: string;
   /**
-   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve. Present: any that may, so that
-   * whoever claims first has it, until it may not any more.
+   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve.
+   * Present: any that may, so that whoever claims first has it, until it may not any more.
    */
   readonly mayHold?: () => boolean;
   readonly work: Work;
@@ -67,7 +69,7 @@ export interface OwnershipParts {
   readonly log: Log;
   readonly replica: string;
   readonly directory: () => Directory;
-  /** Whether this replica may take part in the work at all; false: it gives back everything but what says otherwise itself. */
+  /** Whether this replica may work at all; false: it gives back all but what says otherwise itself. */
   readonly isServing: () => boolean;
   /** Streams and subjects on which fences stand. */
   readonly fences: ReadonlyArray<{ readonly stream: StreamName; readonly subject: string }>;
@@ -79,7 +81,7 @@ export interface OwnershipParts {
 interface Held {
   readonly spec: HoldingSpec;
   readonly chart: LocalActor;
-  /** The fence message on which our last claim was conditional, if the claim was lost: there is a newer one that was not seen then. */
+  /** The fence message that our last claim was conditional on, if the claim was lost: a newer one exists. */
   lostTo: number | null;
   /** false: it is given back, then forgotten. */
   isWanted: boolean;
@@ -169,17 +171,17 @@ export class Ownership {
     this.plan();
   }
 
-  /** A write was refused, or its outcome is unknown: drop the holding at once; if it is still ours it is claimed anew. */
+  /** A write was refused, or its outcome is unknown: drop it at once; if still ours, it is claimed anew. */
   fenced(name: string): void {
     this.#held.get(name)?.chart.send({ type: 'holding.fenced' });
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
-    // Once at once; what is lost again so soon waits for the next beat, or a lasting fault would make this a loop.
+    // Once at once; what is lost again so soon waits for the next beat, so no fault makes this a loop.
     if (now - before > beatMs) this.plan();
   }
 
-  /** A stream that was made anew holds no fence: whatever was owned under one is nobody's, and has to be claimed anew. */
+  /** A stream that was made anew holds no fence: what was owned under one has to be claimed anew. */
   streamMadeAnew(stream: StreamName): void {
     for (const held of [...this.#held.values()]) {
       if (held.spec.stream !== stream) continue;
@@ -292,7 +294,7 @@ export class Ownership {
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
     if (this.#stopping || !this.#mayKeep(spec)) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
-    // Our own claim, of which the answer was lost: take it up again, whoever is wanted; the plan moves it later.
+    // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
     if (owner?.replica === this.#parts.replica) return true;
     if (!isMine) return false;
     if (!owner || owner.replica === null) return true;
@@ -347,7 +349,7 @@ export class Ownership {
         work.drop(fence);
         return { type: 'holding.dropped' };
       default:
-        // The next owner must find everything that was done under this fence before it claims, so work ends first.
+        // The next owner must find all that was done under this fence when it claims: work ends first.
         work.drop(fence);
         await this.#write(spec, { replica: null }, fence);
         return { type: 'holding.released', fence };
@@ -367,7 +369,7 @@ export class Ownership {
     }
   }
 
-  /** What was followed may be wrong for good: a stream that was made anew has no such fence, and says nothing of it. */
+  /** What was followed may be wrong for good: a stream made anew has no such fence and does not say so. */
   async #readFence({ stream, fenceSubject }: HoldingSpec): Promise<void> {
     const last = await this.#parts.bus.last(stream, fenceSubject);
     if (last) this.#fences.set(fenceSubject, { value: this.#readValue(last), sequence: last.sequence });

@@ -15,7 +15,10 @@ export function wantedOwner(thing: string, replicas: Iterable<string>): string |
   return best;
 }
 
-/** FNV-1a of 32 bits with murmur3's finalizer: FNV alone spreads names that differ in the last character badly. */
+/**
+ * FNV-1a of 32 bits with murmur3's finalizer: FNV alone spreads names that differ in the last character
+ * badly.
+ */
 export function hash(text: string): number {
   let h = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) h = Math.imul(h ^ text.charCodeAt(at), 0x01000193);

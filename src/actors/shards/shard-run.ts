@@ -9,7 +9,10 @@ import { shardOf } from '../../bus/partition.ts';
 import type { Chart } from '../../machines/chart.ts';
 import type { Progress, ShardRun } from '../host/owned.ts';
 
-/** The shard in which an actor lives: those of led charts have one of their own, whose owner must be a replica that may lead. */
+/**
+ * The shard in which an actor lives: those of led charts have one of their own, whose owner must be a replica
+ * that may lead.
+ */
 export function homesOf(
   charts: readonly Pick<Chart, 'name' | 'led'>[],
   shards: number = shardCount,

@@ -1,9 +1,9 @@
 /**
  * Reads a shard as its last owner saved it, and keeps its checkpoint.
  *
- * Promise: `loadShard` resolves only when everything up to the new fence was read. Every save of an earlier owner stands before
- * the fence in the stream, and later ones are refused, so nothing is missed; where it is read from a replica of the stream that
- * lags, it waits.
+ * Promise: `loadShard` resolves only when everything up to the new fence was read. Every save of an earlier
+ * owner stands before the fence in the stream, and later ones are refused, so nothing is missed; where it is
+ * read from a replica of the stream that lags, it waits.
  */
 
 import { sleep } from '../../base/clock.ts';

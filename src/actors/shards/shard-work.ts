@@ -33,7 +33,9 @@ export interface Shards {
   open(): Iterable<ShardRun>;
   /** Tells actors of open shards what the world says of them now. */
   observe(ids: Iterable<string>): void;
-  /** Saves how far the shards have come, and lets the mail stream forget what was taken. About once a second. */
+  /**
+   * Saves how far the shards have come, and lets the mail stream forget what was taken. About once a second.
+   */
   checkpoint(): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The world picture: what this replica knows of Kubernetes, folded from the `world` stream.
  *
- * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in the stream's order; what
- * is gone is gone; listeners are called once for each change, after it is applied.
+ * Owns: the latest digest of each object and how far the stream was read. Promises: entries are applied in
+ * the stream's order; what is gone is gone; listeners are called once for each change, after it is applied.
  * Absent: joins (router.ts), where digests come from (kube/mirror.ts).
  */
 
@@ -46,8 +46,9 @@ export interface World {
   /** The trace of the change that listeners are being told of; undefined where it has none. */
   readonly trace: TraceContext | undefined;
   /**
-   * Whether things stood together so at some time. Not while the stream is being read after an interruption: only the last message of
-   * each object is left in it, so that an object may look gone until its later message is read.
+   * Whether things stood together so at some time. Not while the stream is being read after an interruption:
+   * only the last message of each object is left in it, so that an object may look gone until its later
+   * message is read.
    */
   readonly isWhole: boolean;
   /** Calls back each time that the picture is whole again. */

@@ -1,7 +1,8 @@
 /**
  * Following a stream, for one client of the memory hub.
  *
- * Keeps the place in the stream at the client: after every interruption the reader is attached again where delivery ended.
+ * Keeps the place in the stream at the client: after every interruption the reader is attached again where
+ * delivery ended.
  */
 
 import type { Bus, FollowFrom, Following, FollowOptions, StoredMessage } from '../bus.ts';

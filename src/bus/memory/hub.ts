@@ -29,7 +29,9 @@ export interface MemoryHubParts {
 export interface MemoryHub {
   /** @param name appears in the log; need not be unique */
   connect(name?: string): MemoryBus;
-  /** Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next. */
+  /**
+   * Replaces a stream by an empty one of its name; whoever follows it finds out when it is connected next.
+   */
   makeAnew(stream: StreamName): void;
   /**
    * Replaces a stream by one of its name that holds what `stored` said at some time: restored from a backup.

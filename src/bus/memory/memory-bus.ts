@@ -164,7 +164,10 @@ const refusals = {
   full: () => unknownOutcome('insufficient storage resources available'),
 } as const;
 
-/** Calls that the server answers: each ends with the answer, or with its timeout, or when the link is known to be down. */
+/**
+ * Calls that the server answers: each ends with the answer, or with its timeout, or when the link is known to
+ * be down.
+ */
 function memoryCalls({ link, clock, server, faults }: ClientParts) {
   const waiting = new Set<Waiting>();
   link.onChange.add((state) => {

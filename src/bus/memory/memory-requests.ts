@@ -1,4 +1,7 @@
-/** Requests of one client of the memory hub: a message with an inbox of its own, and the answers that come there. */
+/**
+ * Requests of one client of the memory hub: a message with an inbox of its own, and the answers that come
+ * there.
+ */
 import type { Timer } from '../../base/clock.ts';
 import type { OrreryError } from '../../base/errors.ts';
 import type { Bus, BusMessage } from '../bus.ts';

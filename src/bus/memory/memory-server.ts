@@ -111,7 +111,10 @@ export function interestIn(
 /** NATS' default `max_payload`. */
 const payloadBytesMax = 1024 * 1024;
 
-/** As on the wire: a payload has a limit, and a header cannot break out of its line. @throws OrreryError BUS_REFUSED */
+/**
+ * As on the wire: a payload has a limit, and a header cannot break out of its line. @throws OrreryError
+ * BUS_REFUSED
+ */
 export function checkSendable(data: Uint8Array, headers: Headers = {}): void {
   if (data.length > payloadBytesMax) throw refused('max_payload size exceeded');
   try {

@@ -19,7 +19,10 @@ export interface MemoryStream {
   takes(subject: string): boolean;
   /** @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
   append(subject: string, data: Uint8Array, options: AppendOptions): Appended;
-  /** All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT | BUS_REFUSED */
+  /**
+   * All or none; guards are checked against what was stored before. @throws OrreryError BUS_CONFLICT |
+   * BUS_REFUSED
+   */
   appendAll(messages: readonly BatchMessage[]): Appended;
   last(subject: string): StoredMessage | undefined;
   lastSequence(): number;
@@ -30,7 +33,10 @@ export interface MemoryStream {
   lastPerSubject(matches: SubjectMatcher): StoredMessage[];
   /** @param first 0: from the first message on */
   purge(matches: SubjectMatcher, belowSequence: number, first?: number): void;
-  /** The stream is another one of the same name, without a message: a server that came back with an empty disk. */
+  /**
+   * The stream is another one of the same name, without a message: a server that came back with an empty
+   * disk.
+   */
   makeAnew(): void;
   /**
    * The stream is another one of the same name that holds these, under their sequences: restored from a

@@ -8,7 +8,10 @@ import { unreachable } from '../bus-errors.ts';
 import type { WireMessage } from './wire.ts';
 import type { WireRequests } from './wire-requests.ts';
 
-/** Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact `jetStreamCode`) */
+/**
+ * Calls `$JS.API.<verb>`. @throws OrreryError BUS_UNREACHABLE (try again) | BUS_REFUSED (fact
+ * `jetStreamCode`)
+ */
 export type JetStreamApi = (verb: string, body?: unknown) => Promise<Record<string, unknown>>;
 
 /** The codes that Orrery tells apart (server's `errors.json`). */

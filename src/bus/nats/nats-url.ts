@@ -1,4 +1,7 @@
-/** The address of a NATS server as people write it: `nats://user:password@host:port`, `tls://…`, or `host:port` alone. */
+/**
+ * The address of a NATS server as people write it: `nats://user:password@host:port`, `tls://…`, or
+ * `host:port` alone.
+ */
 import { OrreryError } from '../../base/errors.ts';
 
 export interface ServerUrl {

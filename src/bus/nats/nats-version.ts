@@ -15,7 +15,9 @@ export interface Version {
 
 const single: Version = { major: 2, minor: 12, patch: 0 };
 
-/** undefined for a text that is no version; what follows the third number (`-RC.1`, `-dev`) is not looked at. */
+/**
+ * undefined for a text that is no version; what follows the third number (`-RC.1`, `-dev`) is not looked at.
+ */
 export function parseVersion(text: string): Version | undefined {
   const [, major, minor, patch] = /^v?(\d+)\.(\d+)\.(\d+)(?:[-+.].*)?$/.exec(text.trim()) ?? [];
   if (major === undefined) return undefined;

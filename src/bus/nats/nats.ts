@@ -64,10 +64,16 @@ export interface NatsParts {
   readonly signal?: AbortSignal;
 }
 
-/** With `maxPingOut` a server that is silent is given up after 4 to 6 s; a broken connection is noticed at once. */
+/**
+ * With `maxPingOut` a server that is silent is given up after 4 to 6 s; a broken connection is noticed at
+ * once.
+ */
 const pingIntervalMs = 2_000;
 const maxPingOut = 2;
-/** Reconnecting: at once is a stampede of all replicas, a second is a third of the time that a takeover may need. */
+/**
+ * Reconnecting: at once is a stampede of all replicas, a second is a third of the time that a takeover may
+ * need.
+ */
 const reconnectFirstMs = 100;
 const reconnectSpreadMs = 150;
 /** One attempt to connect, with its handshake. */
@@ -147,7 +153,10 @@ function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions
   return pass === undefined ? { token: user } : { user, pass };
 }
 
-/** Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it cannot be read. */
+/**
+ * Reads the file at each login, so that renewed credentials are taken; keeps to the last good ones while it
+ * cannot be read.
+ */
 function credentials(file: string): Authenticator {
   let latest = credsAuthenticator(readOrUsage('nats-creds', file));
   return (nonce) => {
@@ -185,7 +194,10 @@ function checkPayload({ maxPayload }: Wire): void {
   throw new OrreryError('BUS_REFUSED', text, { facts });
 }
 
-/** A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not wait. */
+/**
+ * A cluster in the middle of an upgrade: refusing now would take down what still works; saying it must not
+ * wait.
+ */
 function onReconnect(status: BusStatus, wire: Wire, parts: NatsParts, log: Log): void {
   if (status === 'disconnected')
     log.warn({ servers: parts.servers.map(withoutPassword) }, 'NATS connection lost');
@@ -270,7 +282,9 @@ async function watchStatus(
   }
 }
 
-/** Draining asks the server for its last word; without a connection there is none, so it is not waited for. */
+/**
+ * Draining asks the server for its last word; without a connection there is none, so it is not waited for.
+ */
 async function closeConnection(connection: NatsConnection, status: BusStatus, clock: Clock): Promise<void> {
   if (status === 'connected') {
     const { promise: tooLong, resolve } = Promise.withResolvers<void>();

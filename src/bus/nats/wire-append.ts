@@ -13,7 +13,9 @@ import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream
 import type { Wire, WireMessage } from './wire.ts';
 import type { WireRequests } from './wire-requests.ts';
 
-/** The library has no say in these: a guard on another subject than the message's own is not in its interface. */
+/**
+ * The library has no say in these: a guard on another subject than the message's own is not in its interface.
+ */
 const guardSubject = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const guardSequence = 'Nats-Expected-Last-Subject-Sequence';
 const timeToLive = 'Nats-TTL';

@@ -141,7 +141,9 @@ function requestMany(
   });
 }
 
-/** `STREAM.MSG.GET` is answered by the stream's leader; the "direct" reads may come from a replica that lags. */
+/**
+ * `STREAM.MSG.GET` is answered by the stream's leader; the "direct" reads may come from a replica that lags.
+ */
 async function last(api: JetStreamApi, stream: string, subject: string): Promise<StoredMessage | undefined> {
   try {
     const answer = await api(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject });

@@ -51,7 +51,9 @@ export interface Consumer {
 const heartbeatMs = 1_000;
 /** Two and a half heartbeats: one may be late, two may not. */
 const silenceMaxMs = 2_500;
-/** The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can. */
+/**
+ * The server removes a consumer that nobody listens to after this time; we delete it ourselves where we can.
+ */
 const inactiveMs = 30_000;
 const nanosPerMs = 1e6;
 const empty = new Uint8Array(0);

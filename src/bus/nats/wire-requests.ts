@@ -39,7 +39,9 @@ interface Entry extends RequestHandlers {
   forget: (() => void) | undefined;
 }
 
-/** Deadlines are looked at this often; far below every timeout in limits.ts, and cheap with thousands waiting. */
+/**
+ * Deadlines are looked at this often; far below every timeout in limits.ts, and cheap with thousands waiting.
+ */
 const sweepMs = 25;
 
 export function wireRequests(wire: Wire, clock: Clock, random: Pick<Random, 'id'>): WireRequests {

@@ -42,7 +42,9 @@ export async function runAgent(
   await agent.stop();
 }
 
-/** One JSON object a line, without the library of log.ts: the agent has little to say and is to stay small. */
+/**
+ * One JSON object a line, without the library of log.ts: the agent has little to say and is to stay small.
+ */
 function lines(err: Terminal['err']): Log {
   const write = (level: string) => (facts: object, message: string) =>
     err(`${JSON.stringify({ level, ...facts, msg: message })}\n`);

@@ -7,7 +7,10 @@ export interface GuardedCommand {
   /** @param termMs until SIGTERM @param killMs until SIGKILL, both from now */
   lasts(termMs: number, killMs: number): void;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when nothing of the command is left, with its exit code; 128 + number for a signal, as shells have it. */
+  /**
+   * Resolves when nothing of the command is left, with its exit code; 128 + number for a signal, as shells
+   * have it.
+   */
   readonly ended: Promise<{ readonly code: number; readonly problem: string | null }>;
 }
 

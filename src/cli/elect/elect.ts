@@ -125,7 +125,9 @@ async function connect(flags: ElectFlags, { env, directory }: Terminal): Promise
   return connectKube({ ...file, clock: systemClock, random: systemRandom });
 }
 
-/** Where there is no Election of the name, or none may be read, the Lease has the name and the usual times. */
+/**
+ * Where there is no Election of the name, or none may be read, the Lease has the name and the usual times.
+ */
 async function findElection(
   kube: KubeConnection,
   place: LeasePlace,

@@ -73,7 +73,10 @@ export function readPattern(text: string): string | { readonly invalid: string }
   return parts.map((part) => (part === '*' || part === '**' ? part : (labels.shift() ?? ''))).join('.');
 }
 
-/** The value of the label `orrery.dev/domain`: the host where that is a legal value, else a readable prefix and a hash. */
+/**
+ * The value of the label `orrery.dev/domain`: the host where that is a legal value, else a readable prefix
+ * and a hash.
+ */
 export function hostLabel(host: string): string {
   if (host.length <= 63 && /^[a-z0-9]/.test(host)) return host;
   const readable = host

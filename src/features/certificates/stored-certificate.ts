@@ -45,7 +45,10 @@ function publicPart(certificate: X509Certificate): PublicPart {
   };
 }
 
-/** Whether the certificate names this very host. A wildcard beside it is another host's certificate, and does not count. */
+/**
+ * Whether the certificate names this very host. A wildcard beside it is another host's certificate, and does
+ * not count.
+ */
 export function isFor({ hosts }: PublicPart, host: string): boolean {
   return hosts.includes(host);
 }

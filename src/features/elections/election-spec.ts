@@ -1,4 +1,7 @@
-/** Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it cannot. */
+/**
+ * Election: from the specification as somebody wrote it to one that can be relied on, or to the reason why it
+ * cannot.
+ */
 
 import type { KubeObject } from '../../base/kube-port.ts';
 import { isDnsLabel } from '../../kube/api/name-syntax.ts';
@@ -7,7 +10,9 @@ import { defaultTiming, timingError } from '../../machines/election/lease-record
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The schema of the custom resource refuses most of what is wrong; a resource can be older than its schema. */
+/**
+ * The schema of the custom resource refuses most of what is wrong; a resource can be older than its schema.
+ */
 export function readElectionSpec({ metadata, spec }: KubeObject): ElectionSpec {
   const fields = (spec ?? {}) as Fields;
   const lease = (fields.lease ?? {}) as Fields;

@@ -1,4 +1,7 @@
-/** The feature `elections`: who leads, by one Lease that client-go's candidates contend for too (docs/features/elections.md). */
+/**
+ * The feature `elections`: who leads, by one Lease that client-go's candidates contend for too
+ * (docs/features/elections.md).
+ */
 import type { Feature } from '../../actors/feature.ts';
 import { electionChart } from '../../machines/election/election.ts';
 import { electionPart } from './election-digest.ts';

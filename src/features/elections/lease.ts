@@ -32,7 +32,10 @@ export interface LeaseStore {
    * there is none, or one where none was thought), LEASE_LATE, others of the port
    */
   write(place: LeasePlace, write: LeaseWriting, signal: AbortSignal): Promise<SeenLease>;
-  /** Changes whenever something is written or is about to be: what was read around it may be older than it seems. */
+  /**
+   * Changes whenever something is written or is about to be: what was read around it may be older than it
+   * seems.
+   */
   writesOf(place: LeasePlace): number;
 }
 

@@ -1,4 +1,6 @@
-/** The feature `elections` in one replica: its join, what it does with Leases, and the requests of candidates. */
+/**
+ * The feature `elections` in one replica: its join, what it does with Leases, and the requests of candidates.
+ */
 
 import { shownRecordOf } from '../../actors/control/actor-views.ts';
 import { type RunnableEffect, runs } from '../../actors/effect-runner.ts';

@@ -1,4 +1,7 @@
-/** The feature `endpoints`: EndpointSlices for workloads outside the cluster, and their probes (docs/features/endpoints.md). */
+/**
+ * The feature `endpoints`: EndpointSlices for workloads outside the cluster, and their probes
+ * (docs/features/endpoints.md).
+ */
 
 import type { Feature } from '../../actors/feature.ts';
 import { serviceChart } from '../../machines/service/service.ts';

@@ -76,7 +76,10 @@ export async function startAgent(parts: AgentParts): Promise<Agent> {
   };
 }
 
-/** The one metric, in the text form of Prometheus; the library that counts a replica's would double the agent's size. */
+/**
+ * The one metric, in the text form of Prometheus; the library that counts a replica's would double the
+ * agent's size.
+ */
 function metrics(health: ProxierHealth): SmallAnswer {
   const name = 'orrery_health_answers_total';
   const lines = health

@@ -1,4 +1,7 @@
-/** The feature `proxiers`: whether the service proxy of a node keeps up, for load balancers (docs/features/proxiers.md). */
+/**
+ * The feature `proxiers`: whether the service proxy of a node keeps up, for load balancers
+ * (docs/features/proxiers.md).
+ */
 import type { Feature, HttpPath } from '../../actors/feature.ts';
 import { proxierChart } from '../../machines/proxier/proxier.ts';
 import { defaultTimeoutMs } from '../../machines/proxier/proxier-context.ts';

@@ -15,7 +15,10 @@ export type HealthEndpoint = 'healthz' | 'livez';
 
 /** What an answer is made of; times in milliseconds since the epoch. */
 export interface HealthReport {
-  /** By family (`IPv4`, `IPv6`; a replica's own: `shard/7`, `watch/pods`); written in the order of the names, as Go does. */
+  /**
+   * By family (`IPv4`, `IPv6`; a replica's own: `shard/7`, `watch/pods`); written in the order of the names,
+   * as Go does.
+   */
   readonly families: Readonly<Record<string, FamilyHealth>>;
   readonly nodeEligible: boolean;
   readonly timeoutMs: number;

@@ -33,7 +33,10 @@ export const proxierMessages: KindMessages = {
   refine: dated,
 };
 
-/** The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for a trusted sender's time that is none */
+/**
+ * The event with the time that counts. @throws OrreryError MESSAGE_UNKNOWN_EVENT for a trusted sender's time
+ * that is none
+ */
 function dated({ at, ...event }: PlainEvent, origin: Origin): PlainEvent {
   if (event.type === 'proxier.reported') return levelled(event, origin);
   const told = origin.isTrusted && at !== undefined && at !== null ? timeOf(at, 'at') : undefined;

@@ -1,4 +1,7 @@
-/** `/proxiers/<node>/healthz` and `/livez`: what a load balancer asks about the service proxy of a node; any replica answers. */
+/**
+ * `/proxiers/<node>/healthz` and `/livez`: what a load balancer asks about the service proxy of a node; any
+ * replica answers.
+ */
 
 import { createControl } from '../../actors/control/control-client.ts';
 import type { FeatureParts, HttpAnswerer, HttpReply } from '../../actors/feature.ts';

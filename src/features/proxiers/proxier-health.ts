@@ -84,7 +84,10 @@ export interface ProxierHealth {
   answer(endpoint: HealthEndpoint): HealthAnswer;
   /** What a request gets. @param path without its query */
   respond(method: string, path: string): HealthResponse;
-  /** Listener of a node:http server: `/healthz` and `/livez` for GET and HEAD, 405 for other methods, 404 elsewhere. */
+  /**
+   * Listener of a node:http server: `/healthz` and `/livez` for GET and HEAD, 405 for other methods, 404
+   * elsewhere.
+   */
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** Answers given so far, by endpoint and code. */
   counts(): ReadonlyArray<{

@@ -117,7 +117,9 @@ function problemList() {
   };
 }
 
-/** Looks each kind up once in a round; what was not found is looked up again, since the bundle may define it. */
+/**
+ * Looks each kind up once in a round; what was not found is looked up again, since the bundle may define it.
+ */
 function resolver(kube: KubePort, signal: AbortSignal) {
   const known = new Map<string, KubeResource>();
   return async ({ apiVersion, kind }: KindName): Promise<KubeResource> => {

@@ -1,4 +1,7 @@
-/** The feature `releases`: only the newest release writes, and only what the oldest can live with (docs/features/releases.md). */
+/**
+ * The feature `releases`: only the newest release writes, and only what the oldest can live with
+ * (docs/features/releases.md).
+ */
 
 import * as v from 'valibot';
 import type { Feature } from '../../actors/feature.ts';

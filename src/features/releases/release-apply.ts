@@ -28,7 +28,10 @@ export interface AppliedObject {
   readonly isReplaced: boolean;
 }
 
-/** @throws OrreryError KUBE_… as the API server says it, KUBE_CONFLICT while the object is being deleted, KUBE_REFUSED for a foreign one */
+/**
+ * @throws OrreryError KUBE_… as the API server says it, KUBE_CONFLICT while the object is being deleted,
+ * KUBE_REFUSED for a foreign one
+ */
 export async function applyObject(
   kube: KubePort,
   resource: KubeResource,
@@ -131,7 +134,10 @@ function beingDeleted(): OrreryError {
   return new OrreryError('KUBE_CONFLICT', 'the object of that name is still being deleted');
 }
 
-/** The API server has no reason of its own for it; these are the words of its validations and of the custom resources'. */
+/**
+ * The API server has no reason of its own for it; these are the words of its validations and of the custom
+ * resources'.
+ */
 const immutableWords =
   /immutable|cannot (be )?(change|updated)|may not (be )?change|can(no|')t be changed|updates to .* (is|are) forbidden|field is not mutable/i;
 

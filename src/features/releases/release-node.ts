@@ -52,7 +52,10 @@ export class ReleaseNode {
   #timer: Timer | null = null;
   /** Monotonic ms; null: not yet. */
   #startedAt: number | null = null;
-  /** When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has not beaten yet. */
+  /**
+   * When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has
+   * not beaten yet.
+   */
   readonly #knownSince = new Map<number, number>();
 
   constructor(parts: ReleaseNodeParts) {

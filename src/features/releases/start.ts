@@ -1,4 +1,6 @@
-/** The feature `releases` in one replica: its bundle, its desk, and the work on the cluster while it leads. */
+/**
+ * The feature `releases` in one replica: its bundle, its desk, and the work on the cluster while it leads.
+ */
 import { runs } from '../../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import { writeKubeEvent } from '../../kube/effects/kube-event.ts';

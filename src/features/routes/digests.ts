@@ -16,7 +16,9 @@ export interface PodDigest extends DigestBase {
   readonly reasons?: Readonly<Record<string, string>>;
   /** It has ended, well or not (phase Succeeded or Failed), and serves no more. */
   readonly finished?: true;
-  /** Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly. */
+  /**
+   * Those `NAME=VALUE` pairs named by some RouteGate's `onlyIfEnv` that a container of the Pod has exactly.
+   */
   readonly matchedEnv: readonly string[];
 }
 

@@ -3,9 +3,9 @@
  * asked.
  *
  * Promises: an actor is only told facts that rest on a complete picture. Until each kind of object that a
- * RouteGate needs has been mirrored with that very RouteGate in mind, and its mirror lives, its Pods and Services
- * hear nothing: a Service that is merely not listed yet must not look like one that does not exist (never Ready
- * early).
+ * RouteGate needs has been mirrored with that very RouteGate in mind, and its mirror lives, its Pods and
+ * Services hear nothing: a Service that is merely not listed yet must not look like one that does not exist
+ * (never Ready early).
  */
 
 import { hash } from '../../actors/shards/rendezvous.ts';

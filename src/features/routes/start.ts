@@ -79,7 +79,10 @@ export function together(one: Join, other: Join): Join {
   };
 }
 
-/** The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step before tells it. */
+/**
+ * The Pod's wait ends when the condition was written; `heldSince` is forgotten in that very step, so the step
+ * before tells it.
+ */
 function observeGateWait(metrics: FeatureMetrics, { id, from, to, at }: Transition, context: unknown): void {
   if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
   const { heldBefore } = context as PodContext;

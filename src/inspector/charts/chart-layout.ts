@@ -1,6 +1,6 @@
 /**
- * The form of a chart's drawing: where its states, arrows and labels lie. Made at build time (scripts/layouts.ts), shipped as data,
- * drawn by the page. Types alone.
+ * The form of a chart's drawing: where its states, arrows and labels lie. Made at build time
+ * (scripts/layouts.ts), shipped as data, drawn by the page. Types alone.
  *
  * All lengths are pixels at scale 1; y grows downwards; every position is in the drawing, not in a parent.
  */
@@ -42,7 +42,9 @@ export interface DrawnState extends Box {
 }
 
 export interface DrawnEdge {
-  /** Path of the state it leaves; the states of a composite one together: `<path>*`; its beginning: `<path>•`. */
+  /**
+   * Path of the state it leaves; the states of a composite one together: `<path>*`; its beginning: `<path>•`.
+   */
   readonly from: string;
   readonly to: string;
   readonly transitions: readonly TransitionRef[];

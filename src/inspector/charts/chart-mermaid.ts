@@ -1,9 +1,10 @@
 /**
  * A chart as a Mermaid `stateDiagram-v2`. Pure.
  *
- * Mermaid draws no edge between states inside different composite states: such an edge is drawn between those of their
- * ancestors that lie side by side, and its label says what is meant. A transition that a composite state makes to a state
- * inside itself starts at a node "any state". Transitions that stay are left out; the text form has them.
+ * Mermaid draws no edge between states inside different composite states: such an edge is drawn between those
+ * of their ancestors that lie side by side, and its label says what is meant. A transition that a composite
+ * state makes to a state inside itself starts at a node "any state". Transitions that stay are left out; the
+ * text form has them.
  */
 import { type ChartState, type ChartTransition, labelOf } from './chart-tree.ts';
 
@@ -51,7 +52,8 @@ function edgesOf(chart: ChartState): Edge[] {
     for (const transition of state.transitions) {
       for (const target of transition.targets ?? []) {
         const edge = edgeBetween(state.path, target, transition);
-        // Regions lie side by side without being connected: an edge that would have to be drawn there is left out.
+        // Regions lie side by side without being connected: an edge that would have to be drawn there is left
+        // out.
         if (!parallel.has(edge.scope)) edges.set(JSON.stringify(edge), edge);
       }
     }

@@ -1,8 +1,10 @@
 /**
- * A machine's configuration read into a plain tree that can be drawn: states, their transitions, resolved targets.
+ * A machine's configuration read into a plain tree that can be drawn: states, their transitions, resolved
+ * targets.
  *
- * Reads `machine.config` (not `machine.definition`, which leaves out `always`). Promises: pure, and total: what is written inline
- * instead of by name is shown as `inline`. Absent: what guards and actions do; a chart names them.
+ * Reads `machine.config` (not `machine.definition`, which leaves out `always`). Promises: pure, and total:
+ * what is written inline instead of by name is shown as `inline`. Absent: what guards and actions do; a chart
+ * names them.
  */
 
 export type StateType = 'atomic' | 'compound' | 'parallel' | 'final' | 'history';

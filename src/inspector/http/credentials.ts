@@ -20,7 +20,9 @@ export function tokenOf(headers: IncomingHttpHeaders): string | null {
   return headerToken(headers) ?? protocolToken(headers) ?? cookieToken(headers);
 }
 
-/** Whether the token, if there is one, was put there by the caller, and not by a browser on its own account. */
+/**
+ * Whether the token, if there is one, was put there by the caller, and not by a browser on its own account.
+ */
 export function isDeliberate(headers: IncomingHttpHeaders): boolean {
   return headerToken(headers) !== null || protocolToken(headers) !== null;
 }

@@ -22,7 +22,9 @@ export interface Route {
   readonly about: string;
   /** Absent: GET, and HEAD with it. */
   readonly method?: 'POST' | 'DELETE';
-  /** Answered without asking who calls; `shell`: it is asked, and the path answers those too who may not look. */
+  /**
+   * Answered without asking who calls; `shell`: it is asked, and the path answers those too who may not look.
+   */
   readonly open: boolean | 'shell';
   /** What the caller must be allowed to do; absent: `get`. */
   readonly verb?: AccessVerb;

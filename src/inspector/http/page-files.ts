@@ -108,7 +108,10 @@ function browserForm(source: string, bytes: Buffer): Buffer {
   return Buffer.from(withAddresses(extension === '.ts' ? withoutTypes(text) : text));
 }
 
-/** Node says once, on the error stream, that this function of its own is new; that is no news for whoever reads our log there. */
+/**
+ * Node says once, on the error stream, that this function of its own is new; that is no news for whoever
+ * reads our log there.
+ */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -29,7 +29,10 @@ export interface HttpServerParts extends HttpParts {
   readonly authorize: Authorize;
   /** Absent: the platform ends TLS, or nobody does. */
   readonly tls?: TlsFiles | undefined;
-  /** `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever may do all asks from here. */
+  /**
+   * `loopback`: `/api` and `/` answer only where the caller's name for this host is a loopback one: whoever
+   * may do all asks from here.
+   */
   readonly hosts: 'any' | 'loopback';
   /** Starts a live feed. */
   readonly live: SocketParts['start'];
@@ -38,7 +41,9 @@ export interface HttpServerParts extends HttpParts {
 export interface HttpServer {
   /** Where it listens; the port is the real one. */
   readonly address: HostPort;
-  /** Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice. */
+  /**
+   * Takes no new connection, ends the open ones and resolves when the socket is closed. Safe to call twice.
+   */
   close(): Promise<void>;
 }
 

@@ -211,7 +211,10 @@ class WatchingSide implements LiveWatch {
     this.#announce();
   }
 
-  /** Does the work at once and then after each pause, one after the other; an answer that fails is asked for again. */
+  /**
+   * Does the work at once and then after each pause, one after the other; an answer that fails is asked for
+   * again.
+   */
   #repeat(pauseMs: number, time: number, work: () => Promise<void>): void {
     const again = () => {
       if (time !== this.#time) return;

@@ -20,7 +20,10 @@ import type { LiveWatch } from './live-watch.ts';
 
 /** The release of @statelyai/inspect whose messages these are. */
 const version = '0.7.1';
-/** Contexts are read for so many actors at the beginning; of the others the state is told, and the context with their next step. */
+/**
+ * Contexts are read for so many actors at the beginning; of the others the state is told, and the context
+ * with their next step.
+ */
 const contextsAtFirst = 200;
 const readsAtOnce = 8;
 
@@ -166,7 +169,10 @@ function snapshotOf(state: string, context: unknown, isDone: boolean) {
   };
 }
 
-/** xstate's form of a state: `routes.sampling,endpoints.ignored` → `{routes: 'sampling', endpoints: 'ignored'}`. */
+/**
+ * xstate's form of a state: `routes.sampling,endpoints.ignored` → `{routes: 'sampling', endpoints:
+ * 'ignored'}`.
+ */
 export function stateValue(state: string): unknown {
   const regions = state.split(',').map((path) => path.split('.'));
   if (regions.length === 1 && regions[0]?.length === 1) return state;

@@ -1,4 +1,7 @@
-/** The frame around every view: name, kinds, search, connection; which view is shown; the keys that work everywhere. */
+/**
+ * The frame around every view: name, kinds, search, connection; which view is shown; the keys that work
+ * everywhere.
+ */
 import { age, shownClock } from '../../base/words.ts';
 import { ActorPage } from './actor/actor.ts';
 import { signOut } from './api.ts';

@@ -102,7 +102,7 @@ export function createStore(clock: Clock): Store {
   const rates = createRates(clock);
   const hearing = createHearing(clock);
   const who = createWho(changed);
-  /** What ended while nobody listened is not told: rows that are not told again after a new beginning are dropped. */
+  /** What ended unheard is not told: rows that are not told again after a new beginning are dropped. */
   let stale = new Set<ActorId>();
   let staleSince = 0;
 

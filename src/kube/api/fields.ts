@@ -1,4 +1,7 @@
-/** Reading fields of objects from outside: what is of a wrong type counts as absent, so that one broken object hurts nobody else (I8). */
+/**
+ * Reading fields of objects from outside: what is of a wrong type counts as absent, so that one broken object
+ * hurts nobody else (I8).
+ */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

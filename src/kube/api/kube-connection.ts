@@ -1,12 +1,13 @@
 /**
- * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and that for authentication alone.
+ * Who we are to the Kubernetes API: the only file that imports the Kubernetes client, and that for
+ * authentication alone.
  *
- * Reads a kubeconfig (or several, as in KUBECONFIG) or the service account of the Pod: bearer tokens, token files that are
- * replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked up again every
- * `limits.kubeCredentialsAgeMs` and when one was refused (401); requests at the same time share one look-up; nothing of them
- * is logged (I9).
- * What the library leaves to us: `tokenFile` in a kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on
- * plugins, and the environment that newer plugins ask for.
+ * Reads a kubeconfig (or several, as in KUBECONFIG) or the service account of the Pod: bearer tokens, token
+ * files that are replaced, client certificates, exec plugins, a CA, a proxy. Promises: credentials are looked
+ * up again every `limits.kubeCredentialsAgeMs` and when one was refused (401); requests at the same time
+ * share one look-up; nothing of them is logged (I9). What the library leaves to us: `tokenFile` in a
+ * kubeconfig, plain http without `insecure-skip-tls-verify`, a time limit on plugins, and the environment
+ * that newer plugins ask for.
  */
 
 import { readFileSync } from 'node:fs';
@@ -39,7 +40,9 @@ export interface KubeConnection extends KubePort {
   close(): void;
 }
 
-/** Opens nothing yet: the first request does. @throws OrreryError USAGE if there is no usable configuration */
+/**
+ * Opens nothing yet: the first request does. @throws OrreryError USAGE if there is no usable configuration
+ */
 export function connectKube(parts: KubeConnectionParts): KubeConnection {
   const { clock } = parts;
   const transport = createTransport({ clock, getAccess: createAccess(parts) });

@@ -7,7 +7,10 @@
 import { OrreryError } from '../../base/errors.ts';
 
 export interface LineReader {
-  /** The lines that are complete with this piece, without their ends; empty lines are left out. @throws OrreryError MESSAGE_TOO_LARGE */
+  /**
+   * The lines that are complete with this piece, without their ends; empty lines are left out. @throws
+   * OrreryError MESSAGE_TOO_LARGE
+   */
   read(piece: Uint8Array): string[];
   /** Bytes of a line that has begun and has no end yet. */
   readonly pendingBytes: number;

@@ -2,7 +2,8 @@
  * The Kubernetes API's resources over HTTP: addresses, content types, lists, watches, discovery.
  *
  * Promises: what `port.ts` promises. A watch that ends in the middle of a line did not end in good order.
- * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who asks knows what a failure means).
+ * Absent: authentication (`kube-connection.ts`), connections (`kube-http.ts`), retries (the one who asks
+ * knows what a failure means).
  */
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';

@@ -153,7 +153,9 @@ function holding(
   };
 }
 
-/** A view of the API server in which only objects with a label exist: the server itself leaves out the others. */
+/**
+ * A view of the API server in which only objects with a label exist: the server itself leaves out the others.
+ */
 function labelled(kube: KubePort, label: string): KubePort {
   return {
     ...kube,

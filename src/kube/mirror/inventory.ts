@@ -47,7 +47,10 @@ export interface Inventory {
   remove(seen: Seen): void;
   /** Takes the complete list of a namespace, or of all (null). */
   replace(namespace: string | null, objects: readonly Seen[]): void;
-  /** What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said which. */
+  /**
+   * What the world needs of a namespace, or of any (null), has changed; of those objects alone, if it is said
+   * which.
+   */
   reconsider(namespace: string | null, names?: readonly string[]): void;
   /** Offers everything that is known to the world alone. */
   offerKnown(): void;
@@ -57,7 +60,10 @@ export interface Inventory {
   readonly size: number;
 }
 
-/** Where statements stand in the world, and the key of the one that is made here. No object's key: those have a slash. */
+/**
+ * Where statements stand in the world, and the key of the one that is made here. No object's key: those have
+ * a slash.
+ */
 const statements = '_synced';
 
 export function createInventory(parts: InventoryParts): Inventory {

@@ -1,16 +1,16 @@
 /**
- * Mirrors one resource into the world stream: what it sees of Kubernetes becomes digests, and of those only the differences from
- * what the world already holds are published.
+ * Mirrors one resource into the world stream: what it sees of Kubernetes becomes digests, and of those only
+ * the differences from what the world already holds are published.
  *
  * Runs in one replica at a time: the one that has won the fence of the resource. Promises:
- * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is told.
- * - The world holds what features ask for (mirror-interest.ts) and nothing else; it may lag, never lie (I10): a new uid under an old
- *   name is a new digest, and the version of an object never goes back.
+ * - Every message is guarded by that fence; when it is refused, nothing more is published and `onLost` is
+ *   told.
+ * - The world holds what features ask for (mirror-interest.ts) and nothing else; it may lag, never lie (I10):
+ *   a new uid under an old name is a new digest, and the version of an object never goes back.
  * - Once it has listed everything, and after each change of what is asked for, it states at
- * `world._synced._.<name>` with whom in mind it has mirrored everything; the statement follows everything
- * that it speaks of. Each reign makes its own: that of an
- *   earlier one counts for nothing (actors/world/statements.ts).
- * Absent: the election of the one replica, and joins (both in actors/).
+ *   `world._synced._.<name>` with whom in mind it has mirrored everything; the statement follows everything
+ *   that it speaks of. Each reign makes its own: that of an earlier one counts for nothing
+ *   (actors/world/statements.ts). Absent: the election of the one replica, and joins (both in actors/).
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -93,7 +93,8 @@ export interface Mirror {
   /** The name of its fence and of its statement: one that a feature gives it, or `<apiVersion>/<kind>`. */
   readonly name: string;
   /**
-   * Begins to mirror as the holder of the fence. Resolves when everything was listed and the differences stand in the world.
+   * Begins to mirror as the holder of the fence. Resolves when everything was listed and the differences
+   * stand in the world.
    *
    * @param fence sequence of the fence that was won
    * @throws OrreryError BUS_CONFLICT if the fence was lost meanwhile, NOT_OWNER if it was stopped

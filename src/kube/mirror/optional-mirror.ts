@@ -1,8 +1,9 @@
 /**
- * Mirrors a kind that may not exist (yet) in the cluster: a custom resource whose definition is not installed.
+ * Mirrors a kind that may not exist (yet) in the cluster: a custom resource whose definition is not
+ * installed.
  *
- * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects", so that those who
- * need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
+ * Looks the kind up by discovery, again and again while it is not there; until then it mirrors "no objects",
+ * so that those who need it know that the picture is complete. Promises otherwise what `mirror.ts` promises.
  * Known limit: a kind that is named by two versions has two mirrors, which write the same digests in turn.
  */
 import type { NamedKind } from '../../actors/world/watch-declaration.ts';
@@ -16,9 +17,15 @@ export interface OptionalMirrorParts extends Omit<MirrorParts, 'resource'> {
   readonly named: NamedKind;
 }
 
-/** A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for what comes of it. */
+/**
+ * A kind that is not there is looked for every 10 s (± 20 %): somebody has just installed it, and waits for
+ * what comes of it.
+ */
 const lookAgainMs = 10_000;
-/** Whether it is there could not be told: that is asked again soon, for everything that is made of the kind waits. */
+/**
+ * Whether it is there could not be told: that is asked again soon, for everything that is made of the kind
+ * waits.
+ */
 const askAgainMs = 1_000;
 
 export function createOptionalMirror(parts: OptionalMirrorParts): Mirror {

@@ -1,10 +1,11 @@
 /**
  * Brings the latest value of many keys into a stored stream, guarded by a fence.
  *
- * Promises: for one key, messages are sent in order and never two at a time; what was offered while one is on its way is sent
- * after it, the latest value only. A message whose outcome is unknown is sent again as it was, with the same id, before
- * anything newer. While NATS is away keys wait (as many as there are objects), and nothing is lost. A refused guard ends all.
- * Absent: what the values are (`take` tells it at the moment of sending), and whether one must be sent.
+ * Promises: for one key, messages are sent in order and never two at a time; what was offered while one is on
+ * its way is sent after it, the latest value only. A message whose outcome is unknown is sent again as it
+ * was, with the same id, before anything newer. While NATS is away keys wait (as many as there are objects),
+ * and nothing is lost. A refused guard ends all. Absent: what the values are (`take` tells it at the moment
+ * of sending), and whether one must be sent.
  */
 
 import { leaseClock } from '../../actors/time/lease-clock.ts';
@@ -44,7 +45,7 @@ export interface PublisherParts {
   readonly take: (key: string) => Outgoing | null;
   /** The guard was refused: somebody else publishes now. Called once. */
   readonly onLost: (error: OrreryError) => void;
-  /** How long a key waited from its offer to being stored; while nothing can be stored, how long the oldest has waited. */
+  /** From the offer of a key to its being stored; while nothing can be stored, the wait of the oldest. */
   readonly onLag: (seconds: number) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -53,7 +54,7 @@ export interface PublisherParts {
 
 export interface Publisher {
   offer(key: string): void;
-  /** Resolves once everything that was offered until now stands in the stream. Never rejects; never resolves after `stop`. */
+  /** Resolves once all that was offered is in the stream. Never rejects; never resolves after `stop`. */
   settled(): Promise<void>;
   /** Keys that wait or are on their way. */
   readonly pending: number;
@@ -145,7 +146,7 @@ export function createPublisher(parts: PublisherParts): Publisher {
       stop();
       onLost(thrown);
     } else if (thrown instanceof OrreryError && thrown.kind === 'transient') {
-      // Once its outcome was unknown it stays so until it is stored, even if this attempt was surely not sent.
+      // An unknown outcome stays unknown until it is stored, even if this attempt was surely not sent.
       if (isRepeated || thrown.code === 'BUS_UNKNOWN_OUTCOME') unknown.set(key, failed);
       waiting.set(key, failed.since);
       rest();

@@ -18,7 +18,10 @@ export function followOf({ context }: Args): Omit<LeaseFollow, 'type'> {
   return { place: placeOf(context), seconds: followSeconds, round: context.follows };
 }
 
-/** What was asked last, as a request. A claim that lands after its deadline would be of no use, a renewal comes too late. */
+/**
+ * What was asked last, as a request. A claim that lands after its deadline would be of no use, a renewal
+ * comes too late.
+ */
 export function writeOf({ context, event }: Args): Omit<LeaseWrite, 'type'> {
   const { attempt, seen, asked, reign } = context;
   if (asked === null) throw new Error('a write was not asked for');

@@ -4,7 +4,10 @@ import type { ElectionSpec, LeasePlace, LeaseRecord } from './lease-record.ts';
 
 /** What the election is told to be: from an Election resource, or from the command line. */
 export interface ElectionFacts extends ElectionSpec {
-  /** Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a status. */
+  /**
+   * Of the Election resource; null: there is none (a campaign of one process), and nobody is told of a
+   * status.
+   */
   readonly uid: string | null;
   readonly generation: number;
   /** Of the condition that says why it is `invalid`; absent: it is of a wrong form. */
@@ -24,7 +27,10 @@ type OnOwnSubject = {
 export type ElectionCampaign = {
   readonly type: 'election.campaign';
   readonly candidate: string;
-  /** The candidate is heard of again within this time; null: within the lease, or, for a process that campaigns for itself, never. */
+  /**
+   * The candidate is heard of again within this time; null: within the lease, or, for a process that
+   * campaigns for itself, never.
+   */
   readonly ttlMs: number | null;
 } & OnOwnSubject;
 /** The leader of this term is still there. */

@@ -51,7 +51,10 @@ export function withSeen(
   };
 }
 
-/** The Lease counts its changes of holder from 0. One that was made anew by somebody who knew nothing counts from 0 again; we do not. */
+/**
+ * The Lease counts its changes of holder from 0. One that was made anew by somebody who knew nothing counts
+ * from 0 again; we do not.
+ */
 function termSeen({ term, seen }: ElectionContext, record: LeaseRecord | null): number {
   if (record === null) return term;
   const counted = record.transitions + 1;
@@ -182,7 +185,9 @@ export function withRenewalAsked(context: ElectionContext, at: number): Partial<
   return { asked: { record, at }, attempt: context.attempt + 1 };
 }
 
-/** Other candidates compare whole seconds: the time that is written is of another second than the one before. */
+/**
+ * Other candidates compare whole seconds: the time that is written is of another second than the one before.
+ */
 function laterSecond(before: string, at: number): string {
   const last = Date.parse(before);
   return kubeMicroTime(Math.floor(at / 1_000) === Math.floor(last / 1_000) ? last + 1_000 : at);

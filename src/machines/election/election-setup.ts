@@ -128,7 +128,10 @@ export const electionSetup = setup({
   delays: {
     /** The request itself ends earlier (requestMs); this is for an outcome that was lost. */
     requestPatience: ({ context }) => requestMs(context) + 1_000,
-    /** As client-go: the retry period and up to a fifth more, so that many candidates do not come back together. */
+    /**
+     * As client-go: the retry period and up to a fifth more, so that many candidates do not come back
+     * together.
+     */
     backOff: ({ context, event }) => timingOf(context).retryMs * (1 + 0.2 * (event as Stamp).random),
     retryPeriod: ({ context }) => timingOf(context).retryMs,
     renewalDue: ({ context, event }) => Math.max(0, renewalAt(context) - (event as Stamp).at),

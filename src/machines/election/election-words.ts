@@ -106,7 +106,10 @@ export function leaderNote(
   };
 }
 
-/** Whether the resource says something else. Renewals alone are told once in a lease: each costs the API server a write. */
+/**
+ * Whether the resource says something else. Renewals alone are told once in a lease: each costs the API
+ * server a write.
+ */
 export function isStatusNews(context: ElectionContext, at: number): boolean {
   const { facts, told, telling } = context;
   if (facts === null || facts.uid === null || context.ending || telling !== null) return false;

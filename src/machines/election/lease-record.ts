@@ -51,7 +51,10 @@ export const defaultTiming: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs:
 /** Renewals may be late by so much; the jitter factor of client-go. */
 const retrySlack = 1.2;
 
-/** Why an election cannot be held with these times; null if it can. The rule is client-go's, and no time is under a second. */
+/**
+ * Why an election cannot be held with these times; null if it can. The rule is client-go's, and no time is
+ * under a second.
+ */
 export function timingError({ leaseMs, renewDeadlineMs, retryMs }: ElectionTiming): string | null {
   const short = Object.entries({
     leaseDuration: leaseMs,

@@ -15,7 +15,10 @@ export interface BucketSize {
 /** Milliseconds in which one token comes back. */
 const share = ({ capacity, periodMs }: BucketSize) => periodMs / capacity;
 
-/** When a token is there, ms since the epoch; not later than `at` if there is one now. @param fullAt 0 or absent: the bucket is full */
+/**
+ * When a token is there, ms since the epoch; not later than `at` if there is one now. @param fullAt 0 or
+ * absent: the bucket is full
+ */
 export function availableAt(fullAt: number | undefined, size: BucketSize): number {
   return (fullAt ?? 0) - (size.periodMs - share(size));
 }

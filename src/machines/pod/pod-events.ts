@@ -3,7 +3,10 @@ import type { RouteLost, RouteMissed, RouteProven, RouteUnverifiable } from '../
 import type { EffectSettled } from '../stamp.ts';
 import type { PodFacts } from './pod-facts.ts';
 
-/** The world has news of the Pod: its facts as they are now; null when nothing in the world calls for the actor any more. */
+/**
+ * The world has news of the Pod: its facts as they are now; null when nothing in the world calls for the
+ * actor any more.
+ */
 export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
 
 export type ConditionPatched = { readonly type: 'condition.patched'; readonly status: 'True' | 'False' };

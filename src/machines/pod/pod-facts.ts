@@ -25,7 +25,10 @@ export interface PodFacts {
   };
   /** The object that owns the group. `none`: the RouteGate names no such kind. */
   readonly groupResource: 'none' | 'found' | 'missing' | 'mismatch';
-  /** The actors of the group's Services: name → the first eight characters of the Service's uid, or `null` where it cannot be asked. */
+  /**
+   * The actors of the group's Services: name → the first eight characters of the Service's uid, or `null`
+   * where it cannot be asked.
+   */
   readonly services: Readonly<Record<string, string | null>>;
   /** Why some of them cannot be asked, by name. */
   readonly unaskable: Readonly<Record<string, string>>;

@@ -16,7 +16,10 @@ export interface ProxierContext {
   /** A change that waits so long makes its family late, milliseconds. */
   readonly timeoutMs: number;
   readonly families: Readonly<Record<IpFamily, FamilyHealth>>;
-  /** When something was last heard, to the nearest ten minutes; kept only while the Node is not known to exist. */
+  /**
+   * When something was last heard, to the nearest ten minutes; kept only while the Node is not known to
+   * exist.
+   */
   readonly heardAt: number | null;
 }
 
@@ -25,7 +28,10 @@ export type Args = { readonly context: ProxierContext; readonly event: Event };
 
 /** kube-proxy's own default. */
 export const defaultTimeoutMs = 60_000;
-/** Messages of a node that nobody knows keep its proxier for a day: long enough to find out why there is no such Node. */
+/**
+ * Messages of a node that nobody knows keep its proxier for a day: long enough to find out why there is no
+ * such Node.
+ */
 export const unknownSilenceMs = 24 * 3_600_000;
 /** A deleted Node may still drain for some minutes; an hour after its last word nobody asks any more. */
 export const deletedSilenceMs = 3_600_000;

@@ -5,7 +5,10 @@ import type { IpFamily } from '../../base/address.ts';
 export type ProxierQueued = {
   readonly type: 'proxier.queued';
   readonly family: IpFamily;
-  /** When that was, milliseconds since the epoch; absent: now. Admission fills it in (actors/admission-proxier.ts). */
+  /**
+   * When that was, milliseconds since the epoch; absent: now. Admission fills it in
+   * (actors/admission-proxier.ts).
+   */
   readonly happenedAt?: number;
 };
 /** The node's proxy has applied everything for the family. */
@@ -38,7 +41,10 @@ export type ProxierForgotten = { readonly type: 'proxier.forgotten' };
 export interface ProxierFacts {
   /** `--proxier-health-timeout`, milliseconds. */
   readonly timeoutMs: number;
-  /** ineligible: it is being deleted or the autoscaler marked it; absent: there is no such Node; unknown: Nodes are not listed yet. */
+  /**
+   * ineligible: it is being deleted or the autoscaler marked it; absent: there is no such Node; unknown:
+   * Nodes are not listed yet.
+   */
   readonly node: 'eligible' | 'ineligible' | 'absent' | 'unknown';
 }
 

@@ -31,7 +31,10 @@ export interface ReleaseRound {
   readonly kinds: readonly KindName[];
 }
 
-/** Writes the status of the Release resource and, where `note` is given, an Event about it. Outcome: effect.settled. */
+/**
+ * Writes the status of the Release resource and, where `note` is given, an Event about it. Outcome:
+ * effect.settled.
+ */
 export interface ReleaseResourceWrite {
   readonly type: 'release-resource.write';
   readonly bundle: string;

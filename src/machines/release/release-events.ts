@@ -10,7 +10,10 @@ export type ReleaseRoster = {
   readonly epoch: number;
 };
 
-/** A replica became the leader: everything begins anew, with its bundle. `fence` is the proof of its leadership. */
+/**
+ * A replica became the leader: everything begins anew, with its bundle. `fence` is the proof of its
+ * leadership.
+ */
 export type ReleaseLed = ReleaseRoster & {
   readonly type: 'release.led';
   readonly fence: number;

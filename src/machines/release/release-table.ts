@@ -106,7 +106,10 @@ export function workingStatus(status: ReleaseStatus, { kinds }: BundleFacts): Re
   return { ...status, state: 'Working', kinds: unionOfKinds(status.kinds, kinds) };
 }
 
-/** What is written before objects change that the state does not suit: both releases, and no node that one of them hurts. */
+/**
+ * What is written before objects change that the state does not suit: both releases, and no node that one of
+ * them hurts.
+ */
 export function unsuitedStatus(status: ReleaseStatus, bundle: BundleFacts): ReleaseStatus {
   return {
     state: 'Working',

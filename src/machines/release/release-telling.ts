@@ -1,4 +1,7 @@
-/** What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of `orrery explain`. Pure. */
+/**
+ * What a release tells people: the Release resource with its conditions, Events, log lines, and the lines of
+ * `orrery explain`. Pure.
+ */
 import {
   type Args,
   type ChangingRound,

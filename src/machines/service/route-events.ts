@@ -1,11 +1,16 @@
-/** Events of the service chart's routes region, and those by which Pods and Services speak with each other. */
+/**
+ * Events of the service chart's routes region, and those by which Pods and Services speak with each other.
+ */
 import type { IpFamily } from '../../base/address.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { EffectSettled } from '../stamp.ts';
 import type { ServiceFacts } from './route-facts.ts';
 import type { SlicesEvent } from './slices-events.ts';
 
-/** The world has news of the Service: its facts as they are now; null when nothing in the world calls for the actor any more. */
+/**
+ * The world has news of the Service: its facts as they are now; null when nothing in the world calls for the
+ * actor any more.
+ */
 export type ServiceObserved = { readonly type: 'service.observed'; readonly facts: ServiceFacts | null };
 
 /** A Pod and its address, as a Service is told of it. */
@@ -15,7 +20,10 @@ export type PodPlace = {
   readonly ip: string;
   readonly family: IpFamily;
 };
-/** A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service was busy (joins.ts). */
+/**
+ * A Pod asks a Service for the proof that the Service reaches it. `also`: others that asked while the Service
+ * was busy (joins.ts).
+ */
 export type RouteWanted = PodPlace & {
   readonly type: 'route.wanted';
   /** The Pod wants to hear what answers instead, should a round miss it. */
@@ -23,11 +31,17 @@ export type RouteWanted = PodPlace & {
   readonly also?: readonly Asker[];
 };
 export type Asker = PodPlace & { readonly curious?: boolean };
-/** A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it (whenRouteIsLost: withdraw). */
+/**
+ * A Pod whose condition is True by an earlier proof wants to hear if the Service stops reaching it
+ * (whenRouteIsLost: withdraw).
+ */
 export type RouteWatched = PodPlace & { readonly type: 'route.watched' };
 /** A Pod that asked does not need the proof any more. */
 export type RouteUnwanted = { readonly type: 'route.unwanted'; readonly pod: ActorId; readonly uid: string };
-/** The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its uid. */
+/**
+ * The Service reached that very Pod. `service` is the name, `serviceUid` the first eight characters of its
+ * uid.
+ */
 export type RouteProven = RouteProof & {
   readonly type: 'route.proven';
   /** Those of other Services, which came while the Pod was busy. */
@@ -76,7 +90,10 @@ export type HeaderSeen = { readonly type: 'header.seen' };
 /** No answer of that Service ever carried the header: its last round is over, or nobody wants one. */
 export type HeaderUnseen = { readonly type: 'header.unseen'; readonly service: ActorId };
 
-/** An answer of a sampling round that named a Pod's address with status 200. `also`: those of others, meanwhile (joins.ts). */
+/**
+ * An answer of a sampling round that named a Pod's address with status 200. `also`: those of others,
+ * meanwhile (joins.ts).
+ */
 export type SampleAnswered = {
   readonly type: 'sample.answered';
   readonly round: number;

@@ -1,15 +1,19 @@
 /**
- * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its group and tells
- * each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints` (endpoints-region.ts) keeps the EndpointSlices
- * for workloads outside the cluster. The actor ends when neither is called for.
+ * `service/<ns>/<name>`: region `routes` samples the Service's health endpoint on behalf of all Pods of its
+ * group and tells each Pod when the Service was seen to reach it, or to reach it no more. Region `endpoints`
+ * (endpoints-region.ts) keeps the EndpointSlices for workloads outside the cluster. The actor ends when
+ * neither is called for.
  *
- * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the sampling effect
- * (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`). What it promises:
- * - A Pod is told `route.proven` only for an answer with status 200 that carried its own address, from a round that asked this very Service.
+ * Who sends: the router (`service.observed`), Pods (`route.wanted`, `route.unwanted`, `route.watched`), the
+ * sampling effect (`sample.*`), the group's other Services (`header.*`), people (`service.recheck`). What it
+ * promises:
+ * - A Pod is told `route.proven` only for an answer with status 200 that carried its own address, from a
+ *   round that asked this very Service.
  * - One reply credits whoever answered, whoever was hoped for.
- * - Answers without the header prove nothing, unless no answer of the group ever carried it; then every Pod that asked is told so.
- * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches.
- * Absent: HTTP (the effect), any opinion on what a Pod does with the proof.
+ * - Answers without the header prove nothing, unless no answer of the group ever carried it; then every Pod
+ *   that asked is told so.
+ * - Rounds go on for ever while somebody wants a proof, and none runs while nobody wants or watches. Absent:
+ *   HTTP (the effect), any opinion on what a Pod does with the proof.
  */
 
 import { assign, enqueueActions, setup } from 'xstate';
@@ -124,21 +128,28 @@ export const serviceMachine = setup({
     isHeaderOwed: ({ context }: Args) => context.header === 'yes' && context.inquired,
   },
   delays: {
-    /** A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost (I4). */
+    /**
+     * A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost
+     * (I4).
+     */
     roundPatience: ({ context, event }) => patienceOf(context, event.at),
     /**
-     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the pause is then about a
-     * twentieth of the time waited. So a route that is programmed within 6 s is seen within a second at p99 by all of 20 Services,
-     * though one round in 40 misses it (with 15 % that ended at 2 s), at the price of 1.3 times the calls in the first 3 s.
+     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the
+     * pause is then about a twentieth of the time waited. So a route that is programmed within 6 s is seen
+     * within a second at p99 by all of 20 Services, though one round in 40 misses it (with 15 % that ended at
+     * 2 s), at the price of 1.3 times the calls in the first 3 s.
      */
     pause: ({ context, event }) =>
       Math.min(200 * 1.05 ** Math.min(context.fruitless, 70), 5_000) * (0.75 + 0.5 * (event as Stamp).random),
     wakePause: ({ context, event }) => leftOf(restMs, context.startedAt, event.at),
-    /** The group's other Services answer within milliseconds, or when their rounds are over; who is silent is asked again after a round. */
+    /**
+     * The group's other Services answer within milliseconds, or when their rounds are over; who is silent is
+     * asked again after a round.
+     */
     answerPatience: 1_500,
     /**
-     * Watched routes are looked at every 10 s (± 25 %), and each 2 s once one was missed: a lost one is told so early that its Pod can ask
-     * for it once more within the 30 s of the specification.
+     * Watched routes are looked at every 10 s (± 25 %), and each 2 s once one was missed: a lost one is told
+     * so early that its Pod can ask for it once more within the 30 s of the specification.
      */
     checkPause: ({ context, event }) =>
       (isAnyMissed(context) ? 2_000 : 10_000) * (0.75 + 0.5 * (event as Stamp).random),

@@ -1,12 +1,18 @@
 /** Events of the Service chart's endpoints region. */
 
-/** News of what the Service's EndpointSlices must say, or of the slices; null when nothing in the world calls for slices any more. */
+/**
+ * News of what the Service's EndpointSlices must say, or of the slices; null when nothing in the world calls
+ * for slices any more.
+ */
 export type EndpointsObserved = {
   readonly type: 'service.endpoints.observed';
   readonly facts: EndpointsFacts | null;
 };
 
-/** Where a pass left things: what the slices say (`made`), what they must say and how they stand by now (as in EndpointsFacts). */
+/**
+ * Where a pass left things: what the slices say (`made`), what they must say and how they stand by now (as in
+ * EndpointsFacts).
+ */
 export type PassEnd = {
   readonly pass: number;
   readonly made: string;

@@ -81,7 +81,7 @@ export type WatchEnded = {
   readonly attempt: number;
   readonly resourceVersion: string;
 };
-/** A page or a stream failed. `resourceVersion`: of the last event that was seen before, null if it was a page. */
+/** A page or a stream failed. `resourceVersion`: of the last event seen before, null for a page. */
 export type WatchFailed = {
   readonly type: 'watch.failed';
   readonly attempt: number;
@@ -134,10 +134,10 @@ const pauseMaxMs = 30_000;
 const retryAfterMaxMs = 300_000;
 /** A stream that lived so long was a success; shorter than the shortest the API server ends by itself. */
 const lastedMs = 10_000;
-/** Streams last half a minute and a little more: a dead one is noticed soon, and a new one costs the API server next to nothing. */
+/** Streams last a little over half a minute: a dead one is noticed soon, and a new one costs little. */
 const streamSecondsMin = 30;
 const streamSecondsSpread = 15;
-/** After so many failures in a row that were not the network's, the version itself is suspected and listed afresh. */
+/** After so many failures in a row that were not the network's, the version is suspected: list afresh. */
 const suspicionFailures = 5;
 /** A sign of life that is overdue for so long is missing. */
 const silenceMs = 1_000;
@@ -169,7 +169,7 @@ export function watchSilentSince({ silentSince, dueAt }: WatchContext, now: numb
   return silentSince ?? (dueAt !== null && now - dueAt >= silenceMs ? dueAt : null);
 }
 
-/** Between 250 ms and a bound that doubles with each failure, or what the server asked for and a little more. */
+/** From 250 ms to a bound that doubles with each failure, or a little more than the server asked for. */
 function pauseMs(failures: number, retryAfterMs: number | null, random: number): number {
   const bound = backOffMs(failures, pauseMinMs, pauseMaxMs);
   const pause = pauseMinMs + random * (bound - pauseMinMs);

@@ -44,7 +44,10 @@ export function readProbe(text: string): ProbePlan | { readonly invalid: string 
   };
 }
 
-/** Name → field, unit in ms (1: a count), least and most. Bounds: a probe each second for a day at most, as Kubernetes allows for Pods. */
+/**
+ * Name → field, unit in ms (1: a count), least and most. Bounds: a probe each second for a day at most, as
+ * Kubernetes allows for Pods.
+ */
 const known: Readonly<Record<string, { field: OptionName; unit: number; min: number; max: number }>> = {
   period: { field: 'periodMs', unit: 1_000, min: 1, max: 3_600 },
   timeout: { field: 'timeoutMs', unit: 1_000, min: 1, max: 60 },

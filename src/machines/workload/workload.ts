@@ -58,7 +58,10 @@ export const workloadMachine = setup({
     isThisRound: ({ context, event }) => event.type === 'workload.probed' && event.round === context.round,
   },
   delays: {
-    /** Each address is asked at the same time; a round that takes five seconds more than a call may has lost its outcome (I4). */
+    /**
+     * Each address is asked at the same time; a round that takes five seconds more than a call may has lost
+     * its outcome (I4).
+     */
     roundPatience: ({ context }) => (planOf(context)?.probe.timeoutMs ?? 0) + 5_000,
     /** The effect has a deadline of its own (30 s); past this its outcome is lost. */
     markPatience: 35_000,

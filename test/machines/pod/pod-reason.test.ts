@@ -1,4 +1,7 @@
-/** One sentence for each state of a Pod, with the nouns in it; those of a Pod that is held back are its condition's. */
+/**
+ * One sentence for each state of a Pod, with the nouns in it; those of a Pod that is held back are its
+ * condition's.
+ */
 import { describe, expect, test } from 'vitest';
 import { toldOf } from '../told.ts';
 import {

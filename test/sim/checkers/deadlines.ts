@@ -1,8 +1,9 @@
 /**
- * I4: "Every wait has a deadline in the record; every effect has an outcome event: done, failed or timed out."
+ * I4: "Every wait has a deadline in the record; every effect has an outcome event: done, failed or timed
+ * out."
  *
- * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any more, no deadline stays
- * overdue and no effect stays in an outbox longer than it may take.
+ * In each stored record, every active state that leaves by time has its deadline. Once nothing fails any
+ * more, no deadline stays overdue and no effect stays in an outbox longer than it may take.
  */
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';

@@ -153,7 +153,10 @@ function directoryOf(client: Client): Promise<Record<string, unknown>> {
   ).http.getDirectory();
 }
 
-/** The library, once, with our HTTP under it. It is loaded when the first account is opened: most processes never need it. */
+/**
+ * The library, once, with our HTTP under it. It is loaded when the first account is opened: most processes
+ * never need it.
+ */
 let loading: Promise<typeof import('acme-client')> | undefined;
 
 function library(): Promise<typeof import('acme-client')> {
@@ -170,7 +173,10 @@ interface LibraryRequest {
   readonly data?: unknown;
 }
 
-/** Takes the place of the library's HTTP. Errors of ours have no `config`, by which the library knows that they are not its own. */
+/**
+ * Takes the place of the library's HTTP. Errors of ours have no `config`, by which the library knows that
+ * they are not its own.
+ */
 async function adapter(config: LibraryRequest) {
   const call = calls.getStore();
   if (!call) throw new OrreryError('INVARIANT', 'the ACME library calls only on our behalf');

@@ -1,10 +1,11 @@
 /**
  * Showing that a host is ours over HTTP: the answer, and whether it can be seen.
  *
- * HTTP-01 (RFC 8555 8.3): the answer goes to the board that every replica answers from. Before the authority is told to look, we look
- * ourselves: the answer must have come round to this replica, and where the host can be reached from here, it must answer rightly – a
- * wrong answer would cost one of the authority's few failed validations. A host that cannot be resolved or reached from inside proves
- * nothing, and does not hinder. DNS-01 (8.4) is shown by solvers/.
+ * HTTP-01 (RFC 8555 8.3): the answer goes to the board that every replica answers from. Before the authority
+ * is told to look, we look ourselves: the answer must have come round to this replica, and where the host can
+ * be reached from here, it must answer rightly – a wrong answer would cost one of the authority's few failed
+ * validations. A host that cannot be resolved or reached from inside proves nothing, and does not hinder.
+ * DNS-01 (8.4) is shown by solvers/.
  */
 import { type Clock, sleep } from '../../../base/clock.ts';
 import { OrreryError } from '../../../base/errors.ts';

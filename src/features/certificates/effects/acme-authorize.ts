@@ -1,7 +1,9 @@
 /**
- * Effect `acme.authorize`: proves control of the host, as far as the order still asks for it. Outcome order.authorized.
+ * Effect `acme.authorize`: proves control of the host, as far as the order still asks for it. Outcome
+ * order.authorized.
  *
- * Running it again goes on where the authority stands: what is valid is left alone, what was begun is waited for (I5).
+ * Running it again goes on where the authority stands: what is valid is left alone, what was begun is waited
+ * for (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
@@ -19,7 +21,10 @@ import type { AcmeAccounts } from './acme-accounts.ts';
 import { acquisitionFailed } from './acquisition-failure.ts';
 import { challengeIn, exhibitFor, isHttp } from './challenge-plan.ts';
 
-/** The authority looks from several places, one after the other; asked first after 0.3 s, then ever more slowly. */
+/**
+ * The authority looks from several places, one after the other; asked first after 0.3 s, then ever more
+ * slowly.
+ */
 const pollFirstMs = 300;
 const pollMaxMs = 3_000;
 

@@ -50,7 +50,9 @@ async function ordered(
   }
 }
 
-/** An authority that will not have it said what a certificate replaces is asked for one that replaces nothing. */
+/**
+ * An authority that will not have it said what a certificate replaces is asked for one that replaces nothing.
+ */
 async function withoutReplacing(
   account: AcmeAccount,
   host: string,

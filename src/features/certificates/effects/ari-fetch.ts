@@ -1,4 +1,7 @@
-/** Effect `ari.fetch`: when the authority would like the certificate to be renewed. Outcome ari.fetched | ari.unavailable. */
+/**
+ * Effect `ari.fetch`: when the authority would like the certificate to be renewed. Outcome ari.fetched |
+ * ari.unavailable.
+ */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';

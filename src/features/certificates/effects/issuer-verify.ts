@@ -1,9 +1,9 @@
 /**
- * Effect `issuer.verify`: whether certificates can be had from an Issuer now. Outcome issuer.verified | issuer.failed.
+ * Effect `issuer.verify`: whether certificates can be had from an Issuer now. Outcome issuer.verified |
+ * issuer.failed.
  *
  * ACME: the directory answers and knows our account (it is made if there is none), and there is what its
- * challenges need. CA: certificate and key can be read, belong together
- * and may sign.
+ * challenges need. CA: certificate and key can be read, belong together and may sign.
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -13,7 +13,10 @@ import { dated } from '../../../kube/api/conditions.ts';
 import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 import { elections } from '../resources.ts';
 
-/** Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host tells the actor */
+/**
+ * Outcome election-status.patched, also where the Election is gone. @throws what may pass: then the host
+ * tells the actor
+ */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
   return async (effect, { signal }) => {
     const { namespace, name } = effect;

@@ -18,7 +18,10 @@ import { externalWorkloads } from '../resources.ts';
 /** A workload is written by few; whoever comes between does so once. */
 const attemptsMax = 5;
 
-/** Outcome workload.marked, or workload.unmarked where the workload is gone or always changing; anything that may pass is thrown. */
+/**
+ * Outcome workload.marked, or workload.unmarked where the workload is gone or always changing; anything that
+ * may pass is thrown.
+ */
 export function patchWorkloadCondition(kube: KubePort): EffectRunner<WorkloadConditionPatch> {
   return async (effect, { signal }) => {
     const { namespace, name, uid, status } = effect;

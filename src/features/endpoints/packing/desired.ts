@@ -76,7 +76,9 @@ function labelsOf(name: string, { labels, selecting }: ServiceDigest): Labels {
   };
 }
 
-/** A string names a port of the workload, a number is one; what the workload does not have is left out for it. */
+/**
+ * A string names a port of the workload, a number is one; what the workload does not have is left out for it.
+ */
 function portsFor({ ports }: SelectingService, workload: WorkloadDigest): SlicePort[] {
   return ports.flatMap(({ name, protocol, appProtocol, target }) => {
     const found = workload.ports.find(

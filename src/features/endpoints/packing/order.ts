@@ -16,7 +16,10 @@ interface Contents {
   readonly endpoints: readonly SliceEndpoint[];
 }
 
-/** `after`: places in the list of those writes that must have succeeded before this one. They all stand before it. */
+/**
+ * `after`: places in the list of those writes that must have succeeded before this one. They all stand before
+ * it.
+ */
 export type PlannedWrite = { readonly after: readonly number[] } & (
   | ({ readonly operation: 'create' } & Contents)
   | ({ readonly operation: 'update'; readonly slice: StandingSlice } & Contents)

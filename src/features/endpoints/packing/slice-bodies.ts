@@ -1,4 +1,7 @@
-/** Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one. Pure. */
+/**
+ * Planned writes as the bodies of requests: what a new slice is, what a patch changes of a standing one.
+ * Pure.
+ */
 
 import type { Labels } from '../../../base/digests.ts';
 import { kubeNanoTime } from '../../../base/kube-time.ts';

@@ -15,7 +15,10 @@ import type { KubeEventWrite } from '../../../machines/effects.ts';
 import type { ReleaseResourceWrite } from '../../../machines/release/release-effects.ts';
 import { releases } from '../resources.ts';
 
-/** Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host tells the actor */
+/**
+ * Outcome effect.settled, with an error where it cannot be written. @throws what may pass: then the host
+ * tells the actor
+ */
 export function writeReleaseResource(
   kube: KubePort,
   writeEvent: EffectRunner<KubeEventWrite>,

@@ -18,7 +18,9 @@ import type { StatusRefused } from '../../../machines/release/release-events.ts'
 const utf8 = new TextEncoder();
 const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value));
 
-/** Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written. */
+/**
+ * Outcome status.written, status.refused, or status.unknown where it cannot be known whether it is written.
+ */
 export function writeReleaseStatus(parts: {
   readonly bus: Bus;
   readonly subjects: Subjects;

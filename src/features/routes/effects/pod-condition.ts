@@ -14,7 +14,10 @@ import type { PodConditionPatch } from '../../../machines/pod/pod-effects.ts';
 import type { ConditionRefused } from '../../../machines/pod/pod-events.ts';
 import { pods } from '../resources.ts';
 
-/** Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is thrown. */
+/**
+ * Outcome condition.patched, or condition.refused with `gone` or `conflict`; anything that may pass is
+ * thrown.
+ */
 export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatch> {
   return async (effect, { signal }) => {
     const { namespace, name } = effect;

@@ -11,7 +11,9 @@
 import { OrreryError } from '../../../base/errors.ts';
 
 export interface ProbeLimiter {
-  /** Runs `call` when it is the group's turn. @throws the signal's reason if it is aborted before, OrreryError MAILBOX_FULL if too many wait */
+  /**
+   * Runs `call` at the group's turn. @throws the signal's reason if aborted, MAILBOX_FULL if too many wait
+   */
   run<T>(turn: Turn, call: () => Promise<T>, signal: AbortSignal): Promise<T>;
   readonly inFlight: number;
   readonly waiting: number;
@@ -47,7 +49,7 @@ export function createLimiter(bounds: { readonly inFlight: number; readonly wait
     if (own === 0) held.delete(group);
     else held.set(group, own);
   };
-  /** Lets calls start, group by group; one that has had its turn goes to the end of the row, where this loop meets it again. */
+  /** Lets calls start, group by group; one that has had its turn goes to the end of the row. */
   const admit = () => {
     for (const [group, queue] of queues) {
       if (inFlight >= bounds.inFlight) return;

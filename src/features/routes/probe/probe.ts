@@ -188,7 +188,10 @@ function createTally(round: Round, { parseAddress }: ProbeParts, onHealthy: (ip:
   };
 }
 
-/** What the calls can take if each runs out of time, three at a time, and a little more; the host is more patient than that. */
+/**
+ * What the calls can take if each runs out of time, three at a time, and a little more; the host is more
+ * patient than that.
+ */
 function endAfter(clock: Clock, { calls, timeoutMs }: Round, ending: AbortController, onEnd: () => void) {
   const patience = 2_000 + Math.ceil(calls / limits.probeCallsAtOnce) * timeoutMs;
   return clock.after(Math.min(patience, limits.probeRoundMs), () => {

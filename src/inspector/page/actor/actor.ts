@@ -1,4 +1,7 @@
-/** One actor: its chart as it stands, in words, with all it knows; what happened to it; and any moment of that. */
+/**
+ * One actor: its chart as it stands, in words, with all it knows; what happened to it; and any moment of
+ * that.
+ */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep } from '../../../base/views.ts';
 import { ChartPanel } from '../chart/chart-panel.ts';

@@ -1,4 +1,7 @@
-/** What stands beside the chart: the actor in words, its deadlines, pending effects, who it talks with, who owns it. */
+/**
+ * What stands beside the chart: the actor in words, its deadlines, pending effects, who it talks with, who
+ * owns it.
+ */
 import type { ActorId } from '../../../base/ids.ts';
 import type { ActorView, HistoryStep, LiveRow } from '../../../base/views.ts';
 import { change, effectList, eventName } from '../../../base/words.ts';

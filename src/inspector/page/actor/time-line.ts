@@ -1,4 +1,7 @@
-/** What happened to the actor, newest first: event, cause, where it led, what was asked for; and a strip to go through it. */
+/**
+ * What happened to the actor, newest first: event, cause, where it led, what was asked for; and a strip to go
+ * through it.
+ */
 import type { ActorId } from '../../../base/ids.ts';
 import type { HistoryStep } from '../../../base/views.ts';
 import { change, clockTime, effectList, eventName } from '../../../base/words.ts';

@@ -1,4 +1,7 @@
-/** The chart in its panel: camera, overview in a corner, buttons, and the same in words for those who do not see it. */
+/**
+ * The chart in its panel: camera, overview in a corner, buttons, and the same in words for those who do not
+ * see it.
+ */
 import type { ChartLayout } from '../../charts/chart-layout.ts';
 import { isDialogOpen, isTyping } from '../keys.ts';
 import { html, useEffect, useLayoutEffect, useRef, useState, type VNode } from '../vendor.ts';

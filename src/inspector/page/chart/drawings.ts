@@ -30,7 +30,9 @@ export function statesOf(state: ChartState): ChartState[] {
   return [state, ...state.children.flatMap(statesOf)];
 }
 
-/** `routes.sampling,endpoints.ignored` → those two, and what they lie in; the whole chart is the empty path. */
+/**
+ * `routes.sampling,endpoints.ignored` → those two, and what they lie in; the whole chart is the empty path.
+ */
 export function activePaths(state: string): Set<string> {
   const paths = new Set(['']);
   for (const leaf of state.split(',')) {

@@ -1,4 +1,7 @@
-/** The whole cluster at a glance: what is wrong first, then who owns what, what is how, how fast, and what waits longest. */
+/**
+ * The whole cluster at a glance: what is wrong first, then who owns what, what is how, how fast, and what
+ * waits longest.
+ */
 
 import { systemClock } from '../../../base/clock.ts';
 import type { ActorId } from '../../../base/ids.ts';

@@ -12,7 +12,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
 import { decode, encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { createTwins } from './twins.ts';
+import { createTwins, type Twin } from './twins.ts';
 
 /** One heartbeat, JSON on `member.<replica>`. */
 export interface Beat {
@@ -49,12 +49,19 @@ export const beatMs = 500;
 /** A replica is missing after so many beats. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
+/** Whoever is silent for longer is not listed any more. */
+const rememberedMs = 60_000;
+
 export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
   live(): ReadonlyMap<string, Member> | null;
   /** Whether that very process is still heard of; one that leaves is, until it has gone. */
   isPresent(replica: string, incarnation: string): boolean;
+  /** How long this process has been there, ms. */
+  ageMs(): number;
+  /** Another process of this replica's name took something from this one: it lives, whether or not it is heard. */
+  sawTwin(twin: Twin): void;
   /** Everybody who was heard of in the last minute. */
   all(): readonly Member[];
   /**
@@ -80,9 +87,12 @@ export function startDirectory(parts: {
   readonly onChange: () => void;
 }): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
+  /** By name: whoever was heard last under it. */
   const members = new Map<string, Member>();
+  /** By name and incarnation: more than one, where two others share a name. */
+  const processes = new Map<string, Member>();
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 2 * beatMs },
+    ...{ clock, incarnation, livesAfterMs: 2 * beatMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
@@ -97,20 +107,24 @@ export function startDirectory(parts: {
   const tick = () => {
     beat();
     onChange();
+    const oldest = clock.monotonic() - rememberedMs;
+    for (const [key, { lastHeard }] of processes) if (lastHeard < oldest) processes.delete(key);
     timer = clock.after(beatMs, tick);
   };
   const hear = (message: BusMessage) => {
     const heard = readBeat(message);
     if (!heard) return;
     if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
-    const known = members.get(heard.replica);
-    const isNew = known?.incarnation !== heard.incarnation;
+    const key = processKey(heard.replica, heard.incarnation);
+    const known = processes.get(key);
     const now = clock.monotonic();
     // One that starts says that it leaves until it can take something over; it lives from then on.
-    const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
-    members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
-    if (isNew && heard.replica !== replica) beat();
-    if (isNew || known.leaving !== heard.leaving || known.serving !== heard.serving) onChange();
+    const firstHeard = !known || (known.leaving && !heard.leaving) ? now : known.firstHeard;
+    const member: Member = { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() };
+    members.set(heard.replica, member);
+    processes.set(key, member);
+    if (!known && heard.replica !== replica) beat();
+    if (!known || known.leaving !== heard.leaving || known.serving !== heard.serving) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
@@ -126,12 +140,15 @@ export function startDirectory(parts: {
       return new Map(living);
     },
     isPresent(name, itsIncarnation) {
-      const member = members.get(name);
-      return member?.incarnation === itsIncarnation && clock.monotonic() - member.lastHeard <= silenceMaxMs;
+      if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
+      const heard = processes.get(processKey(name, itsIncarnation));
+      return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
     },
+    ageMs: twins.ageMs,
+    sawTwin: (twin) => twins.hear(twin, true),
     all() {
       const now = clock.monotonic();
-      for (const [name, { lastHeard }] of members) if (now - lastHeard > 60_000) members.delete(name);
+      for (const [name, { lastHeard }] of members) if (now - lastHeard > rememberedMs) members.delete(name);
       return [...members.values()];
     },
     earlierHeardAt: () => latestWithoutTell(members.values()),
@@ -143,6 +160,8 @@ export function startDirectory(parts: {
     },
   };
 }
+
+const processKey = (replica: string, incarnation: string) => `${replica} ${incarnation}`;
 
 function latestWithoutTell(members: Iterable<Member>): number {
   let latest = 0;

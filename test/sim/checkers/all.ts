@@ -1,4 +1,5 @@
 /** All checkers of the simulation. */
+import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
 import { bounds } from './bounds.ts';
 import type { CheckerKind } from './checker.ts';
@@ -15,7 +16,8 @@ import { silence } from './silence.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
-export const checkers: readonly CheckerKind[] = [
+/** What the engine promises, whatever features live in it. */
+export const engineCheckers: readonly CheckerKind[] = [
   savedEffects,
   fences,
   names,
@@ -24,8 +26,13 @@ export const checkers: readonly CheckerKind[] = [
   repetition,
   bounds,
   neighbours,
-  worldOrder,
   feed,
+];
+
+/** In the world of routes. */
+export const checkers: readonly CheckerKind<SimWorld>[] = [
+  ...engineCheckers,
+  worldOrder,
   neverEarly,
   askedTwice,
   withdrawn,

@@ -1,4 +1,4 @@
-/** The words of the service chart: its guards, deadlines and actions, for service.ts to put together. Pure. */
+/** The words of the service chart: guards, deadlines and actions, for service.ts to put together. Pure. */
 
 import { assign, enqueueActions, setup } from 'xstate';
 import { equal } from '../../base/equal.ts';

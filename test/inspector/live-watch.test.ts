@@ -314,7 +314,7 @@ describe('the Stately protocol', () => {
     const web = actors.find(({ sessionId }) => sessionId === 'pod/shop/web-0');
     expect(web?.snapshot).toMatchObject({
       status: 'active',
-      value: { ready: 'proven' },
+      value: { gated: { ready: 'proven' } },
       context: { name: 'web-0' },
     });
     expect(JSON.parse(web?.definition ?? '').id).toBe('pod');
@@ -346,7 +346,7 @@ describe('the Stately protocol', () => {
 
   test.each([
     ['ready', 'ready'],
-    ['gated.ready.proven', { ready: 'proven' }],
+    ['gated.ready.proven', { gated: { ready: 'proven' } }],
     ['routes.sampling,endpoints.ignored', { routes: 'sampling', endpoints: 'ignored' }],
     ['a.b.c,a.d.e', { a: { b: 'c', d: 'e' } }],
   ])('a state %s has the value %j', (state, value) => expect(stateValue(state)).toEqual(value));

@@ -2,9 +2,9 @@
  * What is done to the replicas and to the broker between them.
  */
 
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
-import type { Chance } from './chance.ts';
 import type { FaultKind, Profile } from './profile.ts';
 import { rareFaults } from './rare-faults.ts';
 import type { SimReplica } from './sim-replica.ts';

@@ -2,8 +2,9 @@
  * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off
  * for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
  */
+
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import { shardCount } from '../../src/base/limits.ts';
-import type { Chance } from './chance.ts';
 
 /** What may be done to replicas, the bus and the outside. */
 export const faultKinds = [

@@ -4,10 +4,10 @@
  * time.
  */
 
+import { type Chance, createChance } from '../../packages/testing/time/chance.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
-import { type Chance, createChance } from './chance.ts';
 import { namespace, probedPort } from './objects.ts';
 import { transcript } from './scenario-file.ts';
 import { createLines } from './scenario-lines.ts';

@@ -2,8 +2,9 @@
  * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything
  * that the last one set off has come to its end.
  */
+
+import { TimerHeap } from '../../packages/testing/time/timer-heap.ts';
 import type { Clock, Timer } from '../../src/base/clock.ts';
-import { TimerHeap } from '../timer-heap.ts';
 import { settle } from '../virtual-clock.ts';
 
 export class SimClock implements Clock {

@@ -6,6 +6,9 @@
  * simulated.
  */
 
+import { createProcess, type SimProcess } from '../../packages/testing/replicas/process.ts';
+import { processBus } from '../../packages/testing/replicas/process-bus.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import type { EffectContext } from '../../src/actors/effect-runner.ts';
 import { Engine } from '../../src/actors/engine.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
@@ -26,9 +29,6 @@ import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { features, joinsOf } from '../actors/test-features.ts';
 import type { Effect } from '../machines/any-effect.ts';
-import type { Chance } from './chance.ts';
-import { createProcess, type SimProcess } from './process.ts';
-import { processBus } from './process-bus.ts';
 import type { SimWorld } from './sim-world.ts';
 
 export interface ReplicaParts {

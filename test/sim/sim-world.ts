@@ -2,12 +2,13 @@
  * Everything that the simulated replicas share: time, the broker, Kubernetes, its mirror and the routing; and
  * the eye that sees it all.
  */
+
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import { shardCount } from '../../src/base/limits.ts';
 import type { StreamName } from '../../src/bus/bus.ts';
 import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
 import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { Chance } from './chance.ts';
 import { createLedger, type See } from './sightings.ts';
 import { SimClock } from './sim-clock.ts';
 import { type KubeWeather, kubeWeather, SimKube } from './sim-kube.ts';

@@ -4,7 +4,7 @@
  *
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
-import { type Chance, createChance } from './chance.ts';
+import { type Chance, createChance } from '../../packages/testing/time/chance.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
 import { createChurn } from './churn.ts';
 import { createFaults } from './faults.ts';

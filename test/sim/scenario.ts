@@ -4,6 +4,9 @@
  * time.
  */
 
+import { SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
+import { createStory } from '../../packages/testing/simulation/story.ts';
 import { type Chance, createChance } from '../../packages/testing/time/chance.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
@@ -13,11 +16,8 @@ import { namespace, probedPort } from './objects.ts';
 import { routesLife } from './routes-life.ts';
 import { transcript } from './scenario-file.ts';
 import { createLines } from './scenario-lines.ts';
-import type { Sighting } from './sightings.ts';
-import { SimReplica } from './sim-replica.ts';
 import { createShop, type Shop } from './sim-shop.ts';
 import { createSimWorld, type SimWorld } from './sim-world.ts';
-import { createStory } from './story.ts';
 
 const group = 'one';
 

@@ -3,9 +3,9 @@
  * that the last one set off has come to its end.
  */
 
-import { TimerHeap } from '../../packages/testing/time/timer-heap.ts';
-import type { Clock, Timer } from '../../src/base/clock.ts';
-import { settle } from '../virtual-clock.ts';
+import type { Clock, Timer } from '../../../src/base/clock.ts';
+import { TimerHeap } from './timer-heap.ts';
+import { settle } from './virtual-clock.ts';
 
 export class SimClock implements Clock {
   readonly startedAt: number;

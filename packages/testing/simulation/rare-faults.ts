@@ -3,7 +3,7 @@
  * full or made anew, clocks that are set, messages that nobody meant, and an etcd that was put back to what
  * it was. Not yet: two processes under one replica's name.
  */
-import { encodeJson } from '../../src/bus/codec.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
 import type { FaultParts, ForAWhile } from './faults.ts';
 
 const hourMs = 3_600_000;

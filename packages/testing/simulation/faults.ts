@@ -2,13 +2,13 @@
  * What is done to the replicas and to the broker between them.
  */
 
-import type { Chance } from '../../packages/testing/time/chance.ts';
-import { limits } from '../../src/base/limits.ts';
-import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
-import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
-import type { FaultKind, Profile } from './profile.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { AppendFate, CoreFate } from '../../../src/bus/memory/faults.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
+import type { Chance } from '../time/chance.ts';
+import type { FaultKind } from './fault-kinds.ts';
 import { rareFaults } from './rare-faults.ts';
-import type { SimReplica } from './sim-replica.ts';
 import type { Stage } from './stage.ts';
 
 export interface Faults {
@@ -38,7 +38,8 @@ export interface FaultyWorld extends Stage {
 export interface FaultParts {
   readonly world: FaultyWorld;
   readonly chance: Chance;
-  readonly profile: Profile;
+  /** Which kinds there are in this run. */
+  readonly profile: { readonly faults: ReadonlySet<FaultKind> };
   readonly replicas: () => readonly SimReplica[];
   /** Starts another incarnation of the replica of this name. */
   readonly start: (name: string) => void;

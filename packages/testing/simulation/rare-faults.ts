@@ -4,7 +4,7 @@
  * it was. Not yet: two processes under one replica's name.
  */
 import { encodeJson } from '../../../src/bus/codec.ts';
-import type { FaultParts, ForAWhile } from './faults.ts';
+import type { FaultParts, ForAWhile } from './fault-parts.ts';
 
 const hourMs = 3_600_000;
 

@@ -91,7 +91,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     story.see({ kind: 'end' });
   }
-  for (const replica of replicas.values()) replica.kill(false);
+  for (const replica of replicas) replica.kill(false);
   return {
     seed,
     profile: profileText(profile),
@@ -100,19 +100,22 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   };
 }
 
-/** The replicas by name; of each the last incarnation. */
+/** The replicas that live, and those that died since anybody asked. Several may have one name. */
 function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) {
-  const replicas = new Map<string, SimReplica>();
+  const replicas = new Set<SimReplica>();
   const life = routesLife(world);
   return {
     replicas,
-    live: () => [...replicas.values()].filter(({ process }) => process.state !== 'dead'),
+    live() {
+      for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
+      return [...replicas];
+    },
     start(name: string) {
       const skewMs = lives.between(-skewMaxMs, skewMaxMs);
       const sleepsWhilePaused = lives.happens(0.3);
       const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
       world.see({ kind: 'done', text: `${name} starts` });
-      replicas.set(name, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
+      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
     },
   };
 }

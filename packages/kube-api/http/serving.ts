@@ -59,7 +59,7 @@ export function serveRequest(cluster: Cluster, given: ApiRequest, caller: Caller
 }
 
 /** Who brings no token is nobody in particular. @throws ApiError 401 for a token that is not known */
-function authenticate(cluster: Cluster, header: string | undefined): User {
+export function authenticate(cluster: Cluster, header: string | undefined): User {
   const token = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
   if (token === undefined) return anonymous;
   const known = cluster.tokens.find(token);

@@ -5,6 +5,7 @@ import type { CheckerKind } from './checker.ts';
 import { deadlines } from './deadlines.ts';
 import { feed } from './feed.ts';
 import { fences } from './fences.ts';
+import { names } from './names.ts';
 import { neighbours } from './neighbours.ts';
 import { type MailEvents, repetition } from './repetition.ts';
 import { savedEffects } from './saved-effects.ts';
@@ -21,6 +22,7 @@ export function engineCheckersOf(checking: EngineChecking): readonly CheckerKind
   return [
     savedEffects,
     fences,
+    names,
     silence,
     deadlines(checking.charts),
     repetition(checking),

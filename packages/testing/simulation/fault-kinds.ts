@@ -16,5 +16,6 @@ export const faultKinds = [
   'mailAnew',
   'reflected',
   'etcdRestored',
+  'twin',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];

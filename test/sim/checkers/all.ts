@@ -1,4 +1,5 @@
 /** All checkers of the simulation. */
+import type { SimWorld } from '../sim-world.ts';
 import { askedTwice } from './asked-twice.ts';
 import { bounds } from './bounds.ts';
 import type { CheckerKind } from './checker.ts';
@@ -14,7 +15,8 @@ import { silence } from './silence.ts';
 import { withdrawn } from './withdrawn.ts';
 import { worldOrder } from './world-order.ts';
 
-export const checkers: readonly CheckerKind[] = [
+/** What the engine promises, whatever features live in it. */
+export const engineCheckers: readonly CheckerKind[] = [
   savedEffects,
   fences,
   silence,
@@ -22,8 +24,13 @@ export const checkers: readonly CheckerKind[] = [
   repetition,
   bounds,
   neighbours,
-  worldOrder,
   feed,
+];
+
+/** In the world of routes. */
+export const checkers: readonly CheckerKind<SimWorld>[] = [
+  ...engineCheckers,
+  worldOrder,
   neverEarly,
   askedTwice,
   withdrawn,

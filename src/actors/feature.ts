@@ -58,7 +58,9 @@ export interface Feature {
 export interface Edition {
   /** Semantic version. */
   readonly version: string;
-  /** Of its charts, messages and watches: two that differ are not the same feature, whatever their version. */
+  /**
+   * Of its charts, messages and watches: two that differ are not the same feature, whatever their version.
+   */
   readonly fingerprint: string;
 }
 

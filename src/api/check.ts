@@ -5,7 +5,7 @@ import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { getInitialSnapshot } from 'xstate';
 import { asError } from '../base/errors.ts';
 import { isActorKind } from '../base/ids.ts';
-import type { FeatureOptions } from './feature.ts';
+import type { FeatureOptions } from './feature-options.ts';
 import { watchesIn } from './join.ts';
 import { isRunnable, type Kind } from './kind.ts';
 import { unplainIn } from './plain.ts';
@@ -132,7 +132,9 @@ function guardNames(guard: unknown): readonly string[] {
   return [];
 }
 
-/** What xstate does itself: `assign`, `raise`, `cancel`, …; all else would be done before the step is saved. */
+/**
+ * What xstate does itself: `assign`, `raise`, `cancel`, …; all else would be done before the step is saved.
+ */
 const isBuiltIn = (action: unknown): boolean => typeof action === 'function' && 'resolve' in action;
 
 function actionProblems(

@@ -7,6 +7,7 @@
  */
 
 import type { FeatureMetrics } from '../actors/feature.ts';
+import { featureLimits } from '../actors/feature-limits.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
@@ -65,7 +66,9 @@ export type Done<T extends string, R> = {
 export interface Failed<T extends string> {
   readonly type: `${T}.failed`;
   readonly message: string;
-  /** `TIMEOUT`, `KUBE_CONFLICT`, `HTTP_UNREACHABLE` (docs/reference/errors.md), or the code of a `Failure`. */
+  /**
+   * `TIMEOUT`, `KUBE_CONFLICT`, `HTTP_UNREACHABLE` (docs/reference/errors.md), or the code of a `Failure`.
+   */
   readonly code: string;
   /** The HTTP status, where somebody answered with one; null: nobody did. */
   readonly status: number | null;
@@ -94,7 +97,7 @@ export function effect<const T extends string, P extends object, R>(
   {
     run,
     timeoutMs = limits.effectTimeoutMs,
-    inFlight = limits.featureEffectsInFlight,
+    inFlight = featureLimits.effectsInFlight,
     untilDone,
     needs = [],
   }: EffectOptions<P, R>,
@@ -104,15 +107,15 @@ export function effect<const T extends string, P extends object, R>(
       'USAGE',
       `effect ${JSON.stringify(type)}: its name is of the form thing.verb, such as drain.evict`,
     );
-  if (inFlight < 1 || inFlight > limits.featureEffectsInFlightMax)
+  if (inFlight < 1 || inFlight > featureLimits.effectsInFlightMax)
     throw new OrreryError(
       'USAGE',
-      `effect ${type}: inFlight is from 1 to ${limits.featureEffectsInFlightMax}`,
+      `effect ${type}: inFlight is from 1 to ${featureLimits.effectsInFlightMax}`,
     );
   const time = typeof timeoutMs === 'number' ? () => timeoutMs : timeoutMs;
   const declared = declareEffect<AnyEffect>(type, {
     failure: (_effect, message, cause) => failedEvent(type, message, cause),
-    timeoutMs: (asked) => Math.min(Math.max(1, time(asked as AnyEffect & P)), limits.featureEffectMs),
+    timeoutMs: (asked) => Math.min(Math.max(1, time(asked as AnyEffect & P)), featureLimits.effectMs),
     inFlight,
     ...(untilDone ? { untilDone } : {}),
   });

@@ -3,7 +3,7 @@
  * watches), not its functions, which differ from file to file though they do the same.
  */
 import { createHash } from 'node:crypto';
-import type { FeatureOptions } from './feature.ts';
+import type { FeatureOptions } from './feature-options.ts';
 import type { Watch } from './watch.ts';
 
 export function fingerprintOf({ name, kinds }: FeatureOptions, watches: readonly Watch[]): string {

@@ -4,10 +4,10 @@
  * Whatever it is asked with stands in a record and in the feed (I9): secrets go into the headers that the
  * effect itself works out.
  */
+
+import { featureLimits } from '../actors/feature-limits.ts';
 import type { Clock } from '../base/clock.ts';
 import { asError, OrreryError } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
-import { type Effect, effect, type Tools } from './effect.ts';
 
 export interface HttpRequest {
   /** `GET` if absent. */
@@ -33,7 +33,8 @@ export interface HttpAnswer {
 /** As Node's own `fetch`. */
 export type Fetch = (url: string, options: RequestInit) => Promise<Response>;
 
-const httpTimeoutMs = 10_000;
+/** If the request names no time, ms. */
+export const httpTimeoutMs = 10_000;
 
 /** @throws OrreryError HTTP_UNREACHABLE */
 export async function callHttp(
@@ -51,7 +52,7 @@ export async function callHttp(
       signal: AbortSignal.any([signal, late.signal]),
       ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
     });
-    const most = Math.min(bytesMax ?? limits.featureAnswerBytes, limits.featureAnswerBytes);
+    const most = Math.min(bytesMax ?? featureLimits.answerBytes, featureLimits.answerBytes);
     const text = await readBody(response, most);
     return {
       status: response.status,
@@ -98,22 +99,4 @@ function jsonIn(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-/**
- * An effect that makes one HTTP call. An answer of any status is done; no answer is failed.
- *
- * @param options.headers worked out when the call is made: the place for secrets, which must not be in params
- */
-export function http<const T extends string>(
-  type: T,
-  options: { readonly headers?: (tools: Tools) => Promise<Readonly<Record<string, string>>> } = {},
-): Effect<T, HttpRequest, HttpAnswer> {
-  return effect(type, {
-    async run(request: HttpRequest, tools) {
-      const own = (await options.headers?.(tools)) ?? {};
-      return tools.http({ ...request, headers: { ...request.headers, ...own } });
-    },
-    timeoutMs: ({ timeoutMs = httpTimeoutMs }) => timeoutMs + 5_000,
-  });
 }

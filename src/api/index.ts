@@ -30,8 +30,10 @@ export {
   type Tools,
 } from './effect.ts';
 export { Failure } from './failure.ts';
-export { defineFeature, type FeatureOptions, type RequestEndpoint, type StepTold } from './feature.ts';
-export { type HttpAnswer, type HttpRequest, http } from './http-call.ts';
+export { defineFeature } from './feature.ts';
+export type { FeatureOptions, RequestEndpoint, StepTold } from './feature-options.ts';
+export type { HttpAnswer, HttpRequest } from './http-call.ts';
+export { http } from './http-effect.ts';
 export {
   type JoinOf,
   join,

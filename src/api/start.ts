@@ -8,18 +8,18 @@
 import { safeParse } from 'valibot';
 import type { EffectContext, RunnableEffect } from '../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun } from '../actors/feature.ts';
+import { featureLimits } from '../actors/feature-limits.ts';
 import type { Join } from '../actors/world/join.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
 import type { KubeObject } from '../base/kube-port.ts';
-import { limits } from '../base/limits.ts';
 import type { Transition } from '../base/views.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Endpoint } from '../bus/rpc.ts';
 import type { AnyEffect } from '../machines/effect.ts';
 import type { Effect, Tools } from './effect.ts';
 import { Failure } from './failure.ts';
-import type { FeatureOptions, RequestEndpoint } from './feature.ts';
+import type { FeatureOptions, RequestEndpoint } from './feature-options.ts';
 import { callHttp } from './http-call.ts';
 import { runJoin } from './join.ts';
 import { createKinds, kubernetesTools } from './kubernetes/calls.ts';
@@ -70,7 +70,7 @@ function toolbox({ name }: FeatureOptions, parts: FeatureParts): ToolsOf {
 function runnable(effect: Effect, toolsOf: ToolsOf): RunnableEffect {
   /** Runs that were given up when their time was over, and have not ended yet. */
   let left = 0;
-  const most = effect.inFlight * limits.featureRunsLeft;
+  const most = effect.inFlight * featureLimits.runsLeft;
   return {
     type: effect.type,
     async run(asked: AnyEffect, context: EffectContext) {

@@ -2,15 +2,15 @@
  * What a feature keeps of the Kubernetes objects that it watches, typed by a schema.
  *
  * Promises: an object that cannot be read as the schema has it, or of which more would be kept than
- * `limits.featureDigestBytes`, is left out and said in the log; it hurts no other object (I8). A feature's
+ * `featureLimits.digestBytes`, is left out and said in the log; it hurts no other object (I8). A feature's
  * watch is a mirror of its own: what one feature keeps, or fails to read, changes nothing for another.
  */
 import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
+import { featureLimits } from '../actors/feature-limits.ts';
 import type { WatchDeclaration } from '../actors/world/watch-declaration.ts';
 import type { AnyDigest, DigestBase, ObjectDigest } from '../base/digests.ts';
 import { asError } from '../base/errors.ts';
 import type { KubeObject } from '../base/kube-port.ts';
-import { limits } from '../base/limits.ts';
 import { encode } from '../bus/codec.ts';
 import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
 
@@ -82,8 +82,8 @@ function keep<S extends GenericSchema>(
       return { problem: path === '' ? issue.message : `field "${path}": ${issue.message}` };
     }
     const bytes = encode(result.output).byteLength;
-    if (bytes <= limits.featureDigestBytes) return { kept: result.output };
-    return { problem: `${bytes} bytes would be kept; allowed: ${limits.featureDigestBytes}` };
+    if (bytes <= featureLimits.digestBytes) return { kept: result.output };
+    return { problem: `${bytes} bytes would be kept; allowed: ${featureLimits.digestBytes}` };
   } catch (thrown) {
     return { problem: asError(thrown).message };
   }

@@ -46,21 +46,6 @@ export const limits = {
    * Services that swallow every probe keep no Pod from being marked.
    */
   effectsInFlight: 1024,
-  /** Of one effect of a loaded feature at a time in one replica, if it names no other. */
-  featureEffectsInFlight: 16,
-  /** The same at most: a feature leaves sockets and memory to the others. */
-  featureEffectsInFlightMax: 64,
-  /** An effect of a loaded feature may take so long at most, ms: what takes longer is asked for again. */
-  featureEffectMs: 900_000,
-  /**
-   * Runs of an effect of a loaded feature that may be left behind when their time is over, for each that may
-   * be in flight: what heeds no signal must not fill the memory.
-   */
-  featureRunsLeft: 4,
-  /** Bytes that a loaded feature keeps of one object: every replica holds all of them in memory. */
-  featureDigestBytes: 16 * 1024,
-  /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */
-  featureAnswerBytes: 64 * 1024,
   /** Saved actor record, bytes: below NATS' default max_payload of 1 MiB with a wide margin. */
   recordBytes: 512 * 1024,
   /** Probe calls in flight in one process: docs/features/routes.md §4.9. */

@@ -72,13 +72,25 @@ export function kubernetesTools(parts: CallParts): KubernetesTools {
       const edit = (object: KubeObject) => statusEdit(object, params, parts.now());
       return editObject(kube, await resolve(kind), params, edit, signal, 'status');
     },
-    async event({ regarding, ...said }) {
-      const { run } = runs(kubeEventWrite, writeKubeEvent(kube, { replica: parts.replica }));
-      const asked = { ...said, regarding: { ...regarding, namespace: regarding.namespace ?? '' } };
-      const effect = { ...asked, type: 'kube-event.write', at: parts.now() };
-      const { error } = await run(effect, { ...parts, emit: () => {} });
-      if (typeof error === 'string') throw new OrreryError('KUBE_REFUSED', error);
+    event: (params) => writeEvent(parts, params),
+    ...metadataTools(change),
+    async delete(kind, { namespace, name, ...options }) {
+      try {
+        await kube.delete(await resolve(kind), namespace, name, options, signal);
+        return { existed: true };
+      } catch (thrown) {
+        if (hasCode(thrown, 'KUBE_NOT_FOUND')) return { existed: false };
+        throw thrown;
+      }
     },
+    evict: (params) => evict(kube, params, signal),
+  };
+}
+
+type Change = (kind: KindName | NamedResource, at: ObjectAt, edit: Edit) => Promise<Changed>;
+
+function metadataTools(change: Change): Pick<KubernetesTools, 'addFinalizer' | 'removeFinalizer' | 'own'> {
+  return {
     addFinalizer: (kind, finalizer, at) =>
       change(kind, at, ({ metadata: { finalizers = [] } }) =>
         finalizers.includes(finalizer) ? null : { metadata: { finalizers: [...finalizers, finalizer] } },
@@ -97,17 +109,18 @@ export function kubernetesTools(parts: CallParts): KubernetesTools {
           ? null
           : { metadata: { ownerReferences: [...ownerReferences, owner] } },
       ),
-    async delete(kind, { namespace, name, ...options }) {
-      try {
-        await kube.delete(await resolve(kind), namespace, name, options, signal);
-        return { existed: true };
-      } catch (thrown) {
-        if (hasCode(thrown, 'KUBE_NOT_FOUND')) return { existed: false };
-        throw thrown;
-      }
-    },
-    evict: (params) => evict(kube, params, signal),
   };
+}
+
+async function writeEvent(
+  parts: CallParts,
+  { regarding, ...said }: Parameters<KubernetesTools['event']>[0],
+): Promise<void> {
+  const { run } = runs(kubeEventWrite, writeKubeEvent(parts.kube, { replica: parts.replica }));
+  const asked = { ...said, regarding: { ...regarding, namespace: regarding.namespace ?? '' } };
+  const effect = { ...asked, type: 'kube-event.write', at: parts.now() };
+  const { error } = await run(effect, { ...parts, emit: () => {} });
+  if (typeof error === 'string') throw new OrreryError('KUBE_REFUSED', error);
 }
 
 /** A merge patch that makes the object as it shall be; null: it is so. */

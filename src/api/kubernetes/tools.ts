@@ -77,7 +77,10 @@ export interface StatusCondition {
 export interface StatusParams extends ObjectAt {
   /** Written to the status and to each condition; absent: neither has one. */
   readonly observedGeneration?: number;
-  /** Put in the place of those of the same types; the others stay. Times of transition follow Kubernetes' rule. */
+  /**
+   * Put in the place of those of the same types; the others stay. Times of transition follow Kubernetes'
+   * rule.
+   */
   readonly conditions?: readonly StatusCondition[];
   /** Further fields of the status. */
   readonly fields?: Readonly<Record<string, unknown>>;

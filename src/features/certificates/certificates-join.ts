@@ -14,7 +14,7 @@ import { equal } from '../../base/equal.ts';
 import type { DomainSource, IssuerFacts, Target } from '../../machines/domain/domain-facts.ts';
 import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
-import { secretNameOf } from './hosts.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 
 const needed = [
   'services',

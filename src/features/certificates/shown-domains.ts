@@ -16,7 +16,7 @@ import type { Log } from '../../base/log-port.ts';
 import { shownLabel } from './digest.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { sourceVersions } from './effects/certificate-secrets.ts';
-import { secretNameOf } from './hosts.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import { domains } from './resources.ts';
 import { sha256Hex } from './stored-certificate.ts';
 

@@ -7,8 +7,8 @@ import {
   hostLabel,
   readHost,
   readPattern,
-  secretNameOf,
 } from '../../../src/features/certificates/hosts.ts';
+import { secretNameOf } from '../../../src/machines/domain/secret-name.ts';
 
 test.each([
   ['App.Example.COM', 'app.example.com'],

@@ -63,7 +63,7 @@ export interface Chart {
   readonly explain?: (context: unknown) => readonly string[];
 }
 
-/** Two forms of one context: the chart's own, and a smaller one with nothing in it that goes without saying. */
+/** Two forms of one context: the chart's own, and a smaller one without what goes without saying. */
 export interface ContextForm {
   slim(context: unknown): unknown;
   /** Takes a whole one as it is. */

@@ -28,7 +28,7 @@ export const reports = (word: StateWord) =>
     ],
   }) as const;
 
-/** Others who ask have changed: they are told, and nothing else follows (docs/features/certificates.md §2.2). */
+/** Others who ask have changed: they are told, nothing else (docs/features/certificates.md §2.2). */
 export const othersAreTold = (word: StateWord) =>
   ({ guard: 'isOthersNews', actions: ['remember', ...tell(word)] }) as const;
 

@@ -102,40 +102,44 @@ async function untilProven(name: string, host: string): Promise<void> {
   expect(items.map(({ metadata }) => metadata.name)).not.toContain(`${host}-next`);
 }
 
-test.skipIf(!hasBind)('RFC 2136: killed when the authority is told to look', async () => {
-  if (bind === undefined) throw new Error('there is no name server');
-  const zone = bind;
-  const host = 'kill.example.test';
-  const record = `_acme-challenge.${host}`;
-  const secret = Buffer.from(base64(zone.keys['key-hmac-sha256'] ?? ''), 'utf8').toString();
-  await stage.make(secrets, { metadata: { name: 'tsig', namespace: 'shop' }, data: { key: secret } });
-  const rfc2136 = {
-    server: zone.server,
-    zone: 'example.test',
-    keyName: 'key-hmac-sha256',
-    algorithm: 'hmac-sha256',
-    secretRef: { name: 'tsig', namespace: 'shop', key: 'key' },
-  };
-  const challenge = { dns01: { rfc2136 } };
-  await stage.acmeIssuer('by-update', pebble, { domains: ['**.example.test'] }, { challenge });
-  let isKilled = false;
-  pebble.interfere = async ({ kind }) => {
-    if (kind !== 'challenge') return undefined;
-    // What the zone says is what the authority's resolver sees.
-    const texts = await zone.texts(record);
-    expect(texts).toHaveLength(1);
-    await pebble.setTxt(`${record}.`, texts[0] ?? '');
-    if (isKilled) return undefined;
-    isKilled = true;
-    await killOwnerOf(host);
-    return 'hangUp';
-  };
-  await stage.domain('kill-update', { host });
-  await untilProven('kill-update', host);
-  expect(isKilled).toBe(true);
-  await until(async () => (await zone.texts(record)).length === 0, { what: 'the record to be gone' });
-  pebble.interfere = () => undefined;
-}, 60_000);
+test.skipIf(!hasBind)(
+  'RFC 2136: killed when the authority is told to look',
+  async () => {
+    if (bind === undefined) throw new Error('there is no name server');
+    const zone = bind;
+    const host = 'kill.example.test';
+    const record = `_acme-challenge.${host}`;
+    const secret = Buffer.from(base64(zone.keys['key-hmac-sha256'] ?? ''), 'utf8').toString();
+    await stage.make(secrets, { metadata: { name: 'tsig', namespace: 'shop' }, data: { key: secret } });
+    const rfc2136 = {
+      server: zone.server,
+      zone: 'example.test',
+      keyName: 'key-hmac-sha256',
+      algorithm: 'hmac-sha256',
+      secretRef: { name: 'tsig', namespace: 'shop', key: 'key' },
+    };
+    const challenge = { dns01: { rfc2136 } };
+    await stage.acmeIssuer('by-update', pebble, { domains: ['**.example.test'] }, { challenge });
+    let isKilled = false;
+    pebble.interfere = async ({ kind }) => {
+      if (kind !== 'challenge') return undefined;
+      // What the zone says is what the authority's resolver sees.
+      const texts = await zone.texts(record);
+      expect(texts).toHaveLength(1);
+      await pebble.setTxt(`${record}.`, texts[0] ?? '');
+      if (isKilled) return undefined;
+      isKilled = true;
+      await killOwnerOf(host);
+      return 'hangUp';
+    };
+    await stage.domain('kill-update', { host });
+    await untilProven('kill-update', host);
+    expect(isKilled).toBe(true);
+    await until(async () => (await zone.texts(record)).length === 0, { what: 'the record to be gone' });
+    pebble.interfere = () => undefined;
+  },
+  60_000,
+);
 
 test('a webhook: killed when it has published the record and not answered yet', async () => {
   const host = 'kill.example.net';

@@ -92,12 +92,7 @@ export async function factsOf(facts: PublicPart, chain: string): Promise<Certifi
   return { fingerprint: shortFingerprint(facts), notBefore, notAfter, ariId: renewalIdOf(chain) };
 }
 
-async function pendingAt(
-  kube: KubePort,
-  host: string,
-  at: Target,
-  signal: AbortSignal,
-): Promise<Pending> {
+async function pendingAt(kube: KubePort, host: string, at: Target, signal: AbortSignal): Promise<Pending> {
   try {
     const pending = await readPending(kube, at, signal);
     if (pending === null || pending.chain === '') return null;

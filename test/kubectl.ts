@@ -17,7 +17,9 @@ export interface Said {
   readonly err: string;
 }
 
-/** Nothing of the tester's own configuration and cache decides what is asked. @param home a folder of the test */
+/**
+ * Nothing of the tester's own configuration and cache decides what is asked. @param home a folder of the test
+ */
 export const kubectlEnvironment = (home: string, kubeconfig: string): NodeJS.ProcessEnv => ({
   ...process.env,
   HOME: home,

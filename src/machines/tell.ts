@@ -33,8 +33,8 @@ export interface Told {
    */
   readonly next?: { readonly text: string; readonly at: number } | null;
   /**
-   * Since when what is well is so, ms since the epoch, where its state is left and entered again all the time:
-   * a leader that renews. Absent: since the state was entered.
+   * Since when what is well is so, ms since the epoch, where its state is left and entered again all the
+   * time: a leader that renews. Absent: since the state was entered.
    */
   readonly since?: number;
   readonly facts?: readonly Fact[];

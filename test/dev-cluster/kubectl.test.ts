@@ -11,17 +11,21 @@ import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { uniqueName } from '../conformance/conformance.ts';
-import { hasKubectl, kubectlEnvironment, kubectlProgram, runKubectl, type Said } from '../kubectl.ts';
+import {
+  hasKubectl,
+  kubectlEnvironment,
+  kubectlProgram as program,
+  runKubectl,
+  type Said,
+} from '../kubectl.ts';
 import { until } from '../until.ts';
 
 const title = hasKubectl ? 'kubectl' : 'kubectl (skipped: there is none on PATH, and KUBECTL names none)';
-
 let folder = '';
 let api: KubeApi;
 let namespace = '';
 
 const environment = () => kubectlEnvironment(folder, join(folder, 'kubeconfig'));
-
 const run = (args: readonly string[], input = '', extra: Record<string, string> = {}): Promise<Said> =>
   runKubectl(['--namespace', namespace, ...args], { ...environment(), ...extra }, input);
 
@@ -98,7 +102,7 @@ describe.skipIf(!hasKubectl)(title, () => {
   });
 
   test('get --watch prints a line for each change', async () => {
-    const child = spawn(kubectlProgram, ['-n', namespace, 'get', 'configmaps', '--watch'], {
+    const child = spawn(program, ['-n', namespace, 'get', 'configmaps', '--watch'], {
       env: environment(),
     });
     let seen = '';

@@ -1,7 +1,7 @@
 /** Which rows a list of the page shows, and in which order. */
 import { describe, expect, test } from 'vitest';
-import { factLabels } from '../../src/base/fact-labels.ts';
 import type { Fact, Health, LiveRow } from '../../src/base/views.ts';
+import { factLabels } from '../../src/base/words.ts';
 import { orderedRows } from '../../src/inspector/page/overview/list-order.ts';
 import { noFilter } from '../../src/inspector/page/page-address.ts';
 

@@ -37,7 +37,12 @@ export function reasonOf(
   const now = asOfNow(chart, record.snapshot, record.version);
   const state = stateText(now.value);
   const { health, text } = stateWords(chart, state);
-  const told: Told = ask(chart, { states: state.split(','), context: now.context, at, since: record.since }) ?? {
+  const told: Told = ask(chart, {
+    states: state.split(','),
+    context: now.context,
+    at,
+    since: record.since,
+  }) ?? {
     text,
   };
   const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);

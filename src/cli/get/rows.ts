@@ -3,9 +3,8 @@
  * tells are columns. Pure but for colours.
  */
 import { OrreryError } from '../../base/errors.ts';
-import { factLabels } from '../../base/fact-labels.ts';
 import type { ActorSummary, Fact } from '../../base/views.ts';
-import { age, factText, until } from '../../base/words.ts';
+import { age, factLabels, factText, until } from '../../base/words.ts';
 import type { Terminal } from '../terminal.ts';
 import { table } from '../text-table.ts';
 import { endOf } from './selection.ts';

@@ -18,8 +18,8 @@ export interface ListFilter {
   /** `30d`: what ends within so long, or is not ok; empty: all. */
   readonly ending: string;
   /**
-   * `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact; with a `-`
-   * before it the other way round.
+   * `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact; with
+   * a `-` before it the other way round.
    */
   readonly sort: string;
 }

@@ -1,7 +1,7 @@
 /** Which rows of a kind a list shows, and in which order. Pure. */
-import { factLabels } from '../../../base/fact-labels.ts';
 import type { ActorId } from '../../../base/ids.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
+import { factLabels } from '../../../base/words.ts';
 import type { ListFilter } from '../page-address.ts';
 import { severity } from '../severity.ts';
 
@@ -66,7 +66,9 @@ const byNeed: Comparison = (a, b) =>
 
 const plain: Readonly<Record<string, Comparison>> = { wrong: byNeed, since: byTrouble, name: byName };
 
-/** @param sort as in the address: `wrong`, `since`, `name`, a fact; with a `-` before it the other way round */
+/**
+ * @param sort as in the address: `wrong`, `since`, `name`, a fact; with a `-` before it the other way round
+ */
 function comparison(sort: string): Comparison {
   const direction = sort.startsWith('-') ? -1 : 1;
   const name = direction === 1 ? sort : sort.slice(1);

@@ -4,11 +4,12 @@
 
 import { limits } from '../../src/base/limits.ts';
 import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
+import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import type { Chance } from './chance.ts';
 import type { FaultKind, Profile } from './profile.ts';
 import { rareFaults } from './rare-faults.ts';
 import type { SimReplica } from './sim-replica.ts';
-import type { SimWorld } from './sim-world.ts';
+import type { Stage } from './stage.ts';
 
 export interface Faults {
   act(): void;
@@ -18,8 +19,24 @@ export interface Faults {
   end(): void;
 }
 
+/** A world that faults reach. */
+export interface FaultyWorld extends Stage {
+  /** The share of requests to Kubernetes that fail. */
+  kubeErrors: number;
+  readonly mirror: {
+    /** Nobody mirrors. */
+    readonly isAway: boolean;
+    /** Its connection. */
+    readonly bus: MemoryBus;
+    leave(): void;
+    takeOver(): void;
+  };
+  /** @returns what puts everything back to what it was */
+  readonly kube: { backup(): () => void };
+}
+
 export interface FaultParts {
-  readonly world: SimWorld;
+  readonly world: FaultyWorld;
   readonly chance: Chance;
   readonly profile: Profile;
   readonly replicas: () => readonly SimReplica[];

@@ -8,7 +8,9 @@ import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
 import { type Chance, createChance } from './chance.ts';
+import { checkers } from './checkers/all.ts';
 import { namespace, probedPort } from './objects.ts';
+import { routesLife } from './routes-life.ts';
 import { transcript } from './scenario-file.ts';
 import { createLines } from './scenario-lines.ts';
 import type { Sighting } from './sightings.ts';
@@ -57,7 +59,7 @@ export class Scenario {
       trace: (who, facts, message) => this.#lines.hear(this.#world.clock.monotonic(), who, facts, message),
     });
     const replicas = () => [...this.#replicas.values()].filter(({ process }) => process.state !== 'dead');
-    this.#story.watch({ world: this.#world, now: () => this.#world.clock.now(), replicas });
+    this.#story.watch({ world: this.#world, now: () => this.#world.clock.now(), replicas }, checkers);
     this.#shop = this.#newShop('keep');
   }
 
@@ -143,7 +145,14 @@ export class Scenario {
     };
     this.#replicas.set(
       name,
-      new SimReplica({ world: this.#world, name, chance: engineChance, skewMs: 0, sleepsWhilePaused: false }),
+      new SimReplica({
+        world: this.#world,
+        name,
+        chance: engineChance,
+        skewMs: 0,
+        sleepsWhilePaused: false,
+        life: routesLife(this.#world),
+      }),
     );
   }
 

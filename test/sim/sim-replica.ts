@@ -1,49 +1,53 @@
 /**
- * One simulated replica: an engine in a process of its own, with a bus, effects and a view of time that can
- * all fail.
- *
- * The engine, the sampler, the patch, the Event and the message are the real ones; what they reach is
- * simulated.
+ * One simulated replica: an engine in a process of its own, with a bus and a view of time that can fail. What
+ * lives in it, its `life` says.
  */
 
-import type { EffectContext } from '../../src/actors/effect-runner.ts';
-import { Engine } from '../../src/actors/engine.ts';
-import { sendMessage } from '../../src/actors/host/message-send.ts';
-import type { EffectData } from '../../src/actors/host/step.ts';
-import { parseAddress } from '../../src/base/address.ts';
+import { Engine, type EngineParts } from '../../src/actors/engine.ts';
+import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
+import type { HoldingSpec } from '../../src/actors/shards/holding.ts';
 import { asError } from '../../src/base/errors.ts';
-import type { KubePort } from '../../src/base/kube-port.ts';
-import { limits } from '../../src/base/limits.ts';
-import type { PlainEvent } from '../../src/base/plain-event.ts';
+import type { Log } from '../../src/base/log-port.ts';
 import type { Bus } from '../../src/bus/bus.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
 import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
-import { patchPodCondition } from '../../src/features/routes/effects/pod-condition.ts';
-import { createLimiter } from '../../src/features/routes/probe/limiter.ts';
-import { createSampler } from '../../src/features/routes/probe/probe.ts';
-import type { RoutesJoin } from '../../src/features/routes/routes-join.ts';
-import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
-import type { RouteSample } from '../../src/machines/service/route-effects.ts';
-import { features, joinsOf } from '../actors/test-features.ts';
-import type { Effect } from '../machines/any-effect.ts';
 import type { Chance } from './chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';
-import type { SimWorld } from './sim-world.ts';
+import type { Stage } from './stage.ts';
+
+/** What lives in a replica: features, and who runs their effects. */
+export interface Life {
+  readonly release: string;
+  readonly features: EngineParts['features'];
+  readonly runEffect: NonNullable<EngineParts['runEffect']>;
+  start(engine: EngineView): readonly FeatureRun[];
+  /** Holdings beside the shards. */
+  holdings?(engine: Engine): readonly HoldingSpec[];
+  /** It has met the others and claims. */
+  started?(engine: Engine): void;
+}
+
+/** What a life is made of. */
+export interface LifeParts {
+  readonly replica: SimReplica;
+  readonly bus: Bus;
+  readonly log: Log;
+}
 
 export interface ReplicaParts {
-  readonly world: SimWorld;
+  readonly world: Stage;
   readonly name: string;
   readonly chance: Chance;
   readonly skewMs: number;
   readonly sleepsWhilePaused: boolean;
+  readonly life: (parts: LifeParts) => Life;
 }
 
 export class SimReplica {
   readonly name: string;
   readonly process: SimProcess;
   readonly engine: Engine;
-  routes: RoutesJoin | undefined;
   /** Its connection, for the faults. */
   readonly link: MemoryBus;
   /** What becomes of its appends, by subject; undefined: they are stored. */
@@ -72,26 +76,27 @@ export class SimReplica {
       lagMs: (stream) => world.lagMs(stream),
       onHandlerError: (error) => this.#complain(`a handler threw: ${error.message}`, ''),
     });
+    const log = this.#log();
+    const life = options.life({ replica: this, bus, log });
     this.engine = new Engine({
       bus,
       subjects: world.subjects,
       clock: this.process.clock,
       random: chance.of('engine').random,
-      log: this.#log(),
+      log,
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       replica: name,
-      release: '1.0.0',
+      release: life.release,
       shards: world.shards,
       onNameTaken: () => this.kill(true),
-      features,
-      start: (view) => {
-        const joins = joinsOf(view, { clock: this.process.clock, subjects: world.subjects, bus });
-        this.routes = joins.routes;
-        return joins.runs;
-      },
-      runEffect: this.#effects(bus),
+      features: life.features,
+      start: (view) => life.start(view),
+      runEffect: life.runEffect,
     });
-    this.engine.start().catch((error) => this.#complain(`start: ${asError(error).message}`, ''));
+    this.engine.start(life.holdings?.(this.engine)).then(
+      () => life.started?.(this.engine),
+      (error) => this.#complain(`start: ${asError(error).message}`, ''),
+    );
   }
 
   get isRunning(): boolean {
@@ -125,7 +130,7 @@ export class SimReplica {
     this.#options.world.see({ kind: 'complaint', replica: this.name, text, actor });
   }
 
-  #log() {
+  #log(): Log {
     const quiet = () => {};
     const error = (facts: object, message: string) => {
       const { actor = '', error: cause = '' } = facts as { actor?: string; error?: string };
@@ -134,54 +139,5 @@ export class SimReplica {
     const { trace } = this.#options.world;
     const say = trace && ((facts: object, message: string) => trace(this.name, facts, message));
     return { debug: say ?? quiet, info: say ?? quiet, warn: say ?? quiet, error };
-  }
-
-  #effects(bus: Bus) {
-    const { world } = this.#options;
-    const send = sendMessage(bus, world.subjects, () => this.engine.hearsEarlier(), world.shards);
-    const sample = this.#sampling();
-    return (data: EffectData, run: EffectContext): Promise<PlainEvent> => {
-      const effect = data as unknown as Effect;
-      const { key, actor } = run;
-      world.see({ kind: 'effect', replica: this.name, key, actor, effect: data, mutedAt: this.mutedAt });
-      const context = run as never;
-      const kube = world.kube.portFor(this.process, world.weather, (patched) =>
-        world.see({ kind: 'patched', replica: this.name, key, ...patched }),
-      ) as KubePort;
-      switch (effect.type) {
-        case 'message.send':
-          return send(effect, context) as Promise<PlainEvent>;
-        case 'pod-condition.patch':
-          return patchPodCondition(kube)(effect, context) as Promise<PlainEvent>;
-        case 'kube-event.write':
-          return writeKubeEvent(kube, { replica: this.name })(effect, context) as Promise<PlainEvent>;
-        case 'route.sample':
-          return sample(effect, run);
-        default:
-          return Promise.reject(new Error(`the simulated world has nothing that asks for ${effect.type}`));
-      }
-    };
-  }
-
-  /** As effects/route-sample.ts, with calls to the simulated routing. */
-  #sampling() {
-    const { world } = this.#options;
-    const limiter = createLimiter({ inFlight: limits.probeCallsInFlight, waiting: limits.probeCallsWaiting });
-    const { clock } = this.process;
-    const call = world.routing.callFor(this.process);
-    const sampler = createSampler({ limiter, clock, parseAddress, call });
-    return async (effect: RouteSample, { signal, emit, actor }: EffectContext): Promise<PlainEvent> => {
-      const { group, round, probe, calls, wanted } = effect;
-      const { url, podIPHeaders, timeoutMs, attemptsPerReplica } = probe;
-      const replicas = Math.max(1, Math.round(calls / Math.max(1, attemptsPerReplica)));
-      const result = await sampler.sample(
-        { group, url, podIPHeaders, timeoutMs, calls, replicas, wanted },
-        { signal, onHealthy: (ip) => emit({ type: 'sample.answered', round, ip }) },
-      );
-      const { anonymous, healthy, unhealthy } = result.summary;
-      const isAnonymous = anonymous > 0 && healthy.length + unhealthy.length === 0;
-      world.see({ kind: 'round', actor, isAnonymous });
-      return { type: 'sample.finished', round, ...result };
-    };
   }
 }

@@ -1,9 +1,9 @@
 /** What was seen of a simulated cluster, judged by the checkers as it happens. */
 import { hash } from '../../src/actors/shards/rendezvous.ts';
 import type { Transition } from '../../src/base/views.ts';
-import { checkers } from './checkers/all.ts';
-import type { Eye } from './checkers/checker.ts';
+import type { CheckerKind, Eye } from './checkers/checker.ts';
 import type { See, Sighting } from './sightings.ts';
+import type { Stage } from './stage.ts';
 
 export interface Breach {
   /** Which promise: the checker's name. */
@@ -27,7 +27,7 @@ export interface Verdict {
 export interface Story {
   readonly see: See;
   /** Begins to judge. */
-  watch(eye: Omit<Eye, 'breach'>): void;
+  watch<W extends Stage>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
   listen(listener: (sighting: Sighting) => void): void;
   /** A promise was broken. */
   isOver(): boolean;
@@ -58,7 +58,7 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
     see,
     listen: (listener) => void listeners.push(listener),
     isOver: () => breach !== null,
-    watch(eye) {
+    watch(eye, checkers) {
       now = () => eye.world.clock.monotonic();
       for (const { name, create } of checkers) {
         const onBreach = (text: string) => {

@@ -196,7 +196,11 @@ function writeError(
   // The rest of a body that is too large is not read, so the connection cannot serve another request.
   if (known.code === 413) response.setHeader('Connection', 'close');
   if (response.headersSent) response.destroy();
-  else write(response, errorAnswer(known));
+  else {
+    const seconds = known.details?.retryAfterSeconds;
+    if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
+    write(response, errorAnswer(known));
+  }
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

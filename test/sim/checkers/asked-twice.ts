@@ -10,9 +10,10 @@
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import type { Sighting } from '../sightings.ts';
+import type { SimWorld } from '../sim-world.ts';
 import type { CheckerKind } from './checker.ts';
 
-export const askedTwice: CheckerKind = {
+export const askedTwice: CheckerKind<SimWorld> = {
   name: 'no proof asked twice',
   create(eye) {
     /** Pod actor → proofs that it has held: Service, its uid, Pod uid, address. */

@@ -6,10 +6,11 @@
 
 import type { Sighting } from '../sightings.ts';
 import type { SimReplica } from '../sim-replica.ts';
-import type { SimWorld } from '../sim-world.ts';
+import type { Stage } from '../stage.ts';
 
-export interface Eye {
-  readonly world: SimWorld;
+/** @template W what the checker needs of the world; most are content with the stage */
+export interface Eye<W extends Stage = Stage> {
+  readonly world: W;
   /** World time, ms since the epoch. */
   now(): number;
   /** Replicas that live, paused ones included. */
@@ -20,8 +21,8 @@ export interface Eye {
 
 export type Checker = (sighting: Sighting) => void;
 
-export interface CheckerKind {
+export interface CheckerKind<W extends Stage = Stage> {
   /** What it is cited by: the number of an invariant, or the words of the specification. */
   readonly name: string;
-  readonly create: (eye: Eye) => Checker;
+  readonly create: (eye: Eye<W>) => Checker;
 }

@@ -9,6 +9,7 @@
  * its Pods apart owes a round in which something answered and nobody named himself.
  */
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
+import type { SimWorld } from '../sim-world.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 interface Truth {
@@ -22,7 +23,7 @@ interface Truth {
   readonly asked: Map<string, PodFacts>;
 }
 
-export const neverEarly: CheckerKind = {
+export const neverEarly: CheckerKind<SimWorld> = {
   name: 'never Ready early',
   create(eye) {
     const truth: Truth = { answers: new Map(), anonymous: new Map(), since: new Map(), asked: new Map() };
@@ -57,7 +58,7 @@ export const neverEarly: CheckerKind = {
 };
 
 function check(
-  { breach, world }: Eye,
+  { breach, world }: Eye<SimWorld>,
   truth: Truth,
   patched: { readonly key: string; readonly namespace: string; readonly name: string; readonly uid: string },
 ): void {

@@ -14,6 +14,7 @@ import { shardOf } from '../../../src/bus/partition.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
+import { routesOf } from '../routes-life.ts';
 import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
 import type { CheckerKind, Eye } from './checker.ts';
@@ -57,7 +58,7 @@ export function createSettlement({ kube }: Pick<SimWorld, 'kube'>): Settlement {
   };
 }
 
-export const settled: CheckerKind = {
+export const settled: CheckerKind<SimWorld> = {
   name: 'liveness',
   create(eye) {
     let calmAt: number | null = null;
@@ -75,10 +76,10 @@ export const settled: CheckerKind = {
 
 /** What is not at rest yet, in words; none: everything is. */
 export function unsettled(
-  eye: Pick<Eye, 'world' | 'replicas'>,
+  eye: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
   { records, takenUnseen }: Settlement,
 ): string[] {
-  const unowned = ownersMissing(eye);
+  const unowned = [...namedTwice(eye), ...ownersMissing(eye)];
   if (unowned.length > 0) return unowned;
   const { world } = eye;
   if (!world.mirror.isIdle || !world.routing.isSettled)
@@ -91,6 +92,12 @@ export function unsettled(
   ];
 }
 
+function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const living = replicas().map(({ name }) => name);
+  const twice = living.filter((name, index) => living.indexOf(name) !== index);
+  return twice.map((name) => `two replicas are called ${name}`);
+}
+
 function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const active = replicas().flatMap(({ engine }) => engine.ownership.active());
   const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
@@ -99,7 +106,7 @@ function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): st
   return missing.map((name) => `${name} has no one owner that works`);
 }
 
-function podsNotReady({ world }: Pick<Eye, 'world'>, takenUnseen: ReadonlySet<string>): string[] {
+function podsNotReady({ world }: Pick<Eye<SimWorld>, 'world'>, takenUnseen: ReadonlySet<string>): string[] {
   return world.kube.entries('pods').flatMap(({ name, digest }) => {
     if (!digest.readinessGates.includes(conditionType) || takenUnseen.has(digest.uid)) return [];
     const status = digest.conditions[conditionType];
@@ -109,7 +116,7 @@ function podsNotReady({ world }: Pick<Eye, 'world'>, takenUnseen: ReadonlySet<st
 
 /** Actors that do not know what the world says of them. */
 function actorsBehind(
-  { world, replicas }: Pick<Eye, 'world' | 'replicas'>,
+  { world, replicas }: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
   records: ReadonlyMap<string, ActorRecord>,
 ): string[] {
   const names = [
@@ -122,7 +129,7 @@ function actorsBehind(
     const owner = replicas().find(({ engine }) =>
       engine.ownership.active().includes(`shard/${shardOf(id, world.shards)}`),
     );
-    const observation = owner?.routes?.observe(kind, namespace, name) ?? null;
+    const observation = (owner && routesOf(owner)?.observe(kind, namespace, name)) ?? null;
     const record = records.get(id);
     const known = record && !record.gone ? (record.snapshot.context as { facts: unknown }).facts : null;
     if (observation === null || !equal(known, observation.facts))

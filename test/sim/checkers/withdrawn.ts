@@ -10,11 +10,12 @@
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { type PodContext, unproven } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
-import type { CheckerKind, Eye } from './checker.ts';
+import type { SimWorld } from '../sim-world.ts';
+import type { CheckerKind } from './checker.ts';
 
 const limitMs = 31_000;
 
-export const withdrawn: CheckerKind = {
+export const withdrawn: CheckerKind<SimWorld> = {
   name: 'no True condition beside an unproven Pod',
   create(eye) {
     const records = new Map<string, ActorRecord>();
@@ -37,7 +38,7 @@ export const withdrawn: CheckerKind = {
 
 /** Pods that are True and know themselves that they are not proven, in words. */
 export function trueAndUnproven(
-  { kube }: Pick<Eye['world'], 'kube'>,
+  { kube }: Pick<SimWorld, 'kube'>,
   records: ReadonlyMap<string, ActorRecord>,
 ): string[] {
   return kube.entries('pods').flatMap(({ name, digest }) => {

@@ -13,9 +13,10 @@ import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import type { Digest } from '../digest.ts';
 import type { Sighting } from '../sightings.ts';
+import type { SimWorld } from '../sim-world.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-export const worldOrder: CheckerKind = {
+export const worldOrder: CheckerKind<SimWorld> = {
   name: 'I10',
   create(eye) {
     const pictures = createPictures();
@@ -49,7 +50,7 @@ export const worldOrder: CheckerKind = {
   },
 };
 
-function checkServices(eye: Eye, id: string, facts: PodFacts, pictures: Pictures): void {
+function checkServices(eye: Eye<SimWorld>, id: string, facts: PodFacts, pictures: Pictures): void {
   const text = servicesText(facts.services);
   if (!pictures.wasComplete(text))
     eye.breach(`${id} is told of the Services ${text}; the world never said so while it was complete`);

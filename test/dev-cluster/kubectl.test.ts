@@ -11,13 +11,7 @@ import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { uniqueName } from '../conformance/conformance.ts';
-import {
-  hasKubectl,
-  kubectlEnvironment,
-  kubectlProgram as program,
-  runKubectl,
-  type Said,
-} from '../kubectl.ts';
+import { hasKubectl, kubectlEnvironment, kubectlProgram as program, runKubectl } from '../kubectl.ts';
 import { until } from '../until.ts';
 
 const title = hasKubectl ? 'kubectl' : 'kubectl (skipped: there is none on PATH, and KUBECTL names none)';
@@ -26,7 +20,7 @@ let api: KubeApi;
 let namespace = '';
 
 const environment = () => kubectlEnvironment(folder, join(folder, 'kubeconfig'));
-const run = (args: readonly string[], input = '', extra: Record<string, string> = {}): Promise<Said> =>
+const run = (args: readonly string[], input = '', extra: Record<string, string> = {}) =>
   runKubectl(['--namespace', namespace, ...args], { ...environment(), ...extra }, input);
 
 /** Runs it, and expects that it succeeds. */

@@ -96,9 +96,7 @@ describe.skipIf(!hasKubectl)(title, () => {
   });
 
   test('get --watch prints a line for each change', async () => {
-    const child = spawn(program, ['-n', namespace, 'get', 'configmaps', '--watch'], {
-      env: environment(),
-    });
+    const child = spawn(program, ['-n', namespace, 'get', 'configmaps', '--watch'], { env: environment() });
     let seen = '';
     child.stdout.on('data', (piece: Buffer) => {
       seen += piece.toString();

@@ -47,6 +47,7 @@ export const errorCodes = {
   KUBE_EXPIRED: ['transient', 'The resource version is too old; list again (410).'],
   KUBE_NOT_FOUND: ['terminal', 'The object does not exist (404).'],
   KUBE_REFUSED: ['terminal', 'The Kubernetes API refused the request (4xx).'],
+  HTTP_UNREACHABLE: ['transient', 'A server that a feature called did not answer, or not within its bounds.'],
   ACME_UNREACHABLE: ['transient', 'A certificate authority did not answer, or not sensibly.'],
   ACME_LIMITED: [
     'transient',
@@ -81,6 +82,11 @@ export class OrreryError extends Error {
     this.name = 'OrreryError';
     this.code = code;
     this.facts = options.facts ?? {};
+  }
+
+  /** Also of another make: a feature brings its own copy of the package, and its errors are ours. */
+  static override [Symbol.hasInstance](thrown: unknown): boolean {
+    return Error[Symbol.hasInstance].call(Error, thrown) && (thrown as Error).name === 'OrreryError';
   }
 
   get kind(): ErrorKind {

@@ -7,7 +7,7 @@
  */
 import { createStepper, type EffectData, type StepResult, stateText } from '../../../src/actors/host/step.ts';
 import type { Health } from '../../../src/base/views.ts';
-import type { Chart } from '../../../src/machines/chart.ts';
+import { asOfNow, type Chart } from '../../../src/machines/chart.ts';
 import { stateWords, type Told } from '../../../src/machines/tell.ts';
 
 interface Deadline {
@@ -79,7 +79,8 @@ export class ChartDriver<Event extends { readonly type: string }, Context = unkn
   }
 
   get context(): Context {
-    return this.#persisted().context as Context;
+    const { chart } = this.#stepper;
+    return asOfNow(chart, this.#persisted(), chart.version).context as Context;
   }
 
   get isOver(): boolean {

@@ -103,6 +103,14 @@ describe('since when', () => {
     expect([transition.from, transition.to]).toEqual(['fine', 'failed']);
     expect(record.trouble).toBe(9_000);
   });
+
+  test('of what is well the chart may know better; of trouble it may not', () => {
+    const chart = chartOf(tells(() => ({ text: 'so it is', since: 7 })));
+    const sinceAfter = (events: readonly string[]) =>
+      reasonOf(cell('x'), recordAfter(chart, events), chart, 99_000).reason.since;
+    expect(sinceAfter(['none'])).toBe(7);
+    expect(sinceAfter(['none', 'fail'])).toBe(2_000);
+  });
 });
 
 describe('words', () => {

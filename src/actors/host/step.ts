@@ -1,5 +1,5 @@
 /**
- * One event taken by one chart: the only file that knows xstate's insides.
+ * One event taken by one chart: the only file that knows xstate's insides, with quick-assign.ts.
  *
  * Owns: how a machine is started, stepped, persisted and restored, and how the actions that it asked for are
  * sorted into timers and effects. Pure: nothing is executed, no clock is read (I7).
@@ -11,6 +11,7 @@
 import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import { type Chart, migrate } from '../../machines/chart.ts';
+import { quickenAssigns } from './quick-assign.ts';
 
 /** An event as the machine sees it: the fact and the host's stamp. */
 export interface StampedEvent {
@@ -86,6 +87,7 @@ export function createStepper(chart: Chart): Stepper {
   const effectTypes = new Set(chart.effects.map(({ type }) => type));
   const collected: CollectedAction[] = [];
   const scope = collectingScope(chart, collected);
+  quickenAssigns(machine);
 
   const run = (before: Snapshot | null, next: () => Snapshot): StepResult => {
     collected.length = 0;

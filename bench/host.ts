@@ -268,6 +268,7 @@ async function resident(): Promise<void> {
       id,
       stepper,
       before: null,
+      word: () => 'word',
       item: { event, cause: null },
       event,
       result,

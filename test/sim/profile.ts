@@ -24,6 +24,7 @@ export const faultKinds = [
   'reflected',
   'etcdRestored',
   'twin',
+  'forged',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

@@ -330,7 +330,10 @@ export class Host {
     let bytes: Uint8Array;
     try {
       const { fence, mailOf } = shard;
-      next = nextRecord({ id, stepper, before: hot.record, item, event, result, fence, mailOf, replica });
+      next = nextRecord({
+        ...{ id, stepper, before: hot.record, item, event, result, fence, mailOf, replica },
+        word: () => this.#parts.random.id(),
+      });
       bytes = packRecord(next.record);
     } catch (error) {
       span?.end(asError(error).message);

@@ -59,6 +59,7 @@ function recordAfter(chart: Chart, events: readonly string[]): ActorRecord {
       id,
       stepper,
       before: record,
+      word: () => 'word',
       item,
       event,
       result,

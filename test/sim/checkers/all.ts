@@ -6,6 +6,7 @@ import type { CheckerKind } from './checker.ts';
 import { deadlines } from './deadlines.ts';
 import { feed } from './feed.ts';
 import { fences } from './fences.ts';
+import { forged } from './forged.ts';
 import { names } from './names.ts';
 import { neighbours } from './neighbours.ts';
 import { neverEarly } from './never-early.ts';
@@ -21,6 +22,7 @@ export const engineCheckers: readonly CheckerKind[] = [
   savedEffects,
   fences,
   names,
+  forged,
   silence,
   deadlines,
   repetition,

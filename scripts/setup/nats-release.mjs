@@ -1,6 +1,6 @@
 /**
- * The official build of nats-server, for machines whose packages we do not take: other Linux distributions and
- * macOS. It is fetched from its release page and used only if it is the very file that was released.
+ * The official build of nats-server, for machines whose packages we do not take: other Linux distributions
+ * and macOS. It is fetched from its release page and used only if it is the very file that was released.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -34,7 +34,8 @@ export function buildFor(platform, arch) {
 /**
  * Puts the server at `file`.
  *
- * @param {{ file: string, env: NodeJS.ProcessEnv, byHand: string, platform?: NodeJS.Platform, arch?: string }} wanted
+ * @param {{ file: string, env: NodeJS.ProcessEnv, byHand: string, platform?: NodeJS.Platform, arch?: string
+ * }} wanted
  */
 export function fetchRelease({ file, env, byHand, platform = process.platform, arch = process.arch }) {
   const build = buildFor(platform, arch);

@@ -268,7 +268,7 @@ async function resident(): Promise<void> {
       id,
       stepper,
       before: null,
-      word: () => 'word',
+      random: { id: () => 'word' },
       item: { event, cause: null },
       event,
       result,

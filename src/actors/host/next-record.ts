@@ -2,6 +2,7 @@
 import { invariant } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { messageSend } from '../../machines/effects.ts';
@@ -23,8 +24,7 @@ export interface StepFacts {
   /** The mail stream in which the shard is. */
   readonly mailOf: string;
   readonly replica: string;
-  /** Drawn for this step; nobody outside knows it. */
-  readonly word: () => string;
+  readonly random: Pick<Random, 'id'>;
 }
 
 export interface NextRecord {
@@ -38,7 +38,7 @@ export interface NextRecord {
 
 /** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
 export function nextRecord(facts: StepFacts): NextRecord {
-  const { id, stepper, before, item, event, result, fence, mailOf, replica, word } = facts;
+  const { id, stepper, before, item, event, result, fence, mailOf, replica, random } = facts;
   const snapshot = stepper.persist(result.snapshot);
   const from = before === null || before.gone ? null : stateText(before.snapshot.value);
   const to = stateText(snapshot.value);
@@ -49,7 +49,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
   const timers = changedTimers(withoutTimer(before, item), result.timers, event.at);
   const newEffects = result.effects.map((effect, index) => ({
     ...{ key: `${id}/${place}/${index}`, effect },
-    ...(effect.type === messageSend.type ? { word: word() } : {}),
+    ...(effect.type === messageSend.type ? { word: random.id() } : {}),
   }));
   const outbox = [...withoutEffect(before, item), ...newEffects];
   invariant(outbox.length <= limits.outboxEffects, 'an actor has a bounded number of effects waiting', {

@@ -2,8 +2,9 @@
  * What people may not say has no effect, however word for word they say it: each forged message becomes a
  * dead letter that says why, and no actor remembers to have taken it (docs/security.md, "Who speaks").
  */
-import { rememberedId } from '../../../src/actors/host/message-ids.ts';
+
 import { shortId } from '../../../src/actors/host/next-record.ts';
+import { rememberedId } from '../../../src/actors/shards/message-ids.ts';
 import { forgedIds } from '../simulation/forgeries.ts';
 import type { CheckerKind } from './checker.ts';
 

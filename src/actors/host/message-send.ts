@@ -16,7 +16,7 @@ import { shardOf } from '../../bus/partition.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
-import { tellId } from './message-ids.ts';
+import { tellId } from '../shards/message-ids.ts';
 
 /** Header of messages between actors: the sender's id. Replicas set it; over `send` anybody could. */
 export const fromHeader = 'Orrery-From';

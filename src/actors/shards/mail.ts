@@ -16,10 +16,9 @@ import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
-import { rememberedId } from '../host/message-ids.ts';
-
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { originOf } from './mail-origin.ts';
+import { rememberedId } from './message-ids.ts';
 import { begin, position } from './shard-run.ts';
 
 interface MailParts

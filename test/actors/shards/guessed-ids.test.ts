@@ -3,7 +3,7 @@
  * and the keys of effects can be guessed.
  */
 import { expect, test } from 'vitest';
-import { rememberedId, tellId } from '../../../src/actors/host/message-ids.ts';
+import { rememberedId, tellId } from '../../../src/actors/shards/message-ids.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { TestCluster } from '../harness.ts';

@@ -2,7 +2,9 @@
  * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
  */
 import { OrreryError } from '../base/errors.ts';
-import { formatOption, type Program } from './parser.ts';
+import type { Chart } from '../machines/chart.ts';
+import { loadedCharts } from './loaded-charts.ts';
+import { addFeatureFlag, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -12,23 +14,23 @@ Examples:
 In the tree, * marks the state that is entered first and = a parallel region.`;
 
 export function chartCommand(program: Program, terminal: Terminal): void {
-  program
+  const command = program
     .command('chart')
     .summary('draw a statechart')
     .description('The statechart of a machine.')
     .argument('<machine>', 'its name, for example pod')
     .addOption(formatOption('--format <format>', ['text', 'mermaid', 'json']))
     .addOption(formatOption('-o, --output <format>', ['text', 'mermaid', 'json']).hideHelp())
-    .addHelpText('after', examples)
-    .action(async (name: string, options: { format: string; output: string }) => {
-      const format = options.format === 'text' ? options.output : options.format;
-      terminal.out(`${(await draw(name, format)).join('\n')}\n`);
-    });
+    .addHelpText('after', examples);
+  addFeatureFlag(command).action(async (name: string, options: { format: string; output: string }) => {
+    const format = options.format === 'text' ? options.output : options.format;
+    const charts = await loadedCharts({ ...options }, terminal);
+    terminal.out(`${(await draw(name, format, charts)).join('\n')}\n`);
+  });
 }
 
-async function draw(name: string, format: string): Promise<readonly string[]> {
-  const [{ charts }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
-    import('../replica/charts.ts'),
+async function draw(name: string, format: string, charts: readonly Chart[]): Promise<readonly string[]> {
+  const [{ chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
     import('../inspector/charts/machine-view.ts'),
     import('../inspector/charts/chart-text.ts'),
     import('../inspector/charts/chart-mermaid.ts'),

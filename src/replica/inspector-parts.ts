@@ -12,7 +12,7 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
 import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
-import { charts } from './charts.ts';
+import type { Chart } from '../machines/chart.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
@@ -26,7 +26,11 @@ export interface Inspector {
 
 export async function createInspector(
   { replica, release, inspectorAuth }: Pick<RunConfig, 'replica' | 'release' | 'inspectorAuth'>,
-  { bus, subjects }: { readonly bus: Bus; readonly subjects: Subjects },
+  {
+    bus,
+    subjects,
+    charts,
+  }: { readonly bus: Bus; readonly subjects: Subjects; readonly charts: readonly Chart[] },
 ): Promise<Inspector> {
   const { createPageFiles } = await import('../inspector/http/page-files.ts');
   const control = createControl({ bus, subjects });

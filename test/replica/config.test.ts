@@ -52,6 +52,7 @@ test('with nothing given the defaults are those of the contract', () => {
     probeDns: null,
     namespaces: null,
     electionNamespaces: {},
+    features: [],
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
     release: expect.stringMatching(/^\d+\.\d+\.\d+/),

@@ -55,6 +55,8 @@ export const errorCodes = {
   ],
   ACME_REFUSED: ['terminal', 'A certificate authority refused a request, or a proof of control failed.'],
   CERTIFICATE_UNUSABLE: ['terminal', 'A certificate, a key or a Secret that holds one cannot be used.'],
+  SERVER_UNREACHABLE: ['transient', "Orrery's HTTP did not answer, or not as Orrery does."],
+  SERVER_REFUSED: ['terminal', "Orrery's HTTP, or what stands before it, refused a request."],
   CANDIDATE_REFUSED: ['terminal', 'A request in an election speaks for another candidate than it may.'],
   LEASE_HELD: [
     'transient',

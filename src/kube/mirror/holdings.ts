@@ -6,7 +6,8 @@
  * however many watch it.
  */
 import type { Keeper } from '../../actors/feature.ts';
-import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
+import type { HoldingSpec } from '../../actors/shards/holding.ts';
+import type { Ownership } from '../../actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';

@@ -3,7 +3,7 @@
  */
 import { OrreryError } from '../base/errors.ts';
 import type { Chart } from '../machines/chart.ts';
-import { loadedCharts } from './loaded-charts.ts';
+import { loadedCharts } from './own/loaded-charts.ts';
 import { addFeatureFlag, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -11,7 +11,7 @@ import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { loadedCharts } from './loaded-charts.ts';
+import { loadedCharts } from './own/loaded-charts.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/control/transition-replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { eventName } from '../base/words.ts';
-import { loadedCharts } from './loaded-charts.ts';
+import { loadedCharts } from './own/loaded-charts.ts';
 import { addFeatureFlag, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 

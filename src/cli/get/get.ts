@@ -4,7 +4,7 @@ import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { loadedCharts } from '../loaded-charts.ts';
+import { loadedCharts } from '../own/loaded-charts.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';

@@ -6,9 +6,11 @@
  * out: the admission has the last word, the form is what a person needs to get it right at once.
  */
 import type { FieldForm, MessageForm } from '../base/views.ts';
-import type { KindMessages, Schemas } from './admission.ts';
 
 export type MessageForms = Readonly<Record<string, MessageForm>>;
+
+/** By which messages are admitted, by type. */
+type Schemas = Readonly<Record<string, unknown>>;
 
 /** What a schema of the library holds, as far as it is read here. */
 interface Schema {
@@ -26,7 +28,7 @@ interface Schema {
 
 /** By kind, then by message. @param messages of the features */
 export function messageForms(
-  messages: Iterable<Readonly<Record<string, KindMessages>>>,
+  messages: Iterable<Readonly<Record<string, { readonly public: Schemas }>>>,
 ): ReadonlyMap<string, MessageForms> {
   const kinds = [...messages].flatMap((own) => Object.entries(own));
   return new Map(kinds.map(([kind, { public: open }]) => [kind, formsOf(open)]));
@@ -34,7 +36,7 @@ export function messageForms(
 
 export function formsOf(schemas: Schemas): MessageForms {
   return Object.fromEntries(
-    Object.entries(schemas).map(([type, schema]) => [type, messageForm(schema as unknown as Schema)]),
+    Object.entries(schemas).map(([type, schema]) => [type, messageForm(schema as Schema)]),
   );
 }
 

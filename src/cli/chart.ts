@@ -2,8 +2,8 @@
  * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
  */
 import { OrreryError } from '../base/errors.ts';
-import type { Chart } from '../machines/chart.ts';
-import { loadedCharts } from './own/loaded-charts.ts';
+import type { Kinds } from '../replica/charts.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
 import { addFeatureFlag, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -24,12 +24,12 @@ export function chartCommand(program: Program, terminal: Terminal): void {
     .addHelpText('after', examples);
   addFeatureFlag(command).action(async (name: string, options: { format: string; output: string }) => {
     const format = options.format === 'text' ? options.output : options.format;
-    const charts = await loadedCharts({ ...options }, terminal);
-    terminal.out(`${(await draw(name, format, charts)).join('\n')}\n`);
+    const kinds = await loadedKinds({ ...options }, terminal);
+    terminal.out(`${(await draw(name, format, kinds)).join('\n')}\n`);
   });
 }
 
-async function draw(name: string, format: string, charts: readonly Chart[]): Promise<readonly string[]> {
+async function draw(name: string, format: string, { charts, messages }: Kinds): Promise<readonly string[]> {
   const [{ chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
     import('../inspector/charts/machine-view.ts'),
     import('../inspector/charts/chart-text.ts'),
@@ -40,7 +40,7 @@ async function draw(name: string, format: string, charts: readonly Chart[]): Pro
     const allowed = charts.map((one) => one.name).join(', ');
     throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
   }
-  if (format === 'json') return [JSON.stringify(machineView(chart), null, 2)];
+  if (format === 'json') return [JSON.stringify(machineView(chart, messages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));
   return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];
 }

@@ -6,12 +6,12 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { change, effectList, eventName, shownTime } from '../base/words.ts';
-import type { Chart } from '../machines/chart.ts';
+import type { Kinds } from '../replica/charts.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { loadedCharts } from './own/loaded-charts.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -86,15 +86,15 @@ async function readWanted(
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: readActorId(text) }),
-    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, loadedCharts({ ...options }, terminal)) }),
+    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, loadedKinds({ ...options }, terminal)) }),
     from,
     to: end,
   };
 }
 
-async function readKindFlag(text: string, charts: Promise<readonly Chart[]>): Promise<string> {
-  const [known, { readKind }] = await Promise.all([charts, import('./get/selection.ts')]);
-  return readKind(text, known);
+async function readKindFlag(text: string, kinds: Promise<Kinds>): Promise<string> {
+  const [{ charts }, { readKind }] = await Promise.all([charts, import('./get/selection.ts')]);
+  return readKind(text, charts);
 }
 
 function readFrom({ from, since, follow, utc = false }: EventsOptions, now: number): number | null {

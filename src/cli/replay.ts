@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/control/transition-replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { eventName } from '../base/words.ts';
-import { loadedCharts } from './own/loaded-charts.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
 import { addFeatureFlag, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -30,9 +30,9 @@ export function replayCommand(program: Program, terminal: Terminal): void {
     .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
     .addHelpText('after', examples);
   addFeatureFlag(command).action(async (file: string, options: Readonly<Record<string, unknown>>) => {
-    const [{ createReplay, readTransition }, charts] = await Promise.all([
+    const [{ createReplay, readTransition }, { charts }] = await Promise.all([
       import('../actors/control/transition-replay.ts'),
-      loadedCharts(options, terminal),
+      loadedKinds(options, terminal),
     ]);
     const replay = createReplay(charts);
     const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);

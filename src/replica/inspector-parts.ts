@@ -12,14 +12,14 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
 import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
-import type { Chart } from '../machines/chart.ts';
+import type { Kinds } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
   readonly http: Pick<
     HttpServerParts,
-    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts'
+    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts' | 'messages'
   >;
   stop(): void;
 }
@@ -29,8 +29,8 @@ export async function createInspector(
   {
     bus,
     subjects,
-    charts,
-  }: { readonly bus: Bus; readonly subjects: Subjects; readonly charts: readonly Chart[] },
+    kinds: { charts, messages },
+  }: { readonly bus: Bus; readonly subjects: Subjects; readonly kinds: Kinds },
 ): Promise<Inspector> {
   const { createPageFiles } = await import('../inspector/http/page-files.ts');
   const control = createControl({ bus, subjects });
@@ -38,6 +38,7 @@ export async function createInspector(
   return {
     http: {
       control,
+      messages,
       stored: control,
       letters: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),

@@ -38,7 +38,7 @@ import {
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { tracedStore } from '../kube/mirror/traced-store.ts';
 import { kubeEventWrite, messageSend } from '../machines/effects.ts';
-import { chartsWith } from './charts.ts';
+import { kindsOf } from './charts.ts';
 import type { RunConfig } from './config.ts';
 import { settingsOf } from './feature-settings.ts';
 import { featuresOf } from './features.ts';
@@ -115,7 +115,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const inspector = await createInspector(config, { bus, subjects, charts: chartsWith(features) });
+  const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
@@ -290,7 +290,7 @@ async function startHttpOf(
     ...told,
     metricsAuth: config.metricsAuth,
     featurePaths: pathsOf(features, engine.runs),
-    charts: chartsWith(features),
+    charts: kindsOf(features).charts,
     metrics,
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),

@@ -4,7 +4,7 @@ import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { loadedCharts } from '../own/loaded-charts.ts';
+import { loadedKinds } from '../own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';
@@ -49,7 +49,7 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (words: readonly string[], options: GetOptions) => {
-    const charts = await loadedCharts({ ...options }, terminal);
+    const { charts } = await loadedKinds({ ...options }, terminal);
     const selection = readSelection(
       words,
       options,

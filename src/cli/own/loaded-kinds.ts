@@ -1,5 +1,5 @@
-/** The charts that a command knows: those of the program, and of the features that it was told of. */
-import type { Chart } from '../../machines/chart.ts';
+/** The kinds that a command knows: those of the program, and of the features that it was told of. */
+import type { Kinds } from '../../replica/charts.ts';
 import { readFeaturePlaces } from '../../replica/config.ts';
 import { readDevFile } from '../dev-file.ts';
 import { flagTexts } from '../parser.ts';
@@ -11,17 +11,17 @@ import type { Terminal } from '../terminal.ts';
  * @param options of the command, as the parser gives them
  * @throws OrreryError USAGE
  */
-export async function loadedCharts(
+export async function loadedKinds(
   options: Readonly<Record<string, unknown>>,
   { env, directory }: Terminal,
-): Promise<readonly Chart[]> {
+): Promise<Kinds> {
   const given = readFeaturePlaces(flagTexts(options), env);
   const places = given.length > 0 ? given : (readDevFile(directory)?.features ?? []);
-  const { charts, chartsWith } = await import('../../replica/charts.ts');
-  if (places.length === 0) return charts;
+  const { ownKinds, kindsOf } = await import('../../replica/charts.ts');
+  if (places.length === 0) return ownKinds;
   const [{ loadFeatures }, { featuresOf }] = await Promise.all([
     import('../../replica/loaded-features.ts'),
     import('../../replica/features.ts'),
   ]);
-  return chartsWith([...featuresOf(), ...(await loadFeatures(places, directory))]);
+  return kindsOf([...featuresOf(), ...(await loadFeatures(places, directory))]);
 }

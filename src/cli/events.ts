@@ -93,7 +93,7 @@ async function readWanted(
 }
 
 async function readKindFlag(text: string, kinds: Promise<Kinds>): Promise<string> {
-  const [{ charts }, { readKind }] = await Promise.all([charts, import('./get/selection.ts')]);
+  const [{ charts }, { readKind }] = await Promise.all([kinds, import('./get/selection.ts')]);
   return readKind(text, charts);
 }
 

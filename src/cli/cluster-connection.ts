@@ -14,13 +14,8 @@ import { systemRandom } from '../base/random.ts';
 import type { ControlPort, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
-import {
-  type ClientConfig,
-  type FlagTexts,
-  isGiven,
-  natsAccess,
-  readClientConfig,
-} from '../replica/config.ts';
+import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
+import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, readDevFile } from './dev-file.ts';
 import type { Terminal } from './terminal.ts';
 

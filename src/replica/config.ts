@@ -14,6 +14,7 @@ import {
   hostPort,
   inboxPrefix,
   isLoopback,
+  listOf,
   type NamespaceGrants,
   nameServer,
   namespaceGrants,
@@ -31,16 +32,8 @@ import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
-
-export interface NatsConfig {
-  readonly servers: readonly string[];
-  readonly credsFile: string | null;
-  readonly caFile: string | null;
-  readonly certFile: string | null;
-  readonly keyFile: string | null;
-  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
-  readonly inbox: string | null;
-}
+import { type FeatureName, featureNames } from './feature-names.ts';
+import type { NatsConfig } from './nats-access.ts';
 
 /** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
 export interface ClientConfig {
@@ -78,6 +71,8 @@ export interface RunConfig extends ClientConfig {
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
   readonly electionNamespaces: NamespaceGrants;
+  /** Features that do not run; empty: all of them do. */
+  readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
@@ -223,6 +218,12 @@ export const runFlags = {
     description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
     defaultText: 'none',
   }),
+  without: flag(listOf(...featureNames), {
+    placeholder: 'FEATURE,…',
+    description:
+      'features that do not run, so that they need no rights; the same for all replicas. Records of their actors stay',
+    defaultText: 'none: all run',
+  }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
     placeholder: 'kubernetes|none',
     description:
@@ -295,6 +296,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     probeDns: value('probe-dns') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
+    without: value('without') ?? [],
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),
@@ -327,21 +329,6 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
       keyFile,
       inbox: value('nats-inbox') ?? null,
     },
-  };
-}
-
-/** How to reach NATS, as the connection takes it: what is not set is absent. */
-export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
-  const tls = {
-    ...(caFile === null ? {} : { caFile }),
-    ...(certFile === null ? {} : { certFile }),
-    ...(keyFile === null ? {} : { keyFile }),
-  };
-  return {
-    servers,
-    ...(credsFile === null ? {} : { credsFile }),
-    ...(inbox === null ? {} : { inboxPrefix: inbox }),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }
 

@@ -72,7 +72,9 @@ const installation = join(import.meta.dirname, '../../deploy/base/orrery.yaml');
 export async function ensureInspectorAccess(kube: KubePort, signal: AbortSignal): Promise<void> {
   const objects = parseManifest(await readFile(installation, 'utf8'), 'deploy/base/orrery.yaml');
   const isWanted = ({ kind, metadata }: KubeObject) =>
-    kind === 'Namespace' || metadata.name.startsWith('orrery-inspector-');
+    kind === 'Namespace' ||
+    metadata.name.startsWith('orrery-inspector-') ||
+    metadata.name === 'orrery-kubectl';
   await ensureAll(kube, objects.filter(isWanted), signal);
 }
 

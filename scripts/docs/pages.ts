@@ -2,6 +2,7 @@
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { apiLimits } from '../../packages/kube-api/limits.ts';
+import { featureLimits } from '../../src/actors/feature-limits.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 import { rightsFile } from '../chart/rights.ts';
@@ -46,6 +47,10 @@ ${byHand('src/base/limits.ts')}
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 
 ${limitTable(read('src/base/limits.ts'))}
+
+## Of features that a replica loads
+
+${limitTable(read('src/actors/feature-limits.ts'), featureLimits)}
 
 ## The development cluster
 

@@ -10,6 +10,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import {
   anyText,
+  type Cidr,
+  cidrList,
   type HostPort,
   hostPort,
   inboxPrefix,
@@ -67,6 +69,8 @@ export interface RunConfig extends ClientConfig {
   readonly takeOverSlices: OtherWriter | null;
   /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
   readonly probeDns: HostPort | null;
+  /** What the probes of workloads may call; null: all but loopback and link-local addresses. */
+  readonly probeCidrs: readonly Cidr[] | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
@@ -203,6 +207,11 @@ export const runFlags = {
     description: 'adopt the EndpointSlices of this controller, which must have been stopped',
     defaultText: 'none',
   }),
+  'probe-cidrs': flag(cidrList, {
+    placeholder: 'CIDR,…',
+    description: 'the only addresses that probes of workloads may call',
+    defaultText: 'all but loopback and link-local',
+  }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
     description: 'name server that probes ask for the addresses of Services',
@@ -294,6 +303,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
     takeOverSlices: value('take-over-slices') ?? null,
     probeDns: value('probe-dns') ?? null,
+    probeCidrs: value('probe-cidrs') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
     without: value('without') ?? [],

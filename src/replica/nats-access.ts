@@ -1,4 +1,4 @@
-/** How a program reaches NATS: what its flags say, and the form that the connection takes. */
+/** How a replica or a command reaches NATS, as the flags say it and as the connection takes it. */
 
 export interface NatsConfig {
   readonly servers: readonly string[];

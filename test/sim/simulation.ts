@@ -4,19 +4,20 @@
  *
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
-import { type Chance, createChance } from './chance.ts';
+
+import { SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
+import { createFaults } from '../../packages/testing/simulation/faults.ts';
+import type { See, Sighting } from '../../packages/testing/simulation/sightings.ts';
+import type { Trace } from '../../packages/testing/simulation/stage.ts';
+import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
+import { type Chance, createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
 import { createChurn } from './churn.ts';
-import { createFaults } from './faults.ts';
 import { drawProfile, type Profile, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
-import type { See, Sighting } from './sightings.ts';
-import { SimReplica } from './sim-replica.ts';
 import { createShop } from './sim-shop.ts';
 import { createSimWorld, type SimWorld } from './sim-world.ts';
-import type { Trace } from './stage.ts';
-import { createStory, type Verdict } from './story.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -90,7 +91,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     story.see({ kind: 'end' });
   }
-  for (const replica of replicas.values()) replica.kill(false);
+  for (const replica of replicas) replica.kill(false);
   return {
     seed,
     profile: profileText(profile),
@@ -99,19 +100,22 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   };
 }
 
-/** The replicas by name; of each the last incarnation. */
+/** The replicas that live, and those that died since anybody asked. Several may have one name. */
 function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) {
-  const replicas = new Map<string, SimReplica>();
+  const replicas = new Set<SimReplica>();
   const life = routesLife(world);
   return {
     replicas,
-    live: () => [...replicas.values()].filter(({ process }) => process.state !== 'dead'),
+    live() {
+      for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
+      return [...replicas];
+    },
     start(name: string) {
       const skewMs = lives.between(-skewMaxMs, skewMaxMs);
       const sleepsWhilePaused = lives.happens(0.3);
       const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
       world.see({ kind: 'done', text: `${name} starts` });
-      replicas.set(name, new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
+      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
     },
   };
 }

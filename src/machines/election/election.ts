@@ -353,7 +353,7 @@ export const electionMachine = electionSetup.createMachine({
 export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
-  version: 3,
+  version: 4,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
@@ -372,5 +372,7 @@ export const electionChart: Chart = {
     }),
     // A replica of then would not know that what is saved may be older than what a leader was told.
     2: (stored) => stored,
+    // How many terms began on a day was not kept.
+    3: ({ value, context }) => ({ value, context: { ...(context as ElectionContext), today: null } }),
   },
 };

@@ -7,6 +7,8 @@
  * bound is over.
  */
 
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -15,9 +17,7 @@ import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
 import { routesOf } from '../routes-life.ts';
-import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind, Eye } from './checker.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**
@@ -79,7 +79,7 @@ export function unsettled(
   eye: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
   { records, takenUnseen }: Settlement,
 ): string[] {
-  const unowned = ownersMissing(eye);
+  const unowned = [...namedTwice(eye), ...ownersMissing(eye)];
   if (unowned.length > 0) return unowned;
   const { world } = eye;
   if (!world.mirror.isIdle || !world.routing.isSettled)
@@ -90,6 +90,12 @@ export function unsettled(
     ...actorsBehind(eye, records),
     ...recordsDue(records, world.clock.now()),
   ];
+}
+
+function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const living = replicas().map(({ name }) => name);
+  const twice = living.filter((name, index) => living.indexOf(name) !== index);
+  return twice.map((name) => `two replicas are called ${name}`);
 }
 
 function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {

@@ -176,11 +176,21 @@ export const electionMachine = electionSetup.createMachine({
       ],
       on: {
         'election.observed': [
-          { guard: 'isGone', actions: ['endByChange', 'remember'], target: 'steppingDown' },
-          { guard: 'isMadeInvalid', actions: ['endByChange', 'remember'], target: 'steppingDown' },
+          { guard: 'isGone', actions: ['renewTimes', 'endByChange', 'remember'], target: 'steppingDown' },
+          {
+            guard: 'isMadeInvalid',
+            actions: ['renewTimes', 'endByChange', 'remember'],
+            target: 'steppingDown',
+          },
           {
             guard: 'isElsewhere',
-            actions: ['endByChange', 'remember', 'countFollow', { type: 'lease.follow', params: followOf }],
+            actions: [
+              'renewTimes',
+              'endByChange',
+              'remember',
+              'countFollow',
+              { type: 'lease.follow', params: followOf },
+            ],
             target: 'steppingDown',
           },
           {
@@ -317,14 +327,28 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
       initial: 'deciding',
+      // What is left to be done is done, whatever becomes of the Election meanwhile.
+      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
       states: {
         deciding: {
           description: 'Looks whether somebody waits.',
           always: [
+            { guard: 'isToldStill', target: 'expiring' },
             { guard: 'isLeaderWaiting', target: '#election.contending' },
             { guard: 'isToBeReleased', target: 'releasing' },
             { target: 'done' },
           ],
+        },
+        expiring: {
+          description: 'The leader was told until when it leads; until then nobody else may.',
+          on: {
+            'election.resign': [
+              { guard: 'isImpostor' },
+              { guard: 'isFormerResigning', actions: 'noteEndKnown', target: 'deciding' },
+            ],
+            'clock.leapt': { actions: 'shift', target: 'expiring', reenter: true },
+          },
+          after: { toldLeft: { actions: 'noteEndKnown', target: 'deciding' } },
         },
         releasing: {
           description: 'The Lease is given back, so that others need not wait for its end.',
@@ -353,7 +377,7 @@ export const electionMachine = electionSetup.createMachine({
 export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
-  version: 3,
+  version: 4,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
@@ -372,5 +396,13 @@ export const electionChart: Chart = {
     }),
     // A replica of then would not know that what is saved may be older than what a leader was told.
     2: (stored) => stored,
+    // Until when a leader that has ended was told to lead was not kept: the Lease was given back at once.
+    3: ({ value, context }) => {
+      const { former } = context as ElectionContext;
+      return {
+        value,
+        context: { ...(context as ElectionContext), former: former && { ...former, toldUntil: null } },
+      };
+    },
   },
 };

@@ -75,7 +75,7 @@ export async function ensureInspectorAccess(kube: KubePort, signal: AbortSignal)
   const objects = texts.flatMap((text) => parseManifest(text, 'deploy/base'));
   // In an installation kustomize writes the namespace.
   const placed = objects.map((object) =>
-    object.kind === 'ServiceAccount'
+    object.kind === 'ServiceAccount' || object.kind === 'Role'
       ? { ...object, metadata: { ...object.metadata, namespace: 'orrery' } }
       : object,
   );

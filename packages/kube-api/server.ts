@@ -12,6 +12,7 @@ import type { Random } from '../../src/base/random.ts';
 import { createDefaultRoles } from './access/default-roles.ts';
 import { Tokens } from './access/tokens.ts';
 import { Definitions } from './controllers/definitions.ts';
+import { DisruptionBudgets } from './controllers/disruption-budgets.ts';
 import { EventExpiry } from './controllers/event-expiry.ts';
 import { GarbageCollector } from './controllers/garbage-collector.ts';
 import { NamespaceCleaner } from './controllers/namespace-cleaner.ts';
@@ -106,6 +107,7 @@ function createCluster(
     new Definitions(cluster),
     new GarbageCollector(cluster),
     new NamespaceCleaner(cluster),
+    new DisruptionBudgets(cluster),
     new EventExpiry(cluster),
   ];
   store.onChange((change) => cluster.addresses.note(change));

@@ -134,6 +134,16 @@ export function forbidden(
   return new ApiError(403, 'Forbidden', message, { details });
 }
 
+/** Asked too early. @param seconds after which it may be asked again; absent: the server does not know */
+export function tooManyRequests(
+  message: string,
+  causes: NonNullable<ErrorDetails['causes']>,
+  seconds?: number,
+): ApiError {
+  const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
+  return new ApiError(429, 'TooManyRequests', message, { details: { causes, ...wait } });
+}
+
 /** The object breaks rules of its kind (422). */
 export function invalid(kind: KindName | ResourceName, name: string, causes: readonly Cause[]): ApiError {
   const texts = causes.map((cause) => `${cause.field}: ${cause.message}`);

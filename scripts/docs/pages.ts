@@ -2,6 +2,7 @@
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { apiLimits } from '../../packages/kube-api/limits.ts';
+import { featureLimits } from '../../src/actors/feature-limits.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
@@ -43,6 +44,10 @@ ${byHand('src/base/limits.ts')}
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 
 ${limitTable(read('src/base/limits.ts'))}
+
+## Of features that a replica loads
+
+${limitTable(read('src/actors/feature-limits.ts'), featureLimits)}
 
 ## The development cluster
 

@@ -20,7 +20,8 @@ import type { RunnableEffect } from './effect-runner.ts';
 import type { Host } from './host/host.ts';
 import type { HostParts } from './host/host-parts.ts';
 import type { Directory } from './shards/directory.ts';
-import type { HoldingSpec, Ownership } from './shards/ownership.ts';
+import type { HoldingSpec } from './shards/holding.ts';
+import type { Ownership } from './shards/ownership.ts';
 import type { Shards } from './shards/shard-work.ts';
 import type { Join } from './world/join.ts';
 import type { NamedWatches, WatchDeclaration } from './world/watch-declaration.ts';
@@ -29,6 +30,11 @@ import type { World } from './world/world.ts';
 export interface Feature {
   /** One word, as in `docs/features/<name>.md`. */
   readonly name: string;
+  /**
+   * Of a feature that replicas load (`--feature`): its kinds live in parts of their own, which only replicas
+   * with the same edition hold (shards/parts.ts). Absent: it comes with the program.
+   */
+  readonly edition?: Edition;
   /** Features may share a chart; a kind has one chart. */
   readonly charts: readonly Chart[];
   /**
@@ -47,6 +53,16 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricDeclaration>>;
   /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
   load(): Promise<StartFeature>;
+}
+
+/** Which form of a feature it is: replicas compare it. */
+export interface Edition {
+  /** Semantic version. */
+  readonly version: string;
+  /**
+   * Of its charts, messages and watches: two that differ are not the same feature, whatever their version.
+   */
+  readonly fingerprint: string;
 }
 
 export type StartFeature = (parts: FeatureParts) => FeatureRun;
@@ -125,6 +141,8 @@ export interface FeatureParts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: FeatureMetrics;
+  /** Makes HTTP calls; absent: Node's own. */
+  readonly fetch?: (url: string, options: RequestInit) => Promise<Response>;
   readonly replica: string;
   /** Differs from start to start of the replica. */
   readonly incarnation: string;

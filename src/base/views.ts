@@ -51,6 +51,8 @@ export interface Fact {
    * Of a number: `time` is milliseconds since the epoch, `s` and `ms` are durations; else what is counted.
    */
   readonly unit?: string;
+  /** A time at which what the actor is about ends unless something is done before: of a certificate. */
+  readonly ends?: true;
 }
 
 /** Why an actor stands as it stands. */

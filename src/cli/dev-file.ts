@@ -25,6 +25,18 @@ export function writeDevFile(folder: string, addresses: DevAddresses): () => voi
   return () => rmSync(file, { force: true });
 }
 
+export function hasDevFile(directory: string): boolean {
+  return existsSync(join(directory, devFile));
+}
+
+/** Where the first replica of the `orrery dev` of this folder answers; undefined: none runs. */
+export function devHttp(directory: string): string | undefined {
+  if (!hasDevFile(directory)) return undefined;
+  const written: unknown = JSON.parse(readFileSync(join(directory, devFile), 'utf8'));
+  const { http } = written as { readonly http?: readonly string[] };
+  return http?.[0];
+}
+
 /** undefined if there is none. @throws OrreryError USAGE if it is no such file */
 export function readDevFile(directory: string): Pick<DevAddresses, 'nats' | 'cluster'> | undefined {
   const file = join(directory, devFile);

@@ -109,7 +109,7 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
 }
 
 async function follow(
-  { bus, subjects, control }: Client,
+  { control, feed }: Client,
   { id, kind, from, to }: Wanted,
   options: EventsOptions,
   terminal: Terminal,
@@ -125,11 +125,9 @@ async function follow(
     printed++;
     terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, options, terminal)}\n`);
   };
-  const subject = kind === undefined ? subjects.eventAll : subjects.eventsOfKind(kind);
   const asked = id === undefined ? (kind === undefined ? {} : { kind }) : { id };
   const log = await followEvents({
-    bus,
-    subject: id === undefined ? subject : subjects.eventsOf(id),
+    feed: feed(asked),
     history: (request) => control.history({ ...request, ...asked }),
     since: from,
     until: to,

@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError, Option } from 'commander';
 import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../replica/config.ts';
+import { serverFlags } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Program = Command;
@@ -55,8 +56,16 @@ export function addRunFlags(command: Program): Program {
 
 /** Adds the flags that say which Orrery is meant. */
 export function addClientFlags(command: Program): Program {
-  command.optionsGroup('Which Orrery:');
+  addServerFlags(command);
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
+}
+
+/** Adds those of them that are for HTTP. @param but those that the command takes in another form */
+export function addServerFlags(command: Program, but: readonly string[] = []): Program {
+  command.optionsGroup('Which Orrery:');
+  for (const [name, [placeholder, description]] of Object.entries(serverFlags))
+    if (!but.includes(name)) command.option(`--${name} <${placeholder}>`, description);
+  return command.option('--kubeconfig <FILE>', 'for --server kube, and for its token (env: KUBECONFIG)');
 }
 
 const environmentNote = `
@@ -78,7 +87,7 @@ function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>
 
 /** The texts of flags as they were given, by the flags' own names. */
 export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {
-  const texts = Object.keys(runFlags).map((name) => {
+  const texts = [...Object.keys(runFlags), ...Object.keys(serverFlags)].map((name) => {
     const value = options[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
     return [name, value === true ? 'true' : typeof value === 'string' ? value : undefined] as const;
   });

@@ -28,7 +28,7 @@ interface TokenFlags {
 
 /** Kubernetes gives no token for less. */
 const shortestMs = 600_000;
-const accounts = { look: 'orrery-inspector-view', send: 'orrery-inspector-operate' } as const;
+export const accounts = { look: 'orrery-inspector-view', send: 'orrery-inspector-operate' } as const;
 
 const examples = `
 Examples:

@@ -87,3 +87,30 @@ describe('the Service of the API server', () => {
     expect((body.spec as JsonObject).ports).toMatchObject([{ name: 'https', port: 443 }]);
   });
 });
+
+describe('a finalizer of somebody else', () => {
+  test('holds an empty namespace until it is taken, after Kubernetes has let go', {
+    timeout: 40_000,
+  }, async ({ api }) => {
+    const name = uniqueName('conf');
+    const path = `/api/v1/namespaces/${name}`;
+    const metadata = { name, finalizers: ['x.example.com/hold'] };
+    await api.post('/api/v1/namespaces', { metadata });
+    await api.post(`${path}/configmaps`, configMap('a'));
+    await api.delete(path);
+    await until(
+      async () => {
+        const { spec } = (await api.get(path)).body as { spec?: JsonObject };
+        return spec?.finalizers === undefined;
+      },
+      { what: 'Kubernetes has let go', ...patience },
+    );
+    expect((await api.get(`${path}/configmaps/a`)).code).toBe(404);
+    expect(metaOf(await api.get(path))).toMatchObject({ finalizers: ['x.example.com/hold'] });
+    await api.patch(path, 'merge', { metadata: { finalizers: null } });
+    await until(async () => (await api.get(path)).code === 404, {
+      what: 'the namespace is gone',
+      ...patience,
+    });
+  });
+});

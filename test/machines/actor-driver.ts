@@ -6,6 +6,7 @@
  * holds for an actor that moves to another replica at that moment, too.
  */
 import { createStepper, type EffectData, type StepResult, stateText } from '../../src/actors/host/step.ts';
+import { asOfNow } from '../../src/machines/chart.ts';
 import { machines } from '../chart-of.ts';
 import type { Effect, EffectType } from './any-effect.ts';
 
@@ -71,7 +72,8 @@ export class ActorDriver<Event extends { readonly type: string }, Context> {
   }
 
   get context(): Context {
-    return this.#persisted().context as Context;
+    const { chart } = this.#stepper;
+    return asOfNow(chart, this.#persisted(), chart.version).context as Context;
   }
 
   get isOver(): boolean {

@@ -23,6 +23,7 @@ export const faultKinds = [
   'mailAnew',
   'reflected',
   'etcdRestored',
+  'twin',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

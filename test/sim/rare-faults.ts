@@ -1,7 +1,7 @@
 /**
  * What seldom happens to a cluster and must be survived all the same: nobody there for hours, a store that is
- * full or made anew, clocks that are set, messages that nobody meant, and an etcd that was put back to what
- * it was. Not yet: two processes under one replica's name.
+ * full or made anew, clocks that are set, messages that nobody meant, an etcd that was put back to what it
+ * was, and several processes under one replica's name.
  */
 import { encodeJson } from '../../src/bus/codec.ts';
 import type { FaultParts, ForAWhile } from './faults.ts';
@@ -69,9 +69,17 @@ function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhi
   };
 }
 
-function mistakes({ chance, world }: FaultParts, forAWhile: ForAWhile) {
+function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: ForAWhile) {
   const reflector = world.hub.connect('reflector');
   return {
+    /** Somebody starts one more replica, or two, and gives it a name that is taken. */
+    twin() {
+      const replica = chance.pick(replicas());
+      if (!replica) return null;
+      const more = chance.pick([1, 1, 2]) ?? 1;
+      for (let n = 0; n < more; n++) start(replica.name);
+      return `${more} more of the name ${replica.name}`;
+    },
     /** An acknowledgement is stored where only replicas write: somebody named it as the place to answer. */
     reflected() {
       const shard = chance.int(0, world.shards - 1);

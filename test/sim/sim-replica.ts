@@ -5,7 +5,7 @@
 
 import { Engine, type EngineParts } from '../../src/actors/engine.ts';
 import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
-import type { HoldingSpec } from '../../src/actors/shards/ownership.ts';
+import type { HoldingSpec } from '../../src/actors/shards/holding.ts';
 import { asError } from '../../src/base/errors.ts';
 import type { Log } from '../../src/base/log-port.ts';
 import type { Bus } from '../../src/bus/bus.ts';

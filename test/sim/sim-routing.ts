@@ -170,7 +170,10 @@ export class SimRouting {
         if (isWanted || !backend.wanted) continue;
         backend.wanted = false;
         clock.after(forgetMs(), () => {
-          if (this.#routes.get(service)?.get(pod) === backend) this.#routes.get(service)?.delete(pod);
+          if (this.#routes.get(service)?.get(pod) !== backend) return;
+          // It may be wanted again by now, and would be learned by nobody.
+          backend.wanted = this.#wanted().get(service)?.get(pod) === backend.ip;
+          if (!backend.wanted) this.#routes.get(service)?.delete(pod);
         });
       }
     }

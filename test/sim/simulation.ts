@@ -90,7 +90,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     }
     story.see({ kind: 'end' });
   }
-  for (const replica of replicas.values()) replica.kill(false);
+  for (const replica of replicas) replica.kill(false);
   return {
     seed,
     profile: profileText(profile),

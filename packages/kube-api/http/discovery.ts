@@ -115,7 +115,12 @@ function partEntries(resource: Resource): JsonObject[] {
     ...(resource.scale === null
       ? []
       : [part('scale', { group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: [...partVerbs] })]),
-    ...(resource.storage === 'pods' ? [part('binding', { kind: 'Binding', verbs: ['create'] })] : []),
+    ...(resource.storage === 'pods'
+      ? [
+          part('binding', { kind: 'Binding', verbs: ['create'] }),
+          part('eviction', { group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] }),
+        ]
+      : []),
     ...(resource.storage === 'namespaces' ? [part('finalize', { kind, verbs: ['update'] })] : []),
   ];
 }

@@ -6,6 +6,7 @@ import { methodNotAllowed, noContainers, noSuchPath } from '../status.ts';
 import type { Cluster } from '../verb-parts.ts';
 import { bindPod } from '../verbs/bind.ts';
 import { deleteCollection, deleteObject } from '../verbs/delete.ts';
+import { evictPod } from '../verbs/evict.ts';
 import { finalizeNamespace } from '../verbs/finalize.ts';
 import { listObjects } from '../verbs/list.ts';
 import { patchObject } from '../verbs/patch.ts';
@@ -65,6 +66,8 @@ function dispatchPart(cluster: Cluster, request: ApiRequest, target: Target): An
   }
   if (subresource === 'binding' && resource.storage === 'pods')
     return allowed({ POST: bindPod }, request)(cluster, request, target);
+  if (subresource === 'eviction' && resource.storage === 'pods')
+    return allowed({ POST: evictPod }, request)(cluster, request, target);
   if (subresource === 'token' && resource.storage === 'serviceaccounts')
     return allowed({ POST: requestToken }, request)(cluster, request, target);
   if (subresource === 'finalize' && resource.storage === 'namespaces')

@@ -4,8 +4,9 @@
  * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the
  * server.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { asError } from '../../../src/base/errors.ts';
 import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
@@ -26,6 +27,7 @@ import { shaped, shapedSink, shaperOf } from './forms.ts';
 import { type Answer, type ApiRequest, isSet, type Target } from './request.ts';
 import { resourceTarget } from './request-path.ts';
 import type { ServerCertificates } from './server-certificate.ts';
+import { proxyRequest, proxyTarget, proxyUpgrade } from './service-proxy.ts';
 
 /** The Kubernetes release whose behaviour this server follows. */
 const version = {
@@ -47,6 +49,7 @@ export function createHttpServer(cluster: Cluster, certificates: ServerCertifica
     response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
     void serve(cluster, request, response);
   });
+  server.on('upgrade', (request, socket, head) => upgrade(cluster, request, socket, head));
   server.keepAliveTimeout = apiLimits.keepAliveMs;
   return server;
 }
@@ -54,10 +57,34 @@ export function createHttpServer(cluster: Cluster, certificates: ServerCertifica
 async function serve(cluster: Cluster, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const apiRequest = await readRequest(request);
+    const proxied = proxyTarget(request.url ?? '');
+    if (proxied !== undefined) {
+      authorize(cluster, authenticate(cluster, request.headers.authorization), attributesOf(apiRequest));
+      return await proxyRequest(cluster, proxied, { incoming: request, body: apiRequest.body, response });
+    }
     const answer = publicAnswer(apiRequest.path) ?? answerOf(cluster, apiRequest, request, response);
     if (answer !== undefined) write(response, answer);
   } catch (thrown) {
     writeError(cluster, request, response, asError(thrown));
+  }
+}
+
+/** Other protocols are spoken through a Service only. */
+function upgrade(cluster: Cluster, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  try {
+    const { url = '/', method = 'GET', headers } = request;
+    const [path, query] = splitOnce(url, '?');
+    const target = proxyTarget(url);
+    if (target === undefined) throw noSuchPath();
+    const attributes = attributesOf({ method, path, query: new URLSearchParams(query) });
+    authorize(cluster, authenticate(cluster, headers.authorization), attributes);
+    proxyUpgrade(cluster, target, { incoming: request, socket, head });
+  } catch (thrown) {
+    const { code, body } = errorAnswer(statusError(cluster, request, thrown));
+    const lines = [`HTTP/1.1 ${code} ${STATUS_CODES[code]}`, 'Content-Type: application/json'];
+    socket.end(
+      [...lines, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'),
+    );
   }
 }
 
@@ -190,13 +217,22 @@ function writeError(
   response: ServerResponse,
   error: Error,
 ): void {
-  const known = error instanceof ApiError ? error : internalError(error.message);
-  if (!(error instanceof ApiError))
-    cluster.log.error({ error, method: request.method, url: request.url }, 'request failed');
+  const known = statusError(cluster, request, error);
   // The rest of a body that is too large is not read, so the connection cannot serve another request.
   if (known.code === 413) response.setHeader('Connection', 'close');
   if (response.headersSent) response.destroy();
-  else write(response, errorAnswer(known));
+  else {
+    const seconds = known.details?.retryAfterSeconds;
+    if (seconds !== undefined) response.setHeader('Retry-After', String(seconds));
+    write(response, errorAnswer(known));
+  }
+}
+
+function statusError(cluster: Cluster, request: IncomingMessage, thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const error = asError(thrown);
+  cluster.log.error({ error, method: request.method, url: request.url }, 'request failed');
+  return internalError(error.message);
 }
 
 function splitOnce(text: string, separator: string): [string, string] {

@@ -8,6 +8,7 @@ import { leaseKind, namespaceKind, nodeKind } from '../kinds/cluster-objects.ts'
 import { configMapKind, secretKind, serviceAccountKind } from '../kinds/configuration.ts';
 import { controllerRevisionKind } from '../kinds/controller-revision.ts';
 import { definitionKind } from '../kinds/definition.ts';
+import { disruptionBudgetKind } from '../kinds/disruption-budget.ts';
 import { endpointSliceKind } from '../kinds/endpoint-slice.ts';
 import { eventFields, eventKind, fromEventsView, toEventsView } from '../kinds/event.ts';
 import { type Kind, plainKind } from '../kinds/kind.ts';
@@ -115,6 +116,13 @@ const rows: readonly Row[] = [
     hasStatus: true,
   },
   { group: 'coordination.k8s.io', kind: 'Lease', rules: leaseKind },
+  {
+    group: 'policy',
+    kind: 'PodDisruptionBudget',
+    rules: disruptionBudgetKind,
+    shortNames: ['pdb'],
+    hasStatus: true,
+  },
   {
     group: 'apiextensions.k8s.io',
     kind: 'CustomResourceDefinition',

@@ -78,6 +78,13 @@ export const always: Readonly<Record<string, JsonObject>> = {
   Namespace: { spec: {}, status: {} },
   NamespaceCondition: { lastTransitionTime: null },
   Lease: { spec: {} },
+  PodDisruptionBudget: { spec: {}, status: {} },
+  PodDisruptionBudgetStatus: {
+    currentHealthy: 0,
+    desiredHealthy: 0,
+    disruptionsAllowed: 0,
+    expectedPods: 0,
+  },
   EndpointSlice: { endpoints: null, ports: null },
   Endpoint: { conditions: {} },
   CoreV1Event: {

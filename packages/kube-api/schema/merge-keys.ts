@@ -46,6 +46,7 @@ export const listMerges: Readonly<Record<string, ListMerge>> = {
   'ServiceStatus.conditions': by('type'),
   'ServiceAccount.secrets': by('name'),
   'NamespaceStatus.conditions': by('type'),
+  'PodDisruptionBudgetStatus.conditions': by('type'),
   'NodeSpec.podCIDRs': valueSet,
   'NodeStatus.addresses': by('type'),
   'NodeStatus.conditions': by('type'),

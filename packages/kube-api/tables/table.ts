@@ -22,7 +22,13 @@ import type { KindTable } from './column.ts';
 import { customTable } from './custom-table.ts';
 import { endpointSliceTable, serviceTable } from './network-tables.ts';
 import { podTable } from './pod-table.ts';
-import { deploymentTable, replicaSetTable, revisionTable, statefulSetTable } from './workload-tables.ts';
+import {
+  deploymentTable,
+  disruptionBudgetTable,
+  replicaSetTable,
+  revisionTable,
+  statefulSetTable,
+} from './workload-tables.ts';
 
 /** By the name of the storage, which is one for both views of Events. */
 const tables: Readonly<Record<string, KindTable>> = {
@@ -40,6 +46,7 @@ const tables: Readonly<Record<string, KindTable>> = {
   'apps/statefulsets': statefulSetTable,
   'coordination.k8s.io/leases': leaseTable,
   'discovery.k8s.io/endpointslices': endpointSliceTable,
+  'policy/poddisruptionbudgets': disruptionBudgetTable,
   'rbac.authorization.k8s.io/clusterrolebindings': bindingTable,
   'rbac.authorization.k8s.io/rolebindings': bindingTable,
 };

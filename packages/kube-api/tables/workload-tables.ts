@@ -39,6 +39,25 @@ export const deploymentTable: KindTable = {
   ],
 };
 
+export const disruptionBudgetTable: KindTable = {
+  columns: [
+    nameColumn,
+    column('Min Available', 'Pods that must stay available.'),
+    column('Max Unavailable', 'Pods that may be away.'),
+    column('Allowed Disruptions', 'Pods that may be evicted now.', number),
+    ageColumn,
+  ],
+  cells: (object, nowMs) => [
+    nameOf(object),
+    boundText(objectAt(object, 'spec')?.minAvailable),
+    boundText(objectAt(object, 'spec')?.maxUnavailable),
+    numberAt(object, 'status', 'disruptionsAllowed') ?? 0,
+    ageOf(object, nowMs),
+  ],
+};
+
+const boundText = (bound: Json | undefined) => (bound === undefined ? 'N/A' : String(bound));
+
 export const replicaSetTable: KindTable = {
   columns: [
     nameColumn,

@@ -47,6 +47,12 @@ const policies = ['Foreground', 'Background', 'Orphan', 'nil'];
 /** From the body if there is one, else from the query. @throws ApiError 400, 422 */
 function deleteOptions(request: ApiRequest, resource: Resource): DeleteOptions {
   const given = request.body.length > 0 ? readOptions(request, resource) : fromQuery(request.query);
+  const options = optionsOf(given);
+  return { ...options, isDryRun: options.isDryRun || isDryRun(request.query) };
+}
+
+/** What DeleteOptions say. @throws ApiError 422 */
+export function optionsOf(given: JsonObject): DeleteOptions {
   const causes = optionCauses(given);
   if (causes.length > 0) throw invalid({ kind: 'DeleteOptions', group: 'meta.k8s.io' }, '', causes);
   const uid = textAt(given, 'preconditions', 'uid');
@@ -58,7 +64,7 @@ function deleteOptions(request: ApiRequest, resource: Resource): DeleteOptions {
     ...(resourceVersion === '' ? {} : { resourceVersion }),
     ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     ...(propagation === undefined ? {} : { propagation }),
-    isDryRun: listAt(given, 'dryRun').includes('All') || isDryRun(request.query),
+    isDryRun: listAt(given, 'dryRun').includes('All'),
   };
 }
 

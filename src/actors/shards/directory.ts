@@ -10,51 +10,29 @@
 
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Bus, BusMessage, Subscription } from '../../bus/bus.ts';
-import { decode, encodeJson } from '../../bus/codec.ts';
+import { encodeJson } from '../../bus/codec.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { createTwins } from './twins.ts';
-
-/** One heartbeat, JSON on `member.<replica>`. */
-export interface Beat {
-  readonly replica: string;
-  /** Differs from start to start of one replica. */
-  readonly incarnation: string;
-  readonly release: string;
-  /** It is ending: its holdings go to others. */
-  readonly leaving: boolean;
-  /** false: what is written in the cluster does not suit it, and it takes no shards. */
-  readonly serving: boolean;
-  /**
-   * It reads what actors say to one another over `tell`; replicas of releases before that say
-   * nothing of it.
-   */
-  readonly tells: boolean;
-  readonly shards: readonly number[];
-  readonly actors: number;
-  readonly stepsPerSecond: number;
-  /** How long the process has been there, ms. Absent: a release before 0.1.0. */
-  readonly ageMs?: number;
-}
-
-export interface Member extends Beat {
-  /** When it was heard first in this incarnation, monotonic ms of this replica. */
-  readonly firstHeard: number;
-  /** When it was heard last, monotonic ms of this replica. */
-  readonly lastHeard: number;
-  /** The same in wall time, ms since the epoch. */
-  readonly lastSeen: number;
-}
+import { type Beat, createMembers, latestWithoutTell, type Member, readBeat } from './members.ts';
+import { createTwins, type Twin } from './twins.ts';
 
 export const beatMs = 500;
 /** A replica is missing after so many beats. */
 const beatsMissed = 3;
 const silenceMaxMs = beatMs * beatsMissed;
+
 export interface Directory {
   readonly incarnation: string;
   /** Replicas that live and do not leave, this one included; null while nobody can be judged. */
   live(): ReadonlyMap<string, Member> | null;
   /** Whether that very process is still heard of; one that leaves is, until it has gone. */
   isPresent(replica: string, incarnation: string): boolean;
+  /** How long this process has been there, ms. */
+  ageMs(): number;
+  /**
+   * Another process of this replica's name took something from this one: it lives, whether or not it is
+   * heard.
+   */
+  sawTwin(twin: Twin): void;
   /** Everybody who was heard of in the last minute. */
   all(): readonly Member[];
   /**
@@ -80,9 +58,9 @@ export function startDirectory(parts: {
   readonly onChange: () => void;
 }): Directory {
   const { bus, subjects, clock, replica, incarnation, describe, onChange } = parts;
-  const members = new Map<string, Member>();
+  const members = createMembers(clock);
   const twins = createTwins({
-    ...{ clock, incarnation, livesAfterMs: 2 * beatMs },
+    ...{ clock, incarnation, livesAfterMs: 2 * beatMs, goneAfterMs: silenceMaxMs },
     onNew: () => beat(),
     onTwin: (twin, isElder) => parts.onTwin?.(twin, isElder),
   });
@@ -97,20 +75,16 @@ export function startDirectory(parts: {
   const tick = () => {
     beat();
     onChange();
+    members.forgetOld();
     timer = clock.after(beatMs, tick);
   };
   const hear = (message: BusMessage) => {
-    const heard = readBeat(message);
+    const heard = readBeat(message.data);
     if (!heard) return;
     if (heard.replica === replica && heard.incarnation !== incarnation) return twins.hear(heard);
-    const known = members.get(heard.replica);
-    const isNew = known?.incarnation !== heard.incarnation;
-    const now = clock.monotonic();
-    // One that starts says that it leaves until it can take something over; it lives from then on.
-    const firstHeard = isNew || (known.leaving && !heard.leaving) ? now : known.firstHeard;
-    members.set(heard.replica, { ...heard, firstHeard, lastHeard: now, lastSeen: clock.now() });
-    if (isNew && heard.replica !== replica) beat();
-    if (isNew || known.leaving !== heard.leaving || known.serving !== heard.serving) onChange();
+    const before = members.note(heard);
+    if (!before && heard.replica !== replica) beat();
+    if (!before || before.leaving !== heard.leaving || before.serving !== heard.serving) onChange();
   };
   const subscription: Subscription = bus.subscribe(subjects.memberAll, hear);
   tick();
@@ -118,23 +92,23 @@ export function startDirectory(parts: {
     incarnation,
     live() {
       const now = clock.monotonic();
-      const own = members.get(replica);
+      const own = members.named(replica);
       if (!own || now - own.lastHeard > silenceMaxMs) return null;
-      const living = [...members].filter(
-        ([, member]) => now - member.lastHeard <= silenceMaxMs && !member.leaving,
-      );
-      return new Map(living);
+      const living = members.all().filter((one) => now - one.lastHeard <= silenceMaxMs && !one.leaving);
+      return new Map(living.map((one) => [one.replica, one]));
     },
     isPresent(name, itsIncarnation) {
-      const member = members.get(name);
-      return member?.incarnation === itsIncarnation && clock.monotonic() - member.lastHeard <= silenceMaxMs;
+      if (name === replica && itsIncarnation !== incarnation) return twins.isPresent(itsIncarnation);
+      const heard = members.process(name, itsIncarnation);
+      return heard !== undefined && clock.monotonic() - heard.lastHeard <= silenceMaxMs;
     },
+    ageMs: twins.ageMs,
+    sawTwin: (twin) => twins.hear(twin, true),
     all() {
-      const now = clock.monotonic();
-      for (const [name, { lastHeard }] of members) if (now - lastHeard > 60_000) members.delete(name);
-      return [...members.values()];
+      members.forgetOld();
+      return members.all();
     },
-    earlierHeardAt: () => latestWithoutTell(members.values()),
+    earlierHeardAt: () => latestWithoutTell(members.all()),
     beat,
     stop() {
       stopped = true;
@@ -142,33 +116,4 @@ export function startDirectory(parts: {
       subscription.stop();
     },
   };
-}
-
-function latestWithoutTell(members: Iterable<Member>): number {
-  let latest = 0;
-  for (const { tells, lastSeen } of members) if (!tells) latest = Math.max(latest, lastSeen);
-  return latest;
-}
-
-function readBeat(message: BusMessage): Beat | null {
-  try {
-    const beat = decode(message.data) as Partial<Beat> | null;
-    if (typeof beat?.replica !== 'string' || typeof beat.incarnation !== 'string') return null;
-    return {
-      replica: beat.replica,
-      incarnation: beat.incarnation,
-      release: String(beat.release ?? ''),
-      leaving: beat.leaving === true,
-      // Replicas of earlier releases say nothing of it.
-      serving: beat.serving !== false,
-      tells: beat.tells === true,
-      shards: Array.isArray(beat.shards) ? beat.shards : [],
-      actors: Number(beat.actors ?? 0),
-      stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
-      ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
-    };
-  } catch {
-    // Foreign bytes on our subject are nobody's heartbeat.
-    return null;
-  }
 }

@@ -13,6 +13,8 @@ export interface FenceValue {
    * release before that.
    */
   readonly statesAnew?: boolean;
+  /** How long the process that claimed had been there, ms. Absent: a release that does not tell it. */
+  readonly ageMs?: number;
   /** Nobody wants the holding any more; the message removes itself in a while. */
   readonly isRetired?: boolean;
 }
@@ -32,12 +34,14 @@ export function readFenceValue(data: Uint8Array): FenceValue | null {
     if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
     const isRetired = replica === null && value.isRetired === true;
     const statesAnew = value.statesAnew === true;
+    const { ageMs } = value;
     return {
       replica,
       incarnation,
       at: Number(at),
       releasedAt,
       statesAnew,
+      ...(typeof ageMs === 'number' ? { ageMs } : {}),
       ...(isRetired ? { isRetired } : {}),
     };
   } catch {

@@ -25,42 +25,8 @@ import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
+import type { HoldingSpec, HoldingView } from './holding.ts';
 import { wantedOwner } from './rendezvous.ts';
-
-/** What the owner of a holding does. */
-export interface Work {
-  /** Makes ready to work; rejects if it cannot be done now. */
-  load(fence: number, signal: AbortSignal): Promise<void>;
-  open(fence: number): void;
-  /** Ends work in good order. */
-  drain(fence: number): Promise<void>;
-  /** Ends work at once: another replica is the owner. */
-  drop(fence: number): void;
-}
-
-export interface HoldingSpec {
-  /** `shard/7`, `watch/pods` */
-  readonly name: string;
-  readonly stream: StreamName;
-  readonly fenceSubject: string;
-  /**
-   * Whether this replica may hold it. Absent: the one that rendezvous hashing names among those that serve.
-   * Present: any that may, so that whoever claims first has it, until it may not any more.
-   */
-  readonly mayHold?: () => boolean;
-  readonly work: Work;
-  /** It was removed, and this replica has let go of it. */
-  readonly onForgotten?: () => void;
-}
-
-export interface HoldingView {
-  readonly name: string;
-  /** The owner as the fence says; null if nobody is. */
-  readonly owner: string | null;
-  readonly fence: number;
-  /** State of this replica's own chart of the holding. */
-  readonly state: string;
-}
 
 export interface OwnershipParts {
   readonly bus: Bus;
@@ -294,12 +260,15 @@ export class Ownership {
   #mayClaim(spec: HoldingSpec, isMine: boolean): boolean {
     if (this.#stopping || !this.#mayKeep(spec)) return false;
     const owner = this.#fences.get(spec.fenceSubject)?.value;
+    const directory = this.#parts.directory();
     // Our own claim, whose answer was lost: take it up, whoever is wanted; the plan moves it later.
-    if (owner?.replica === this.#parts.replica) return true;
-    if (!isMine) return false;
+    if (owner?.replica === this.#parts.replica && owner.incarnation === directory.incarnation) return true;
+    // A former life's is ours, too, whoever is wanted.
+    if (!isMine && owner?.replica !== this.#parts.replica) return false;
     if (!owner || owner.replica === null) return true;
     // One that leaves hands over by itself; taking it away meanwhile would cut short what it is finishing.
-    return !this.#parts.directory().isPresent(owner.replica, owner.incarnation);
+    // One that lives under our name is not robbed, either: one of the two ends (directory.ts).
+    return !directory.isPresent(owner.replica, owner.incarnation);
   }
 
   /** A claim was lost, perhaps to a release that it came before: who is to claim now? */
@@ -318,9 +287,19 @@ export class Ownership {
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
       const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
-      if (fence !== 0 && message.sequence > fence && isForeign) held.chart.send({ type: 'holding.fenced' });
+      if (fence !== 0 && message.sequence > fence && isForeign) {
+        this.#noteTwin(value);
+        held.chart.send({ type: 'holding.fenced' });
+      }
     }
     if (value.replica === null) this.plan();
+  }
+
+  /** Whoever takes a fence that we held lives: if under our name, its beats may only have been lost. */
+  #noteTwin({ replica, incarnation, ageMs }: FenceValue): void {
+    if (replica !== this.#parts.replica) return;
+    const age = ageMs === undefined ? {} : { ageMs };
+    this.#parts.directory().sawTwin({ incarnation, leaving: false, ...age });
   }
 
   /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
@@ -378,11 +357,18 @@ export class Ownership {
 
   async #write(spec: HoldingSpec, owner: { replica: string | null }, seen: number): Promise<number> {
     const { bus, clock } = this.#parts;
-    const { incarnation } = this.#parts.directory();
+    const { incarnation, ageMs } = this.#parts.directory();
     const before = this.#fences.get(spec.fenceSubject)?.value;
     const releasedAt = before?.replica === null ? before.at : null;
     const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;
-    const value: FenceValue = { ...owner, incarnation, at: clock.now(), releasedAt, statesAnew: true };
+    const value: FenceValue = {
+      ...owner,
+      incarnation,
+      at: clock.now(),
+      releasedAt,
+      statesAnew: true,
+      ageMs: ageMs(),
+    };
     const guard = { subject: spec.fenceSubject, sequence: seen };
     const { sequence } = isRetired
       ? await bus.append(spec.fenceSubject, encodeJson({ ...value, isRetired }), {

@@ -1,12 +1,12 @@
 /**
- * Other processes that live under this replica's name. Two of them would take everything from each other
- * for ever; both come to the same answer which of them was there before.
+ * Other processes that live under this replica's name. Any number of them would take everything from each
+ * other for ever; all come to the same answer which of them was there before.
  *
  * The last beats of one that died do not count, nor those of one that leaves.
  */
 import type { Clock } from '../../base/clock.ts';
 
-interface Twin {
+export interface Twin {
   readonly incarnation: string;
   readonly leaving: boolean;
   /** Absent: a release that does not tell it, and counts as the elder. */
@@ -21,25 +21,36 @@ export function createTwins(parts: {
   readonly incarnation: string;
   /** Whoever is heard of over so long a time lives: a process that died has said its last word. */
   readonly livesAfterMs: number;
+  /** Whoever is not heard of for so long has gone. */
+  readonly goneAfterMs: number;
   /** One was heard of for the first time. */
   readonly onNew: () => void;
   readonly onTwin: (incarnation: string, isElder: boolean) => void;
 }) {
-  const { clock, incarnation, livesAfterMs, onNew, onTwin } = parts;
+  const { clock, incarnation, livesAfterMs, goneAfterMs, onNew, onTwin } = parts;
   const born = clock.monotonic();
-  let heard: { readonly incarnation: string; readonly since: number } | null = null;
+  /** Those that are there, by incarnation; `since`: heard of without a gap, or told of last. */
+  const heard = new Map<string, { readonly since: number; readonly last: number }>();
   const ageMs = () => Math.round(clock.monotonic() - born);
+  const forgetGone = (now: number) => {
+    for (const [one, { last }] of heard) if (now - last > goneAfterMs) heard.delete(one);
+  };
   return {
     ageMs,
-    hear(twin: Twin): void {
+    isPresent(other: string): boolean {
+      forgetGone(clock.monotonic());
+      return heard.has(other);
+    },
+    /** @param hasActed it did something that only the living do: no second sign of life is awaited */
+    hear(twin: Twin, hasActed = false): void {
       const now = clock.monotonic();
-      if (heard?.incarnation !== twin.incarnation) {
-        heard = { incarnation: twin.incarnation, since: now };
-        onNew();
-      } else if (!twin.leaving && now - heard.since >= livesAfterMs) {
-        heard = { ...heard, since: now };
-        onTwin(twin.incarnation, isElder(twin, { incarnation, ageMs: ageMs() }));
-      }
+      forgetGone(now);
+      const known = heard.get(twin.incarnation);
+      const isDue = known === undefined ? hasActed : now - known.since >= livesAfterMs;
+      const isTelling = isDue && !twin.leaving;
+      heard.set(twin.incarnation, { since: isTelling ? now : (known?.since ?? now), last: now });
+      if (known === undefined) onNew();
+      if (isTelling) onTwin(twin.incarnation, isElder(twin, { incarnation, ageMs: ageMs() }));
     },
   };
 }

@@ -8,7 +8,7 @@
  */
 
 import type { EngineView } from '../../actors/feature.ts';
-import type { HoldingSpec } from '../../actors/shards/ownership.ts';
+import type { HoldingSpec } from '../../actors/shards/holding.ts';
 import { ledHolding } from '../../actors/shards/shard-run.ts';
 import type { Clock } from '../../base/clock.ts';
 import { type ActorId, actorId } from '../../base/ids.ts';

@@ -6,7 +6,8 @@
  * however many watch it.
  */
 import type { Keeper } from '../../actors/feature.ts';
-import type { HoldingSpec, Ownership } from '../../actors/shards/ownership.ts';
+import type { HoldingSpec } from '../../actors/shards/holding.ts';
+import type { Ownership } from '../../actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../base/digests.ts';
 import { asError } from '../../base/errors.ts';
@@ -39,7 +40,8 @@ export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership
 export function followNamedKinds(parts: HoldingParts, ownership: Ownership): void {
   const { features, world } = parts;
   const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
-  const declared = new Set(watchesOf(features).map(({ resource }) => kindText(resource)));
+  const shared = watchesOf(features).filter(({ isApart }) => !isApart);
+  const declared = new Set(shared.map(({ resource }) => kindText(resource)));
   const known = new Map<string, HoldingSpec>();
   const hearing = new Map<string, (entry: WorldEntry) => void>();
   let wanted = wantedBy(naming, world);

@@ -66,6 +66,14 @@ export interface Former {
   readonly reason: string;
 }
 
+/** The latest day (UTC) on which a term began. */
+export interface TermsOfDay {
+  /** Since the epoch. */
+  readonly day: number;
+  /** The highest term that began before it, or that stood when the Lease was first seen. */
+  readonly before: number;
+}
+
 export interface ElectionContext {
   readonly namespace: string;
   readonly name: string;
@@ -79,6 +87,8 @@ export interface ElectionContext {
   readonly seen: Seen | null;
   /** The highest that is known; it never goes back. */
   readonly term: number;
+  /** By which the terms of the day are counted; null: none has begun since the election is kept. */
+  readonly today: TermsOfDay | null;
   readonly reign: Reign | null;
   readonly asked: Asked | null;
   readonly former: Former | null;
@@ -106,6 +116,7 @@ export function newborn({ namespace, name }: ActorInput): ElectionContext {
     bound: [],
     seen: null,
     term: 0,
+    today: null,
     reign: null,
     asked: null,
     former: null,

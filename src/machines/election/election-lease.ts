@@ -54,8 +54,30 @@ export function withSeen(
   const isChanged = seen === null || !equal(record, seen.record);
   return {
     seen: { record, resourceVersion, at: isChanged ? at : seen.at },
-    term: termSeen(context, record),
+    ...withTerm(context, termSeen(context, record), at),
   };
+}
+
+const dayMs = 86_400_000;
+const dayOf = (at: number) => Math.floor(at / dayMs);
+
+function withTerm(
+  context: ElectionContext,
+  term: number,
+  at: number,
+): Pick<ElectionContext, 'term' | 'today'> {
+  const { today, seen } = context;
+  if (term === context.term) return { term, today };
+  const day = dayOf(at);
+  // When those began that stood at the first look, or in a Lease made anew, is not known.
+  if (seen === null) return { term, today: { day, before: term } };
+  if (seen.record === null && term > context.term + 1) return { term, today: { day, before: term - 1 } };
+  return { term, today: today?.day === day ? today : { day, before: context.term } };
+}
+
+/** How many terms have been seen to begin on the day (UTC) of that time. */
+export function termsToday({ term, today }: ElectionContext, at: number): number {
+  return today?.day === dayOf(at) ? term - today.before : 0;
 }
 
 /**
@@ -211,7 +233,7 @@ export function withReign(
   const reign = { holder, transitions, term: transitions + 1, place: placeOf(context), renewedAt: asked.at };
   return {
     reign,
-    term: Math.max(context.term, reign.term),
+    ...withTerm(context, Math.max(context.term, reign.term), asked.at),
     seen: { record: asked.record, resourceVersion, at: asked.at },
     asked: null,
     former: null,

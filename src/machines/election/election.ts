@@ -377,7 +377,7 @@ export const electionMachine = electionSetup.createMachine({
 export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
-  version: 4,
+  version: 5,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
@@ -396,8 +396,10 @@ export const electionChart: Chart = {
     }),
     // A replica of then would not know that what is saved may be older than what a leader was told.
     2: (stored) => stored,
+    // How many terms began on a day was not kept.
+    3: ({ value, context }) => ({ value, context: { ...(context as ElectionContext), today: null } }),
     // Until when a leader that has ended was told to lead was not kept: the Lease was given back at once.
-    3: ({ value, context }) => {
+    4: ({ value, context }) => {
       const { former } = context as ElectionContext;
       return {
         value,

@@ -93,6 +93,14 @@ describe('since when', () => {
     const { trouble: _, ...older } = recordAfter(chart, ['none', 'fail']);
     expect(reasonOf(cell('x'), older, chart, 9_000).reason.since).toBe(2_000);
   });
+
+  test('of what is well the chart may know better; of trouble it may not', () => {
+    const chart = chartOf(tells(() => ({ text: 'so it is', since: 7 })));
+    const sinceAfter = (events: readonly string[]) =>
+      reasonOf(cell('x'), recordAfter(chart, events), chart, 99_000).reason.since;
+    expect(sinceAfter(['none'])).toBe(7);
+    expect(sinceAfter(['none', 'fail'])).toBe(2_000);
+  });
 });
 
 describe('words', () => {

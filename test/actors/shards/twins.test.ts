@@ -4,6 +4,8 @@
  */
 import { expect, test } from 'vitest';
 import { type Directory, startDirectory } from '../../../src/actors/shards/directory.ts';
+import type { Beat } from '../../../src/actors/shards/members.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
@@ -108,4 +110,64 @@ test('a replica that is started anew under its name, at once, stays', async () =
   await cluster.replica('a');
   await cluster.clock.advance(10_000);
   expect(cluster.named).toEqual([]);
+});
+
+const written = ({ hub }: TestCluster) => hub.stored('state').at(-1)?.sequence ?? 0;
+
+test('the younger takes nothing from the elder while it finds out', async () => {
+  const cluster = new TestCluster();
+  await cluster.replica('a');
+  await cluster.clock.advance(5_000);
+  const before = written(cluster);
+  await cluster.replica('a');
+  await cluster.clock.advance(10_000);
+  expect(cluster.named).toEqual(['a REPLICA_NAME_TAKEN']);
+  expect(written(cluster) - before).toBe(0);
+});
+
+test('of many that start under one name at once one alone stays, and claims do not storm', async () => {
+  const cluster = new TestCluster();
+  const all = await Promise.all(['a', 'a', 'a', 'b'].map((name) => cluster.replica(name)));
+  await cluster.clock.advance(20_000);
+  expect(cluster.named).toEqual(['a REPLICA_NAME_TAKEN', 'a REPLICA_NAME_TAKEN']);
+  const owned = all.map(({ engine }) => engine.ownership.active().length);
+  expect(owned.reduce((sum, one) => sum + one)).toBe(64);
+  expect(owned.filter((count) => count > 0)).toHaveLength(2);
+  // Each shard once at the start, once after its owner ended, and once more where it moves by plan.
+  expect(written(cluster)).toBeLessThan(64 * 5);
+});
+
+/** Core messages of others never come: the stream alone tells of them. */
+function hearsItselfAlone(bus: Bus): Bus {
+  const own = new Set<string>();
+  const text = (data: Uint8Array) => new TextDecoder().decode(data);
+  const incarnation = (data: Uint8Array) => String((JSON.parse(text(data)) as Partial<Beat>).incarnation);
+  return {
+    ...bus,
+    publish(subject, data, more) {
+      if (subject === subjects.member('a')) own.add(incarnation(data));
+      bus.publish(subject, data, more);
+    },
+    subscribe: (subject, onMessage, more) =>
+      bus.subscribe(
+        subject,
+        (message) => {
+          if (subject !== subjects.memberAll || own.has(incarnation(message.data))) onMessage(message);
+        },
+        more,
+      ),
+  };
+}
+
+test('two that do not hear each other find out by what they take from each other', async () => {
+  const cluster = new TestCluster();
+  const first = await cluster.replica('a', { bend: hearsItselfAlone });
+  await cluster.clock.advance(5_000);
+  const before = written(cluster);
+  const second = await cluster.replica('a', { bend: hearsItselfAlone });
+  await cluster.clock.advance(10_000);
+  expect(cluster.named).toEqual(['a REPLICA_NAME_TAKEN']);
+  expect([first, second].map(({ engine }) => engine.ownership.active().length)).toEqual([64, 0]);
+  // Taken, given back to the elder after a silence, and so on, until the younger has seen it for a second.
+  expect(written(cluster) - before).toBeLessThan(64 * 4);
 });

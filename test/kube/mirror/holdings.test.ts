@@ -1,6 +1,7 @@
 /** Which mirrors there are: those of declared resources, and those of kinds that features come to name. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { HoldingSpec, Ownership } from '../../../src/actors/shards/ownership.ts';
+import type { HoldingSpec } from '../../../src/actors/shards/holding.ts';
+import type { Ownership } from '../../../src/actors/shards/ownership.ts';
 import type { NamedKind, NamedWatches } from '../../../src/actors/world/watch-declaration.ts';
 import type { WorldEntry } from '../../../src/base/digests.ts';
 import type { KubeResource, ListOptions } from '../../../src/base/kube-port.ts';

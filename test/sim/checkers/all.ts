@@ -6,6 +6,7 @@ import type { CheckerKind } from './checker.ts';
 import { deadlines } from './deadlines.ts';
 import { feed } from './feed.ts';
 import { fences } from './fences.ts';
+import { names } from './names.ts';
 import { neighbours } from './neighbours.ts';
 import { neverEarly } from './never-early.ts';
 import { repetition } from './repetition.ts';
@@ -19,6 +20,7 @@ import { worldOrder } from './world-order.ts';
 export const engineCheckers: readonly CheckerKind[] = [
   savedEffects,
   fences,
+  names,
   silence,
   deadlines,
   repetition,

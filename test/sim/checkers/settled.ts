@@ -79,7 +79,7 @@ export function unsettled(
   eye: Pick<Eye<SimWorld>, 'world' | 'replicas'>,
   { records, takenUnseen }: Settlement,
 ): string[] {
-  const unowned = ownersMissing(eye);
+  const unowned = [...namedTwice(eye), ...ownersMissing(eye)];
   if (unowned.length > 0) return unowned;
   const { world } = eye;
   if (!world.mirror.isIdle || !world.routing.isSettled)
@@ -90,6 +90,12 @@ export function unsettled(
     ...actorsBehind(eye, records),
     ...recordsDue(records, world.clock.now()),
   ];
+}
+
+export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const living = replicas().map(({ name }) => name);
+  const twice = living.filter((name, index) => living.indexOf(name) !== index);
+  return twice.map((name) => `two replicas are called ${name}`);
 }
 
 export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {

@@ -1,0 +1,100 @@
+/**
+ * Who was heard of: the last beat of each replica, and of each process where several share a name.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { decode } from '../../bus/codec.ts';
+
+/** One heartbeat, JSON on `member.<replica>`. */
+export interface Beat {
+  readonly replica: string;
+  /** Differs from start to start of one replica. */
+  readonly incarnation: string;
+  readonly release: string;
+  /** It is ending: its holdings go to others. */
+  readonly leaving: boolean;
+  /** false: what is written in the cluster does not suit it, and it takes no shards. */
+  readonly serving: boolean;
+  /**
+   * It reads what actors say to one another over `tell`; replicas of releases before that say
+   * nothing of it.
+   */
+  readonly tells: boolean;
+  readonly shards: readonly number[];
+  readonly actors: number;
+  readonly stepsPerSecond: number;
+  /** How long the process has been there, ms. Absent: a release before 0.1.0. */
+  readonly ageMs?: number;
+}
+
+export interface Member extends Beat {
+  /** When it was heard first in this incarnation, monotonic ms of this replica. */
+  readonly firstHeard: number;
+  /** When it was heard last, monotonic ms of this replica. */
+  readonly lastHeard: number;
+  /** The same in wall time, ms since the epoch. */
+  readonly lastSeen: number;
+}
+
+/** Whoever is silent for longer is not listed any more, ms. */
+const rememberedMs = 60_000;
+
+export function createMembers(clock: Clock) {
+  /** By name: whoever was heard last under it. */
+  const named = new Map<string, Member>();
+  /** By name and incarnation. */
+  const processes = new Map<string, Member>();
+  return {
+    /** @returns what was known of that process before */
+    note(beat: Beat): Member | undefined {
+      const key = processKey(beat.replica, beat.incarnation);
+      const before = processes.get(key);
+      const now = clock.monotonic();
+      // One that starts says that it leaves until it can take something over; it lives from then on.
+      const firstHeard = !before || (before.leaving && !beat.leaving) ? now : before.firstHeard;
+      const member: Member = { ...beat, firstHeard, lastHeard: now, lastSeen: clock.now() };
+      named.set(beat.replica, member);
+      processes.set(key, member);
+      return before;
+    },
+    named: (replica: string) => named.get(replica),
+    process: (replica: string, incarnation: string) => processes.get(processKey(replica, incarnation)),
+    /** One for each name. */
+    all: () => [...named.values()],
+    forgetOld(): void {
+      const oldest = clock.monotonic() - rememberedMs;
+      for (const book of [named, processes])
+        for (const [key, { lastHeard }] of book) if (lastHeard < oldest) book.delete(key);
+    },
+  };
+}
+
+const processKey = (replica: string, incarnation: string) => `${replica} ${incarnation}`;
+
+export function latestWithoutTell(members: Iterable<Member>): number {
+  let latest = 0;
+  for (const { tells, lastSeen } of members) if (!tells) latest = Math.max(latest, lastSeen);
+  return latest;
+}
+
+export function readBeat(data: Uint8Array): Beat | null {
+  try {
+    const beat = decode(data) as Partial<Beat> | null;
+    if (typeof beat?.replica !== 'string' || typeof beat.incarnation !== 'string') return null;
+    return {
+      replica: beat.replica,
+      incarnation: beat.incarnation,
+      release: String(beat.release ?? ''),
+      leaving: beat.leaving === true,
+      // Replicas of earlier releases say nothing of it.
+      serving: beat.serving !== false,
+      tells: beat.tells === true,
+      shards: Array.isArray(beat.shards) ? beat.shards : [],
+      actors: Number(beat.actors ?? 0),
+      stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
+      ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),
+    };
+  } catch {
+    // Foreign bytes on our subject are nobody's heartbeat.
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * One name is one process: whoever hears its own name from a living stranger says so and ends, and until then
+ * the two do not take everything from each other for ever.
+ */
+import type { CheckerKind } from './checker.ts';
+
+/** A twin is sure after a second of hearing the other; a broker's silence lasts no longer than the faults. */
+const twinsEndMs = 30_000;
+const spanMs = 10_000;
+/**
+ * A shard's fence is written so often in ten seconds at most: given back and claimed once for every replica
+ * that comes, goes, or stands still and comes back.
+ */
+const handsMost = 20;
+
+export const names: CheckerKind = {
+  name: 'one name, one process',
+  create({ now, replicas, breach }) {
+    let calmAt: number | null = null;
+    const written = new Map<number, number[]>();
+    return (sighting) => {
+      if (sighting.kind === 'calm') calmAt = now();
+      if (sighting.kind === 'fence') {
+        const times = (written.get(sighting.shard) ?? []).filter((at) => now() - at < spanMs);
+        written.set(sighting.shard, [...times, now()]);
+        if (times.length >= handsMost)
+          breach(
+            `the fence of shard ${sighting.shard} was written ${times.length + 1} times in ${spanMs / 1_000} s`,
+          );
+      }
+      if (sighting.kind !== 'second' || calmAt === null || now() - calmAt < twinsEndMs) return;
+      const living = replicas().map(({ name }) => name);
+      const twice = living.find((name, index) => living.indexOf(name) !== index);
+      if (twice !== undefined)
+        breach(`two replicas are called ${twice}, long after they could hear each other`);
+    };
+  },
+};

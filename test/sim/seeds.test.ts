@@ -1,7 +1,7 @@
 /**
- * The simulation on 200 seeds, which the features share: replicas that die, pause and are cut off, a broker that goes away, messages
- * that are lost, repeated and late, saves of unknown outcome; the checkers look at every step. Any number of
- * seeds: `npm run sim -- --seeds 10000`.
+ * The simulation on 200 seeds, which the features share: replicas that die, pause and are cut off, a broker
+ * that goes away, messages that are lost, repeated and late, saves of unknown outcome; the checkers look at
+ * every step. Any number of seeds: `npm run sim -- --seeds 10000`.
  */
 import { expect, test } from 'vitest';
 import { simulateTurn } from './turns.ts';

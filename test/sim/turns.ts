@@ -8,7 +8,9 @@ const routes = 'routes';
 
 export const simulatedFeatures: readonly string[] = [routes, ...featureSimulations.map(({ name }) => name)];
 
-/** @param name of a feature; absent: the one whose turn it is. @throws Error for one that has no simulation */
+/**
+ * @param name of a feature; absent: the one whose turn it is. @throws Error for one that has no simulation
+ */
 export function simulateTurn(options: SimulationOptions, name = turnOf(options.seed)): Promise<Outcome> {
   if (name === routes) return simulate(options);
   const simulation = featureSimulations.find((one) => one.name === name);

@@ -257,8 +257,8 @@ export function withoutReign(
 }
 
 /**
- * The reign ends though its leader has done nothing for it, and it may go on acting until the time that it was
- * told last (docs/features/elections.md §5.3). Who campaigns for itself hears of it at once.
+ * The reign ends though its leader has done nothing for it, and it may go on acting until the time that it
+ * was told last (docs/features/elections.md §5.3). Who campaigns for itself hears of it at once.
  */
 export function withReignTaken(context: ElectionContext, at: number): Partial<ElectionContext> {
   const end = holderEnd(context);

@@ -6,19 +6,21 @@
  */
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { SimApi } from '../api/sim-api.ts';
-import { createChance } from '../chance.ts';
+import { type Chance, createChance } from '../chance.ts';
 import { engineCheckers } from '../checkers/all.ts';
 import type { CheckerKind } from '../checkers/checker.ts';
 import { namedTwice, ownersMissing, recordsDue } from '../checkers/settled.ts';
 import { act, createReplicas, everySecond } from '../driving.ts';
 import { createFaults } from '../faults.ts';
 import { drawProfile, type Profile, profileText } from '../profile.ts';
+import type { SimClock } from '../sim-clock.ts';
 import { kubeWeather } from '../sim-kube.ts';
+import type { SimReplica } from '../sim-replica.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
 import { createStage, type StageParts } from '../stage.ts';
-import { createStory } from '../story.ts';
+import { createStory, type Story } from '../story.ts';
 import { featureLife } from './feature-life.ts';
-import type { ApiStage, FeatureSimulation } from './feature-world.ts';
+import type { ApiStage, FeatureSimulation, FeatureWorld } from './feature-world.ts';
 
 /** What was done last has left its traces by then. */
 const calmLeastMs = 8_000;
@@ -30,13 +32,7 @@ export async function simulateFeature(
   { seed, chaosMs, onSighting, trace = null }: SimulationOptions,
 ): Promise<Outcome> {
   const chance = createChance(seed).of(simulation.name);
-  const drawn = drawProfile(chance.of('profile'), chaosMs);
-  const without = new Set<string>(['etcdRestored', ...(simulation.without ?? [])]);
-  const profile: Profile = {
-    ...drawn,
-    skewMaxMs: Math.min(drawn.skewMaxMs, simulation.skewMaxMs ?? drawn.skewMaxMs),
-    faults: new Set([...drawn.faults].filter((one) => !without.has(one))),
-  };
+  const profile = profileOf(simulation, chance.of('profile'), chaosMs);
   const story = createStory(onSighting);
   const say = (text: string) => story.see({ kind: 'done', text });
   const { shards } = profile;
@@ -51,16 +47,9 @@ export async function simulateFeature(
   });
   const life = featureLife(stage, world, chance.of('life'));
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
-  const records = new Map<string, ActorRecord>();
-  const unsettled = (): readonly string[] => {
-    const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
-    if (missing.length > 0) return missing;
-    return [...world.unsettled(records), ...recordsDue(records, clock.now(), simulation.standing)];
-  };
-  const settled = liveness(simulation.restMs ?? restMs, unsettled);
-  story.listen((sighting) => {
-    if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
-  });
+  const unsettled = judge({ story, world, simulation, stage, live });
+  const boundMs = simulation.restMs ?? restMs;
+  const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
   story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
   const faults = createFaults({
@@ -89,20 +78,61 @@ export async function simulateFeature(
     isCalm = true;
     faults.end();
     world.heal();
-    story.see({ kind: 'calm' });
-    for (
-      let waited = 0;
-      waited <= (simulation.restMs ?? restMs) + 5_000 && !story.isOver();
-      waited += 1_000
-    ) {
-      await clock.run(1_000, story.isOver);
-      if (waited >= calmLeastMs && unsettled().length === 0) break;
-    }
-    story.see({ kind: 'end' });
+    await peace({ story, clock, boundMs, unsettled });
   }
   for (const replica of live()) replica.kill(false);
   const told = `${simulation.name}: ${profileText(profile)}`;
   return { seed, profile: told, simulatedMs: clock.monotonic(), ...story.verdict() };
+}
+
+/** What is not at rest, asked whenever somebody wants to know. */
+function judge(parts: {
+  readonly story: Story;
+  readonly world: FeatureWorld;
+  readonly simulation: FeatureSimulation;
+  readonly stage: ApiStage;
+  readonly live: () => readonly SimReplica[];
+}): () => readonly string[] {
+  const { story, world, simulation, stage, live } = parts;
+  const records = new Map<string, ActorRecord>();
+  story.listen((sighting) => {
+    if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+  });
+  return () => {
+    const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
+    if (missing.length > 0) return missing;
+    return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
+  };
+}
+
+function profileOf({ without = [], skewMaxMs }: FeatureSimulation, chance: Chance, chaosMs: number): Profile {
+  const drawn = drawProfile(chance, chaosMs);
+  const not = new Set<string>(['etcdRestored', ...without]);
+  return {
+    ...drawn,
+    skewMaxMs: Math.min(drawn.skewMaxMs, skewMaxMs ?? drawn.skewMaxMs),
+    faults: new Set([...drawn.faults].filter((one) => !not.has(one))),
+  };
+}
+
+/** Nothing fails any more: ends as soon as everything is at rest. */
+async function peace({
+  story,
+  clock,
+  boundMs,
+  unsettled,
+}: {
+  readonly story: Story;
+  readonly clock: SimClock;
+  readonly boundMs: number;
+  readonly unsettled: () => readonly string[];
+}): Promise<void> {
+  story.see({ kind: 'calm' });
+  for (let waited = 0; waited <= boundMs + 5_000 && !story.isOver(); waited += 1_000) {
+    await clock.run(1_000, story.isOver);
+    if (waited >= calmLeastMs && unsettled().length === 0) break;
+  }
+  story.see({ kind: 'end' });
 }
 
 function apiStage(parts: StageParts, { kinds }: FeatureSimulation): ApiStage {

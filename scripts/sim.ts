@@ -5,9 +5,9 @@
  * what was simulated, and how much faster than time.
  */
 import { parseArgs } from 'node:util';
+import type { Sighting } from '../packages/testing/simulation/sightings.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { asError } from '../src/base/errors.ts';
-import type { Sighting } from '../test/sim/sightings.ts';
 import type { Outcome } from '../test/sim/simulation.ts';
 import { sightingLine } from '../test/sim/trace.ts';
 import { simulateTurn } from '../test/sim/turns.ts';

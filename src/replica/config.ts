@@ -10,6 +10,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import {
   anyText,
+  type Cidr,
+  cidrList,
   type HostPort,
   hostPort,
   inboxPrefix,
@@ -31,16 +33,7 @@ import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
-
-export interface NatsConfig {
-  readonly servers: readonly string[];
-  readonly credsFile: string | null;
-  readonly caFile: string | null;
-  readonly certFile: string | null;
-  readonly keyFile: string | null;
-  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
-  readonly inbox: string | null;
-}
+import type { NatsConfig } from './nats-access.ts';
 
 /** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
 export interface ClientConfig {
@@ -74,6 +67,8 @@ export interface RunConfig extends ClientConfig {
   readonly takeOverSlices: OtherWriter | null;
   /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
   readonly probeDns: HostPort | null;
+  /** What the probes of workloads may call; null: all but loopback and link-local addresses. */
+  readonly probeCidrs: readonly Cidr[] | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
@@ -208,6 +203,11 @@ export const runFlags = {
     description: 'adopt the EndpointSlices of this controller, which must have been stopped',
     defaultText: 'none',
   }),
+  'probe-cidrs': flag(cidrList, {
+    placeholder: 'CIDR,…',
+    description: 'the only addresses that probes of workloads may call',
+    defaultText: 'all but loopback and link-local',
+  }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
     description: 'name server that probes ask for the addresses of Services',
@@ -293,6 +293,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
     takeOverSlices: value('take-over-slices') ?? null,
     probeDns: value('probe-dns') ?? null,
+    probeCidrs: value('probe-cidrs') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
     inspectorAuth,
@@ -327,21 +328,6 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
       keyFile,
       inbox: value('nats-inbox') ?? null,
     },
-  };
-}
-
-/** How to reach NATS, as the connection takes it: what is not set is absent. */
-export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
-  const tls = {
-    ...(caFile === null ? {} : { caFile }),
-    ...(certFile === null ? {} : { certFile }),
-    ...(keyFile === null ? {} : { keyFile }),
-  };
-  return {
-    servers,
-    ...(credsFile === null ? {} : { credsFile }),
-    ...(inbox === null ? {} : { inboxPrefix: inbox }),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }
 

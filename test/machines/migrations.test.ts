@@ -1,10 +1,10 @@
 /** Records of earlier versions are taken up by the present charts. */
 import { describe, expect, test } from 'vitest';
+import { stamped } from '../../packages/testing/charts/walk.ts';
 import { createStepper } from '../../src/actors/host/step.ts';
 import { migrate } from '../../src/machines/chart.ts';
 import { machines } from '../chart-of.ts';
 import { serviceFacts, wanted } from './service/service-script.ts';
-import { stamped } from './walk.ts';
 
 const earlier = Object.values(machines).flatMap(({ name, version }) =>
   Array.from({ length: version - 1 }, (_, index) => [name, index + 1] as const),

@@ -50,6 +50,7 @@ test('with nothing given the defaults are those of the contract', () => {
     endpointsPerSlice: 100,
     takeOverSlices: null,
     probeDns: null,
+    probeCidrs: null,
     namespaces: null,
     electionNamespaces: {},
     inspectorAuth: 'kubernetes',
@@ -81,6 +82,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     nats: 'tls://z:9',
     'health-http': '127.0.0.1:3',
     'nats-insecure': 'true',
+    'probe-cidrs': '10.0.0.0/8',
     'probe-dns': '127.0.0.1:53',
     'take-over-slices': 'linkerd-external-workloads-controller',
     'election-namespaces': 'shop=bank',
@@ -111,6 +113,15 @@ describe('values that are taken', () => {
       { 'election-namespaces': 'shop=bank,till, mall=bank' },
       { electionNamespaces: { shop: ['bank', 'till'], mall: ['bank'] } },
     ],
+    [
+      { 'probe-cidrs': '10.0.0.0/8, fd00::/8' },
+      {
+        probeCidrs: [
+          { address: '10.0.0.0', prefix: 8 },
+          { address: 'fd00::', prefix: 8 },
+        ],
+      },
+    ],
     [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
   ])('%j', (given, part) => {
@@ -140,6 +151,7 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['proxier-health-timeout', '1e3'],
     ['endpoints-per-slice', '1001'],
     ['take-over-slices', 'endpointslice-controller.k8s.io'],
+    ['probe-cidrs', '10.0.0.0'],
     ['probe-dns', 'localhost:53'],
     ['probe-dns', ':53'],
     ['probe-dns', '127.0.0.1:0'],

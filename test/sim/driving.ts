@@ -1,9 +1,10 @@
 /** What makes any simulation go: replicas that come back, and what happens at drawn times. */
-import type { Chance } from './chance.ts';
+
+import { type ReplicaParts, SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
+import type { See } from '../../packages/testing/simulation/sightings.ts';
+import type { Stage } from '../../packages/testing/simulation/stage.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import type { Profile } from './profile.ts';
-import type { See } from './sightings.ts';
-import { type ReplicaParts, SimReplica } from './sim-replica.ts';
-import type { Stage } from './stage.ts';
 
 /** The replicas that live, and those that died since anybody asked. Several may have one name. */
 export function createReplicas(

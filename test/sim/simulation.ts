@@ -4,19 +4,20 @@
  *
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
-import { createChance } from './chance.ts';
+
+import { createFaults } from '../../packages/testing/simulation/faults.ts';
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
+import type { Trace } from '../../packages/testing/simulation/stage.ts';
+import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
+import { createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
 import { createChurn } from './churn.ts';
 import { act, createReplicas, everySecond } from './driving.ts';
-import { createFaults } from './faults.ts';
 import { drawProfile, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
-import type { Sighting } from './sightings.ts';
 import { createShop } from './sim-shop.ts';
 import { createSimWorld } from './sim-world.ts';
-import type { Trace } from './stage.ts';
-import { createStory, type Verdict } from './story.ts';
 
 export interface SimulationOptions {
   readonly seed: number;

@@ -2,6 +2,7 @@
  * The invariants of docs/architecture.md, one by one, on engines with a memory bus and virtual time.
  */
 import { expect, test } from 'vitest';
+import { stamped } from '../../../packages/testing/charts/walk.ts';
 import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import { createStepper } from '../../../src/actors/host/step.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -9,7 +10,6 @@ import { encode } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { machines } from '../../chart-of.ts';
 import { samples } from '../../machines/samples.ts';
-import { stamped } from '../../machines/walk.ts';
 import { finished, pod, reachable, TestCluster } from '../harness.ts';
 
 function storedRecords(cluster: TestCluster, id: string): ActorRecord[] {

@@ -3,11 +3,12 @@
  * may be lost before or after it was served, and one that its caller has given up may still be served; what a
  * watch tells comes late, in order.
  */
+
+import type { SimProcess } from '../../../packages/testing/replicas/process.ts';
+import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubePort, KubeWatchEvent } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
-import type { SimProcess } from '../process.ts';
-import type { SimClock } from '../sim-clock.ts';
 import { errors, type KubeWeather } from '../sim-kube.ts';
 import type { SimApi } from './sim-api.ts';
 

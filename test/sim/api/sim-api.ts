@@ -6,11 +6,12 @@
  * that only its subresource changes, and of a write that changes nothing. Absent: the way to it
  * (api-port.ts), schemas, rights; what is refused beside, `refuse` says.
  */
+
+import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import { equal } from '../../../src/base/equal.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
 import { kubeTime } from '../../../src/base/kube-time.ts';
-import type { SimClock } from '../sim-clock.ts';
 import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
 import { isSelected } from './selecting.ts';
 

@@ -7,6 +7,8 @@
  * bound is over.
  */
 
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -15,9 +17,7 @@ import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
 import { routesOf } from '../routes-life.ts';
-import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind, Eye } from './checker.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**

@@ -3,14 +3,14 @@
  * It knows nothing of terms.
  */
 
+import type { SimProcess } from '../../../packages/testing/replicas/process.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { kubeMicroTime } from '../../../src/base/kube-time.ts';
 import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
 import { leases } from '../../../src/features/elections/resources.ts';
 import type { LeaseRecord } from '../../../src/machines/election/lease-record.ts';
-import type { Chance } from '../chance.ts';
-import type { SimProcess } from '../process.ts';
 import type { Belief } from './nats-candidate.ts';
 
 export interface ClientGoParts {

@@ -2,12 +2,13 @@
  * The world of elections: Elections with candidates over NATS, and programs with client-go's election on
  * clocks of their own that contend for the same Leases.
  */
+
+import { createProcess } from '../../../packages/testing/replicas/process.ts';
 import { elections as feature } from '../../../src/features/elections/feature.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import { startElections } from '../../../src/features/elections/start.ts';
 import { apiPort } from '../api/api-port.ts';
 import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
-import { createProcess } from '../process.ts';
 import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';

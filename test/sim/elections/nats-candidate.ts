@@ -2,10 +2,11 @@
  * A candidate over NATS, as docs/features/elections.md §5 asks for it: it campaigns while it waits and renews
  * while it leads, again within a third of its time. What it may believe of itself is kept for the checkers.
  */
+
+import type { Stage } from '../../../packages/testing/simulation/stage.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { headerOf } from '../../../src/bus/envelope.ts';
 import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
-import type { Stage } from '../stage.ts';
 
 /** Somebody may act as the leader until then, world time. */
 export interface Belief {

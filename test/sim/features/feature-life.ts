@@ -1,4 +1,7 @@
 /** What lives in a replica of a feature's world: its features, the mirrors, and the requests, all real. */
+
+import type { Life, LifeParts } from '../../../packages/testing/replicas/sim-replica.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import { serveControl } from '../../../src/actors/control/control-server.ts';
 import { type RunnableEffect, runnerOf, runs } from '../../../src/actors/effect-runner.ts';
 import type { Engine } from '../../../src/actors/engine.ts';
@@ -10,8 +13,6 @@ import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import { declaredHoldings, followNamedKinds, type HoldingParts } from '../../../src/kube/mirror/holdings.ts';
 import { kubeEventWrite, messageSend } from '../../../src/machines/effects.ts';
 import { apiPort } from '../api/api-port.ts';
-import type { Chance } from '../chance.ts';
-import type { Life, LifeParts } from '../sim-replica.ts';
 import type { ApiStage, FeatureWorld } from './feature-world.ts';
 
 type Used = Pick<FeatureWorld, 'uses' | 'releaseOf'>;

@@ -4,21 +4,22 @@
  *
  * Promises: the same seed gives the same story; the first broken promise ends the run.
  */
+
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import { createFaults } from '../../../packages/testing/simulation/faults.ts';
+import { createStage, type StageParts } from '../../../packages/testing/simulation/stage.ts';
+import { createStory, type Story } from '../../../packages/testing/simulation/story.ts';
+import { type Chance, createChance } from '../../../packages/testing/time/chance.ts';
+import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { SimApi } from '../api/sim-api.ts';
-import { type Chance, createChance } from '../chance.ts';
 import { engineCheckers } from '../checkers/all.ts';
-import type { CheckerKind } from '../checkers/checker.ts';
 import { namedTwice, ownersMissing, recordsDue } from '../checkers/settled.ts';
 import { act, createReplicas, everySecond } from '../driving.ts';
-import { createFaults } from '../faults.ts';
 import { drawProfile, type Profile, profileText } from '../profile.ts';
-import type { SimClock } from '../sim-clock.ts';
 import { kubeWeather } from '../sim-kube.ts';
-import type { SimReplica } from '../sim-replica.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
-import { createStage, type StageParts } from '../stage.ts';
-import { createStory, type Story } from '../story.ts';
 import { featureLife } from './feature-life.ts';
 import type { ApiStage, FeatureSimulation, FeatureWorld } from './feature-world.ts';
 

@@ -3,16 +3,18 @@
  * of what the feature's page promises. Everything in the replicas is real, the mirror included; what they
  * reach is simulated.
  */
+
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import type { FaultKind } from '../../../packages/testing/simulation/fault-kinds.ts';
+import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { Feature, StartFeature } from '../../../src/actors/feature.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import type { KubeResource } from '../../../src/base/kube-port.ts';
 import type { SimApi } from '../api/sim-api.ts';
-import type { Chance } from '../chance.ts';
-import type { CheckerKind } from '../checkers/checker.ts';
-import type { FaultyWorld } from '../faults.ts';
-import type { FaultKind, Profile } from '../profile.ts';
+import type { Profile } from '../profile.ts';
 import type { KubeWeather } from '../sim-kube.ts';
-import type { SimReplica } from '../sim-replica.ts';
 
 /** The stage with a Kubernetes API on it. */
 export interface ApiStage extends FaultyWorld {

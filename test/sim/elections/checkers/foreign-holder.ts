@@ -2,8 +2,9 @@
  * "A holder other than us is respected until it was seen to change + the *record's* `leaseDurationSeconds`.
  * An empty holder is free at once" (docs/features/elections.md §1.3).
  */
+
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { leaseRecordOf } from '../../../../src/features/elections/lease.ts';
-import type { CheckerKind } from '../../checkers/checker.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import type { ElectionPeople } from '../election-world.ts';
 

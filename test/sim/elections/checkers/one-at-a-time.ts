@@ -3,7 +3,7 @@
  * without a renewal" (docs/features/elections.md §5.3): nobody may believe that he leads while another one
  * may, whichever way they campaign.
  */
-import type { CheckerKind } from '../../checkers/checker.ts';
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
 /** Whoever was robbed of a Lease finds out within its renew deadline. */

@@ -2,7 +2,7 @@
  * "There are never two leaders under one term" and "The term grows with every change of leader and never
  * repeats" (docs/features/elections.md §4.1, §4.2).
  */
-import type { CheckerKind } from '../../checkers/checker.ts';
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
 export const oneLeaderPerTerm = (people: ElectionPeople): CheckerKind => ({

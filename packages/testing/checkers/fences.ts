@@ -5,7 +5,7 @@
  * record that is stored again at its revision (to take finished effects out of it) must be the same step.
  */
 import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/host/records.ts';
-import type { Sighting } from '../sightings.ts';
+import type { Sighting } from '../simulation/sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 interface Owner {

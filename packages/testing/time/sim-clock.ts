@@ -2,9 +2,10 @@
  * The time of a simulated world: a heap of timers. Time jumps from one timer to the next, after everything
  * that the last one set off has come to its end.
  */
-import type { Clock, Timer } from '../../src/base/clock.ts';
-import { TimerHeap } from '../timer-heap.ts';
-import { settle } from '../virtual-clock.ts';
+
+import type { Clock, Timer } from '../../../src/base/clock.ts';
+import { TimerHeap } from './timer-heap.ts';
+import { settle } from './virtual-clock.ts';
 
 export class SimClock implements Clock {
   readonly startedAt: number;

@@ -2,14 +2,11 @@
  * What is done to the replicas and to the broker between them.
  */
 
-import { limits } from '../../src/base/limits.ts';
-import type { AppendFate, CoreFate } from '../../src/bus/memory/faults.ts';
-import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
-import type { Chance } from './chance.ts';
-import type { FaultKind, Profile } from './profile.ts';
+import { limits } from '../../../src/base/limits.ts';
+import type { AppendFate, CoreFate } from '../../../src/bus/memory/faults.ts';
+import type { FaultKind } from './fault-kinds.ts';
+import type { FaultParts, ForAWhile } from './fault-parts.ts';
 import { rareFaults } from './rare-faults.ts';
-import type { SimReplica } from './sim-replica.ts';
-import type { Stage } from './stage.ts';
 
 export interface Faults {
   act(): void;
@@ -17,32 +14,6 @@ export interface Faults {
   ambush(name: string): void;
   /** Ends every fault; nothing fails from now on. */
   end(): void;
-}
-
-/** A world that faults reach. */
-export interface FaultyWorld extends Stage {
-  /** The share of requests to Kubernetes that fail. */
-  kubeErrors: number;
-  readonly mirror: {
-    /** Nobody mirrors. */
-    readonly isAway: boolean;
-    /** Its connection. */
-    readonly bus: MemoryBus;
-    leave(): void;
-    takeOver(): void;
-  };
-  /** @returns what puts everything back to what it was */
-  readonly kube: { backup(): () => void };
-}
-
-export interface FaultParts {
-  readonly world: FaultyWorld;
-  readonly chance: Chance;
-  readonly profile: Profile;
-  readonly replicas: () => readonly SimReplica[];
-  /** Starts another incarnation of the replica of this name. */
-  readonly start: (name: string) => void;
-  readonly say: (text: string) => void;
 }
 
 /**
@@ -91,8 +62,6 @@ export function createFaults(parts: FaultParts): Faults {
     },
   };
 }
-
-export type ForAWhile = (ms: number, undo: () => void) => void;
 
 function processFaults(
   { chance, replicas, start, world }: FaultParts,

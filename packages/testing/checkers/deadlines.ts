@@ -7,7 +7,7 @@
  */
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { createStepper, type Stepper } from '../../../src/actors/host/step.ts';
-import { charts } from '../../../src/replica/charts.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /** For clocks that differ, a shard that was claimed anew, and messages that lag. */
@@ -19,28 +19,36 @@ interface Kept {
   readonly since: ReadonlyMap<string, number>;
 }
 
-export const deadlines: CheckerKind = {
+/** @param charts of the features that live in the cluster */
+export const deadlines = (charts: readonly Chart[]): CheckerKind => ({
   name: 'I4',
   create(eye) {
-    const steppers = new Map<string, Stepper>();
+    const steppers = new Map(charts.map((chart) => [chart.name, createStepper(chart)]));
+    const effects = new Map(charts.flatMap((chart) => chart.effects.map((one) => [one.type, one] as const)));
+    const timeoutOf: TimeoutOf = (effect) => effects.get(effect.type)?.timeoutMs(effect) ?? 0;
+    const delaysOf = new Map<string, readonly string[]>();
     const kept = new Map<string, Kept>();
     let calmAt: number | null = null;
     return (sighting) => {
       if (sighting.kind === 'calm') calmAt = eye.now();
-      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt);
+      if (sighting.kind === 'second' && calmAt !== null) lookAt(eye, kept, calmAt, timeoutOf);
       if (sighting.kind !== 'saved') return;
       const { id, record } = sighting;
       const before = kept.get(id)?.since;
       const since = new Map(record.outbox.map(({ key }) => [key, before?.get(key) ?? eye.now()]));
       kept.set(id, { record, since });
-      const lacking = record.gone ? [] : lackingDeadlines(stepperOf(steppers, record.machine), record);
+      const stepper = steppers.get(record.machine);
+      if (stepper === undefined) return eye.breach(`${id}: nobody knows the machine ${record.machine}`);
+      const lacking = record.gone ? [] : lackingDeadlines(delaysOf, stepper, record);
       if (lacking.length > 0)
         eye.breach(`${id} rev ${record.rev} waits without a deadline: ${lacking.join(', ')}`);
     };
   },
-};
+});
 
-function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void {
+type TimeoutOf = (effect: { readonly type: string }) => number;
+
+function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number, timeoutOf: TimeoutOf): void {
   const now = eye.now();
   for (const [id, { record, since }] of kept) {
     if (isForgotten(record, now)) continue;
@@ -55,26 +63,20 @@ function lookAt(eye: Eye, kept: ReadonlyMap<string, Kept>, calmAt: number): void
   }
 }
 
-function stepperOf(steppers: Map<string, Stepper>, name: string): Stepper {
-  const known = steppers.get(name);
-  if (known) return known;
-  const chart = charts.find((one) => one.name === name);
-  if (!chart) throw new Error(`there is no machine ${name}`);
-  const made = createStepper(chart);
-  steppers.set(name, made);
-  return made;
-}
-
 /** Delayed transitions of active states that have no deadline in the record. */
-function lackingDeadlines(stepper: Stepper, record: ActorRecord): string[] {
+function lackingDeadlines(delaysOf: Delays, stepper: Stepper, record: ActorRecord): string[] {
   const armed = new Set(record.timers.map(({ id }) => id));
-  return activeDelays(stepper, record).filter((id) => !armed.has(id));
+  return activeDelays(delaysOf, stepper, record).filter((id) => !armed.has(id));
 }
 
 /** What leaves a state by time is the same whatever the actor knows: it is looked up once for each state. */
-const delaysOf = new Map<string, readonly string[]>();
+type Delays = Map<string, readonly string[]>;
 
-function activeDelays(stepper: Stepper, { machine, version, snapshot }: ActorRecord): readonly string[] {
+function activeDelays(
+  delaysOf: Delays,
+  stepper: Stepper,
+  { machine, version, snapshot }: ActorRecord,
+): readonly string[] {
   const state = `${machine} ${version} ${JSON.stringify(snapshot.value)}`;
   const known = delaysOf.get(state);
   if (known) return known;
@@ -83,10 +85,4 @@ function activeDelays(stepper: Stepper, { machine, version, snapshot }: ActorRec
   const delays = nodes.flatMap((node) => node.after.map(({ eventType }) => eventType));
   delaysOf.set(state, delays);
   return delays;
-}
-
-const declared = new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const)));
-
-function timeoutOf(effect: { readonly type: string }): number {
-  return declared.get(effect.type)?.timeoutMs(effect) ?? 0;
 }

@@ -3,7 +3,7 @@
  * again without a pause.
  */
 import { limits } from '../../../src/base/limits.ts';
-import type { SimReplica } from '../sim-replica.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
 /**

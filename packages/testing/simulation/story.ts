@@ -1,7 +1,7 @@
 /** What was seen of a simulated cluster, judged by the checkers as it happens. */
-import { hash } from '../../src/actors/shards/rendezvous.ts';
-import type { Transition } from '../../src/base/views.ts';
-import type { CheckerKind, Eye } from './checkers/checker.ts';
+import { hash } from '../../../src/actors/shards/rendezvous.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import type { CheckerKind, Eye } from '../checkers/checker.ts';
 import type { See, Sighting } from './sightings.ts';
 import type { Stage } from './stage.ts';
 

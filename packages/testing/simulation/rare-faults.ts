@@ -3,8 +3,8 @@
  * full or made anew, clocks that are set, messages that nobody meant, an etcd that was put back to what it
  * was, and several processes under one replica's name.
  */
-import { encodeJson } from '../../src/bus/codec.ts';
-import type { FaultParts, ForAWhile } from './faults.ts';
+import { encodeJson } from '../../../src/bus/codec.ts';
+import type { FaultParts, ForAWhile } from './fault-parts.ts';
 
 const hourMs = 3_600_000;
 

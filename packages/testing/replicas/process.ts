@@ -6,8 +6,7 @@
  * sockets fill, the timers are late); once it is dead nothing enters any more. What it has sent before is on
  * its way and arrives.
  */
-import type { Clock } from '../../src/base/clock.ts';
-import type { SimClock } from './sim-clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 
 export interface SimProcess {
   /** The process's own view of time: its wall clock may be wrong. */
@@ -28,7 +27,7 @@ export interface SimProcess {
  * @param options.sleepsWhilePaused the whole machine is suspended: monotonic time stands still as well
  */
 export function createProcess(
-  world: SimClock,
+  world: Clock,
   options: { readonly skewMs: number; readonly sleepsWhilePaused: boolean },
 ): SimProcess {
   let state: SimProcess['state'] = 'running';
@@ -41,25 +40,11 @@ export function createProcess(
     if (state === 'running') fn();
     else if (state === 'paused') atTheDoor.push(fn);
   };
-  const clock: Clock = {
-    now: () => world.now() + skewMs,
-    monotonic: () => world.monotonic() - asleepMs,
-    after: (delayMs, fn) => {
-      let isCancelled = false;
-      const timer = world.after(delayMs, () =>
-        enter(() => {
-          // It may have been taken back while it waited at the door.
-          if (!isCancelled) fn();
-        }),
-      );
-      return {
-        cancel() {
-          isCancelled = true;
-          timer.cancel();
-        },
-      };
-    },
-  };
+  const clock = doorClock(
+    world,
+    () => ({ skewMs, asleepMs }),
+    (fn) => enter(fn),
+  );
   return {
     clock,
     get state() {
@@ -86,6 +71,33 @@ export function createProcess(
     die() {
       state = 'dead';
       atTheDoor = [];
+    },
+  };
+}
+
+/** Time as the process has it: what is due comes in by the door. */
+function doorClock(
+  world: Clock,
+  wrong: () => { readonly skewMs: number; readonly asleepMs: number },
+  enter: (fn: () => void) => void,
+): Clock {
+  return {
+    now: () => world.now() + wrong().skewMs,
+    monotonic: () => world.monotonic() - wrong().asleepMs,
+    after: (delayMs, fn) => {
+      let isCancelled = false;
+      const timer = world.after(delayMs, () =>
+        enter(() => {
+          // It may have been taken back while it waited at the door.
+          if (!isCancelled) fn();
+        }),
+      );
+      return {
+        cancel() {
+          isCancelled = true;
+          timer.cancel();
+        },
+      };
     },
   };
 }

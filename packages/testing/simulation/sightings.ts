@@ -3,19 +3,17 @@
  *
  * `createLedger` makes them of the streams' messages, as they are stored and before anybody reads them.
  */
-import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
-import type { EffectData } from '../../src/actors/host/step.ts';
-import type { ActorId } from '../../src/base/ids.ts';
-import type { Transition } from '../../src/base/views.ts';
-import type { StoredMessage, StreamName } from '../../src/bus/bus.ts';
-import { decode } from '../../src/bus/codec.ts';
-import { headerOf } from '../../src/bus/envelope.ts';
-import type { Subjects } from '../../src/bus/subjects.ts';
-import type { Digest } from './digest.ts';
-import type { Patched } from './sim-kube.ts';
-import type { Answered } from './sim-routing.ts';
+import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
+import type { EffectData } from '../../../src/actors/host/step.ts';
+import type { AnyDigest } from '../../../src/base/digests.ts';
+import type { ActorId } from '../../../src/base/ids.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import type { StoredMessage, StreamName } from '../../../src/bus/bus.ts';
+import { decode } from '../../../src/bus/codec.ts';
+import { headerOf } from '../../../src/bus/envelope.ts';
+import type { Subjects } from '../../../src/bus/subjects.ts';
 
-export type Sighting =
+type EngineSighting =
   /** A record was stored; a record may be stored again at its revision. */
   | {
       readonly kind: 'saved';
@@ -50,7 +48,7 @@ export type Sighting =
       readonly resource: string;
       readonly namespace: string;
       readonly name: string;
-      readonly digest: Digest | null;
+      readonly digest: AnyDigest | null;
     }
   /** A replica begins to run an effect. */
   | {
@@ -62,16 +60,8 @@ export type Sighting =
       /** Since when it can save nothing, as the simulation knows; null: it can. */
       readonly mutedAt: number | null;
     }
-  /** The Kubernetes API served a patch. */
-  | ({ readonly kind: 'patched'; readonly replica: string; readonly key: string } & Patched)
-  /** A Pod answered a call through a Service. */
-  | ({ readonly kind: 'answered' } & Answered)
-  /** A sampling round ended; `isAnonymous`: something answered and nobody named himself. */
-  | { readonly kind: 'round'; readonly actor: ActorId; readonly isAnonymous: boolean }
   /** A replica says that something is wrong with it: an actor parked, a handler that threw. */
   | { readonly kind: 'complaint'; readonly replica: string; readonly text: string; readonly actor: string }
-  /** Something was done to the cluster or to the world, for the trace. */
-  | { readonly kind: 'done'; readonly text: string }
   /** A stream was lost with all that it held. */
   | { readonly kind: 'lost'; readonly stream: StreamName }
   /** A second is over. */
@@ -79,6 +69,14 @@ export type Sighting =
   /** From now on nothing fails any more. */
   | { readonly kind: 'calm' }
   | { readonly kind: 'end' };
+
+/** What a world is seen to do beside, by its name; whoever simulates one declares more of them. */
+export interface WorldSightings {
+  /** Something was done to the cluster or to the world, for the trace. */
+  done: { readonly kind: 'done'; readonly text: string };
+}
+
+export type Sighting = EngineSighting | WorldSightings[keyof WorldSightings];
 
 export type See = (sighting: Sighting) => void;
 
@@ -112,7 +110,7 @@ function read(
     return { kind: 'buried', error, messageId: wordOf(data, 'id') };
   }
   const parsed = subjects.parseWorld(subject);
-  const digest = data.byteLength === 0 ? null : (decode(data) as Digest | null);
+  const digest = data.byteLength === 0 ? null : (decode(data) as AnyDigest | null);
   return parsed && { kind: 'world', ...parsed, digest };
 }
 

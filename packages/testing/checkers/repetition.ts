@@ -9,10 +9,13 @@
 import { limits } from '../../../src/base/limits.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
-/** Events that come by mail. */
-const isByMail = (type: string) => /^(?:route|header)\.|\.recheck$/.test(type);
+/** Which events come by mail, and which of them people send: those are taken or buried, whatever happens. */
+export interface MailEvents {
+  readonly isByMail: (type: string) => boolean;
+  readonly isFromPeople: (type: string) => boolean;
+}
 
-export const repetition: CheckerKind = {
+export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind => ({
   name: 'I5',
   create(eye) {
     /** Message and actor → the revision that it led to, and how many messages the actor had taken by then. */
@@ -23,7 +26,7 @@ export const repetition: CheckerKind = {
     const settled = new Set<string>();
     let isMailAnew = false;
     return (sighting) => {
-      if (sighting.kind === 'mail' && sighting.type.endsWith('.recheck') && sighting.messageId !== null)
+      if (sighting.kind === 'mail' && isFromPeople(sighting.type) && sighting.messageId !== null)
         sent.set(sighting.messageId, sighting.id);
       if (sighting.kind === 'buried' && sighting.messageId !== null) settled.add(sighting.messageId);
       // With the stream went what nobody had taken yet.
@@ -53,7 +56,7 @@ export const repetition: CheckerKind = {
       steps.set(key, { rev: step.rev, nth });
     };
   },
-};
+});
 
 function checkEnd({ breach }: Eye, sent: ReadonlyMap<string, string>, settled: ReadonlySet<string>): void {
   for (const [messageId, id] of sent) {

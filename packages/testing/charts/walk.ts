@@ -9,8 +9,8 @@ import {
   type PersistedSnapshot,
   type Snapshot,
   type Stepper,
-} from '../../src/actors/host/step.ts';
-import type { Chart } from '../../src/machines/chart.ts';
+} from '../../../src/actors/host/step.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
 
 export interface Situation {
   readonly snapshot: Snapshot;

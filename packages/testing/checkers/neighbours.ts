@@ -6,7 +6,8 @@
  */
 import type { CheckerKind } from './checker.ts';
 
-export const neighbours: CheckerKind = {
+/** @param isRubbish messages of this type can be taken by nobody, and must be buried */
+export const neighbours = (isRubbish: (type: string) => boolean): CheckerKind => ({
   name: 'I8',
   create(eye) {
     let rubbish = 0;
@@ -22,10 +23,7 @@ export const neighbours: CheckerKind = {
         eye.breach(`${rubbish} messages could not be taken and ${buried} were buried`);
     };
   },
-};
-
-/** Unreadable, or nothing that may come by mail (churn.ts sends it). */
-const isRubbish = (type: string) => ['', 'nonsense', 'pod.observed'].includes(type);
+});
 
 /** What a replica rightly complains of in a world in which it happens (rare-faults.ts). */
 const rightly = [

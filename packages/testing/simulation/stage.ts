@@ -2,14 +2,15 @@
  * What every simulated cluster has, whatever features live in it: time, the broker, and the eye that sees
  * everything that is stored.
  */
-import { shardCount } from '../../src/base/limits.ts';
-import type { StreamName } from '../../src/bus/bus.ts';
-import { type MemoryHub, memoryHub } from '../../src/bus/memory/hub.ts';
-import { streamDefinitions } from '../../src/bus/streams.ts';
-import { type Subjects, subjects as subjectsOf } from '../../src/bus/subjects.ts';
-import type { Chance } from './chance.ts';
+
+import { shardCount } from '../../../src/base/limits.ts';
+import type { StreamName } from '../../../src/bus/bus.ts';
+import { type MemoryHub, memoryHub } from '../../../src/bus/memory/hub.ts';
+import { streamDefinitions } from '../../../src/bus/streams.ts';
+import { type Subjects, subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import type { Chance } from '../time/chance.ts';
+import { SimClock } from '../time/sim-clock.ts';
 import { createLedger, type See } from './sightings.ts';
-import { SimClock } from './sim-clock.ts';
 
 /** How slow the broker is, ms; every time is drawn up to these. */
 export interface BrokerTimes {

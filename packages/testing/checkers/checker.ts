@@ -4,9 +4,9 @@
  * and routing), not from what they believe.
  */
 
-import type { Sighting } from '../sightings.ts';
-import type { SimReplica } from '../sim-replica.ts';
-import type { Stage } from '../stage.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
+import type { Sighting } from '../simulation/sightings.ts';
+import type { Stage } from '../simulation/stage.ts';
 
 /** @template W what the checker needs of the world; most are content with the stage */
 export interface Eye<W extends Stage = Stage> {

@@ -3,18 +3,18 @@
  * lives in it, its `life` says.
  */
 
-import { Engine, type EngineParts } from '../../src/actors/engine.ts';
-import type { EngineView, FeatureRun } from '../../src/actors/feature.ts';
-import type { HoldingSpec } from '../../src/actors/shards/holding.ts';
-import { asError } from '../../src/base/errors.ts';
-import type { Log } from '../../src/base/log-port.ts';
-import type { Bus } from '../../src/bus/bus.ts';
-import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
-import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
-import type { Chance } from './chance.ts';
+import { Engine, type EngineParts } from '../../../src/actors/engine.ts';
+import type { EngineView, FeatureRun } from '../../../src/actors/feature.ts';
+import type { HoldingSpec } from '../../../src/actors/shards/holding.ts';
+import { asError } from '../../../src/base/errors.ts';
+import type { Log } from '../../../src/base/log-port.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
+import type { AppendFate, LinkState } from '../../../src/bus/memory/faults.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
+import type { Stage } from '../simulation/stage.ts';
+import type { Chance } from '../time/chance.ts';
 import { createProcess, type SimProcess } from './process.ts';
 import { processBus } from './process-bus.ts';
-import type { Stage } from './stage.ts';
 
 /** What lives in a replica: features, and who runs their effects. */
 export interface Life {

@@ -2,8 +2,8 @@
  * Chance of one seed. Each part of a simulation draws from a stream of its own (`of`), so that a draw more in
  * one part does not change what happens in the others.
  */
-import { hash } from '../../src/actors/shards/rendezvous.ts';
-import { type Random, seededRandom } from '../../src/base/random.ts';
+import { hash } from '../../../src/actors/shards/rendezvous.ts';
+import { type Random, seededRandom } from '../../../src/base/random.ts';
 
 export interface Chance {
   readonly random: Random;

@@ -7,15 +7,15 @@
  * stream (promise B5 and no more).
  */
 
-import { asError } from '../../src/base/errors.ts';
-import type { Bus, Following, FollowOptions, StreamName } from '../../src/bus/bus.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { asError } from '../../../src/base/errors.ts';
+import type { Bus, Following, FollowOptions, StreamName } from '../../../src/bus/bus.ts';
 import type { SimProcess } from './process.ts';
-import type { SimClock } from './sim-clock.ts';
 
 export interface ProcessBusOptions {
   readonly bus: Bus;
   readonly process: SimProcess;
-  readonly world: SimClock;
+  readonly world: Clock;
   /** How late the next message of a following is, ms. */
   readonly lagMs: (stream: StreamName) => number;
   /** A handler of the program threw. */

@@ -16,6 +16,7 @@ import {
   hostPort,
   inboxPrefix,
   isLoopback,
+  listOf,
   type NamespaceGrants,
   nameServer,
   namespaceGrants,
@@ -33,6 +34,7 @@ import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
+import { type FeatureName, featureNames } from './feature-names.ts';
 import type { NatsConfig } from './nats-access.ts';
 
 /** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
@@ -73,6 +75,8 @@ export interface RunConfig extends ClientConfig {
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
   readonly electionNamespaces: NamespaceGrants;
+  /** Features that do not run; empty: all of them do. */
+  readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
@@ -223,6 +227,12 @@ export const runFlags = {
     description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
     defaultText: 'none',
   }),
+  without: flag(listOf(...featureNames), {
+    placeholder: 'FEATURE,…',
+    description:
+      'features that do not run, so that they need no rights; the same for all replicas. Records of their actors stay',
+    defaultText: 'none: all run',
+  }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
     placeholder: 'kubernetes|none',
     description:
@@ -296,6 +306,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     probeCidrs: value('probe-cidrs') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
+    without: value('without') ?? [],
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),

@@ -83,7 +83,7 @@ interface Connections {
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);
-  const features = featuresOf(settings);
+  const features = featuresOf(settings, config.without);
   const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);

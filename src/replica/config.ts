@@ -16,6 +16,7 @@ import {
   hostPort,
   inboxPrefix,
   isLoopback,
+  listOf,
   type NamespaceGrants,
   nameServer,
   namespaceGrants,
@@ -33,6 +34,7 @@ import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
 import { featureFlag } from './feature-flag.ts';
+import { type FeatureName, featureNames } from './feature-names.ts';
 import { type Flag, flag } from './flag.ts';
 import type { NatsConfig } from './nats-access.ts';
 
@@ -76,6 +78,8 @@ export interface RunConfig extends ClientConfig {
   readonly electionNamespaces: NamespaceGrants;
   /** Features to load: paths and names of packages. */
   readonly features: readonly string[];
+  /** Features that do not run; empty: all of them do. */
+  readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
@@ -206,6 +210,12 @@ export const runFlags = {
     defaultText: 'none',
   }),
   feature: featureFlag,
+  without: flag(listOf(...featureNames), {
+    placeholder: 'FEATURE,…',
+    description:
+      'features that do not run, so that they need no rights; the same for all replicas. Records of their actors stay',
+    defaultText: 'none: all run',
+  }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
     placeholder: 'kubernetes|none',
     description:
@@ -280,6 +290,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
     features: value('feature') ?? [],
+    without: value('without') ?? [],
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),

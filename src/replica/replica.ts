@@ -84,8 +84,8 @@ interface Connections {
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);
-  const own = featuresOf(settings);
-  const features = [...own, ...(await loadFeatures(config.features, process.cwd(), own))];
+  const own = featuresOf(settings, config.without);
+  const features = [...own, ...(await loadFeatures(config.features, process.cwd()))];
   const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);

@@ -27,6 +27,16 @@ export const word: Reader<string> = {
   read: (text) => (/^[A-Za-z0-9_-]{1,63}$/.test(text) ? text : undefined),
 };
 
+/** Some of these words, or all of them. */
+export const listOf = <T extends string>(...words: readonly T[]): Reader<readonly T[]> => ({
+  allowed: `a comma list of ${words.join(', ')}`,
+  read: (text) => {
+    const given = text.split(',').map((part) => part.trim());
+    const known = words.filter((one) => given.includes(one));
+    return given.every((one) => words.some((known) => known === one)) ? known : undefined;
+  },
+});
+
 export const replicaName: Reader<string> = {
   allowed: 'at most 253 letters, digits, "_", "-" and "."',
   read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),

@@ -10,6 +10,8 @@ import {
   readRunConfig,
   runFlags,
 } from '../../src/replica/config.ts';
+import { featureNames } from '../../src/replica/feature-names.ts';
+import { featuresOf } from '../../src/replica/features.ts';
 
 const read = (given: FlagTexts = {}, env: Record<string, string> = {}) => readRunConfig(given, env);
 
@@ -53,6 +55,8 @@ test('with nothing given the defaults are those of the contract', () => {
     probeCidrs: null,
     namespaces: null,
     electionNamespaces: {},
+    features: [],
+    without: [],
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
     release: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -86,6 +90,7 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     'probe-dns': '127.0.0.1:53',
     'take-over-slices': 'linkerd-external-workloads-controller',
     'election-namespaces': 'shop=bank',
+    without: 'elections',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -272,4 +277,23 @@ test('metrics ask for what the API asks for, where both ask', () => {
   expect(read({ 'metrics-auth': 'kubernetes' }).metricsAuth).toBe('kubernetes');
   const open = { http: '127.0.0.1:80', 'inspector-auth': 'none', 'metrics-auth': 'kubernetes' };
   expect(read(open).metricsAuth).toBe('none');
+});
+
+describe('features that do not run', () => {
+  test('can be any of those that there are, and no others', () => {
+    expect(featuresOf().map(({ name }) => name)).toEqual(featureNames);
+    expect(read({}, { ORRERY_WITHOUT: 'elections, routes' }).without).toEqual(['routes', 'elections']);
+    expect(complaint({ without: 'elections,rotes' })).toMatch(
+      /--without.*rotes.*allowed: a comma list of routes,/,
+    );
+  });
+
+  test('are not among those that the replica starts', () => {
+    expect(featuresOf({}, ['certificates', 'proxiers']).map(({ name }) => name)).toEqual([
+      'routes',
+      'endpoints',
+      'elections',
+      'releases',
+    ]);
+  });
 });

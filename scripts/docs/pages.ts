@@ -4,6 +4,7 @@ import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { apiLimits } from '../../packages/kube-api/limits.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
+import { docsBase, withRunbooks } from './runbooks.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
 
 /** Reads a file of the repository; empty if there is none. */
@@ -15,6 +16,10 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/limits.md', limitsPage(read)],
     ['docs/machines/README.md', machineIndex(charts)],
+    ...['rules.yaml', 'rules.test.yaml'].map((name) => {
+      const path = `deploy/observability/${name}`;
+      return [path, withRunbooks(read(path), docsBase(JSON.parse(read('package.json'))))] as const;
+    }),
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(
       ([path, tables]) => [path, withTables(path, read(path), tables)] as const,

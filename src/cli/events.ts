@@ -5,9 +5,10 @@ import { duration } from '../base/config-values.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
-import { change, effectList, eventName, shownTime } from '../base/words.ts';
+import { causeText, change, effectList, eventName, shownTime } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
+import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
@@ -29,6 +30,7 @@ Examples:
   orrery events --since 10m                 what happened in the last ten minutes
   orrery events --from 03:10 --to 03:15     what happened that night, in local time; --utc for UTC
   orrery events --kind domain --reason rateLimited
+  orrery events pod/shop/web-0@12           what led to that step, and what it led to, in whichever actors
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
@@ -39,7 +41,10 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .command('events')
     .summary('the transition log')
     .description('The log of transitions: every saved step of every actor, once and in order.')
-    .argument('[id]', 'only this actor: KIND/NAMESPACE/NAME')
+    .argument(
+      '[id]',
+      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what led to this step of it, and what it led to',
+    )
     .option('-f, --follow', 'stay and print what happens, until Ctrl-C')
     .option(
       '--since <TIME>',
@@ -56,11 +61,24 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
+    const asked = readStepName(text ?? '');
+    if (asked !== null) return printSequence(asked, options, terminal);
     const wanted = await readWanted(text, options);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
     );
   });
+}
+
+async function printSequence(asked: StepName, options: EventsOptions, terminal: Terminal): Promise<void> {
+  const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
+    sequenceOf(control, asked),
+  );
+  const lines =
+    options.output === 'json'
+      ? view.steps.map((one) => JSON.stringify(one))
+      : sequenceLines(view, asked, options.utc === true, terminal);
+  terminal.out(`${lines.join('\n')}\n`);
 }
 
 interface Wanted {
@@ -158,6 +176,6 @@ function line(transition: Transition, { utc = false }: EventsOptions, { style }:
   const { at, id, rev, event, effects, replica, cause } = transition;
   const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
   const where = style('dim', `rev ${rev} on ${replica}`);
-  const because = cause === null ? '' : style('dim', ` (because of ${cause})`);
+  const because = cause === null ? '' : style('dim', ` (because of ${causeText(cause)})`);
   return `${shownTime(at, utc)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}${because}`;
 }

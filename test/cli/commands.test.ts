@@ -219,7 +219,7 @@ describe('orrery explain', () => {
     expect(out).toContain('State\n  proving.asking\n');
     expect(out).toContain('proving: Waits until each Service has been seen to reach this Pod.');
     expect(out).toMatch(
-      /\d+s ago {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web\/9\/0\)\n/,
+      /\d+s ago {2}@\d+ {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web@9\)\n/,
     );
     expect(out).toContain('route.wanted: stays (3 times)');
     expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
@@ -329,7 +329,7 @@ describe('orrery events', () => {
     const around = ['--from', iso(now - 60_000), '--to', iso(now)];
     const { out } = await run('events', ...around, '--kind', 'pods', '--reason', 'PROVING', '--utc');
     expect(out).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-1 .*\(because of service\/shop\/web\/9\/0\)\n$/,
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-1 .*\(because of service\/shop\/web@9\)\n$/,
     );
     const before = await run('events', '--from', iso(now - 120_000), '--to', iso(now - 60_000));
     expect(before).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
@@ -352,6 +352,35 @@ describe('orrery events', () => {
     await until(() => running.out().includes('rev 2'), { what: 'a live transition' });
     running.child.kill('SIGINT');
     expect((await running.ended).code).toBe(0);
+  });
+});
+
+test('orrery events ID@REVISION: what led to a step and what it led to, in whichever actors', async () => {
+  const from = {
+    ...transition,
+    id: 'service/shop/lead',
+    rev: 9,
+    at: transition.at - 7,
+    cause: null,
+  } as const;
+  await fake.happened({ ...from, from: 'a', to: 'b', event: { type: 'sample.finished' } });
+  await fake.happened({ ...transition, id: 'pod/shop/led', cause: 'service/shop/lead/9/0' });
+  const { code, out } = await run('events', 'pod/shop/led@4', '--utc');
+  const lines = out.trimEnd().split('\n');
+  expect([code, lines.length]).toEqual([0, 3]);
+  expect(lines[0]).toMatch(/^began \d{4}-\d\d-\d\d .* UTC$/);
+  expect(lines[1]).toBe('+0 ms  service/shop/lead@9  sample.finished: a → b');
+  expect(lines[2]).toMatch(/^\+7 ms {2}└ pod\/shop\/led@4 {2}pod\.observed: .*← this one$/);
+  const json = await run('events', 'service/shop/lead@9', '-o', 'json');
+  expect(
+    json.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).depth),
+  ).toEqual([0, 1]);
+  expect(await run('events', 'pod/shop/led@77')).toEqual({
+    ...{ code: 1, out: '' },
+    err: 'error: there is no step 77 of pod/shop/led in the last 24 hours\n',
   });
 });
 

@@ -17,3 +17,18 @@ export function readActorId(text: string): ActorId {
     throw new OrreryError('USAGE', `ID: ${asError(error).message}`);
   }
 }
+
+/**
+ * The same, of a kind that there is, by any of its names: `po/shop/web-0`.
+ *
+ * @throws OrreryError USAGE
+ */
+export async function readKnownId(text: string): Promise<ActorId> {
+  const { kind, namespace, name } = parseActorId(readActorId(text));
+  const [{ charts }, { readKind }] = await Promise.all([
+    import('../replica/charts.ts'),
+    import('./get/selection.ts'),
+  ]);
+  const kinds = charts.filter(({ durable }) => durable);
+  return actorId(readKind(kind, kinds), namespace, name);
+}

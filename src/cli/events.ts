@@ -6,7 +6,7 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { causeText, change, effectList, eventName, shownTime } from '../base/words.ts';
-import { readActorId } from './actor-argument.ts';
+import { readKnownId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
@@ -61,7 +61,7 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
-    const asked = readStepName(text ?? '');
+    const asked = await readStepName(text ?? '');
     if (asked !== null) return printSequence(asked, options, terminal);
     const wanted = await readWanted(text, options);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
@@ -97,7 +97,7 @@ async function readWanted(text: string | undefined, options: EventsOptions): Pro
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
-    ...(text === undefined ? {} : { id: readActorId(text) }),
+    ...(text === undefined ? {} : { id: await readKnownId(text) }),
     ...(kind === undefined ? {} : { kind: await readKindFlag(kind) }),
     from,
     to: end,

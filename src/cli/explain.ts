@@ -3,7 +3,7 @@ import { systemClock, timestamp } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
 import { age, causeText, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
-import { readActorId } from './actor-argument.ts';
+import { readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
 import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
@@ -26,7 +26,7 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(command).addHelpText('after', examples);
   command.action(async (text: string, options: { output: 'text' | 'json' }) => {
-    const id = readActorId(text);
+    const id = await readKnownId(text);
     const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
     if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
     if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);

@@ -107,12 +107,16 @@ function idle(count: number): void {
   const before = process.memoryUsage();
   const records: Uint8Array[] = [];
   for (let n = 0; n < count; n++) {
-    const host = `d${n}.bench.example.org`;
-    const target = { namespace: 'bench', secretName: host };
+    const host = `store-${n}.shops.example.org`;
+    const namespace = 'storefront-production';
+    const target = { namespace, secretName: host };
     const uid = `0c5bfd5e-3f4c-4d3c-9a0e-${String(n).padStart(12, '0')}`;
     const facts = {
       ...domainFacts,
-      sources: [{ kind: 'Domain', namespace: 'bench', name: `d${n}`, uid, generation: 1 }],
+      owner: namespace,
+      sources: [{ kind: 'Domain', namespace, name: `store-${n}`, uid, generation: 1 }],
+      issuer: { name: 'letsencrypt', version: `${uid}/1`, kind: 'acme', challenge: 'http01' } as const,
+      registered: 'example.org',
       targets: [target],
       stored: ['f'.repeat(16)],
     };

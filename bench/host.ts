@@ -268,6 +268,7 @@ async function resident(): Promise<void> {
       id,
       stepper,
       before: null,
+      random: { id: () => 'word' },
       item: { event, cause: null },
       event,
       result,
@@ -277,7 +278,7 @@ async function resident(): Promise<void> {
     });
     run.cells.set(
       id,
-      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.idle,endpoints.ignored'),
+      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.resting.idle,endpoints.ignored'),
     );
   }
   globalThis.gc?.();

@@ -7,7 +7,7 @@ import type { ActorId } from '../base/ids.ts';
 import type { StoredPort } from '../base/views.ts';
 import { change, eventName, shownTime } from '../base/words.ts';
 import { readSequence, type SequenceView } from '../inspector/events/sequence.ts';
-import { readKnownId } from './actor-argument.ts';
+import { type KindsKnown, readKnownId } from './actor-argument.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface StepName {
@@ -16,9 +16,11 @@ export interface StepName {
 }
 
 /** `pod/shop/web-0@12`; null: no revision is named. @throws OrreryError USAGE */
-export async function readStepName(text: string): Promise<StepName | null> {
+export async function readStepName(text: string, kinds: KindsKnown): Promise<StepName | null> {
   const [, id, rev] = /^(.+)@(\d+)$/.exec(text) ?? [];
-  return id === undefined || rev === undefined ? null : { id: await readKnownId(id), rev: Number(rev) };
+  return id === undefined || rev === undefined
+    ? null
+    : { id: await readKnownId(id, kinds), rev: Number(rev) };
 }
 
 /** @throws OrreryError ACTOR_MISSING if no such step is kept */

@@ -6,12 +6,14 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { causeText, change, effectList, eventName, shownTime } from '../base/words.ts';
-import { readKnownId } from './actor-argument.ts';
+import { type KindsKnown, knownKind, readKnownId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import { readKind } from './kind-argument.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 interface EventsOptions {
@@ -59,11 +61,12 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     )
     .option('--utc', 'times in UTC, as they are read and as they are printed')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
-    const asked = await readStepName(text ?? '');
+    const kinds = () => loadedKinds({ ...options }, terminal);
+    const asked = await readStepName(text ?? '', kinds);
     if (asked !== null) return printSequence(asked, options, terminal);
-    const wanted = await readWanted(text, options);
+    const wanted = await readWanted(text, options, kinds);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
     );
@@ -89,7 +92,11 @@ interface Wanted {
   readonly to: number;
 }
 
-async function readWanted(text: string | undefined, options: EventsOptions): Promise<Wanted> {
+async function readWanted(
+  text: string | undefined,
+  options: EventsOptions,
+  kinds: KindsKnown,
+): Promise<Wanted> {
   const { kind, utc = false, to, follow } = options;
   if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
   const now = systemClock.now();
@@ -97,18 +104,15 @@ async function readWanted(text: string | undefined, options: EventsOptions): Pro
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
-    ...(text === undefined ? {} : { id: await readKnownId(text) }),
-    ...(kind === undefined ? {} : { kind: await readKindFlag(kind) }),
+    ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
+    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
     from,
     to: end,
   };
 }
 
-async function readKindFlag(text: string): Promise<string> {
-  const [{ charts }, { readKind }] = await Promise.all([
-    import('../replica/charts.ts'),
-    import('./get/selection.ts'),
-  ]);
+async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
+  const { charts } = await kinds();
   return readKind(text, charts);
 }
 
@@ -127,7 +131,7 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
 }
 
 async function follow(
-  { bus, subjects, control }: Client,
+  { control, feed }: Client,
   { id, kind, from, to }: Wanted,
   options: EventsOptions,
   terminal: Terminal,
@@ -143,11 +147,9 @@ async function follow(
     printed++;
     terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, options, terminal)}\n`);
   };
-  const subject = kind === undefined ? subjects.eventAll : subjects.eventsOfKind(kind);
   const asked = id === undefined ? (kind === undefined ? {} : { kind }) : { id };
   const log = await followEvents({
-    bus,
-    subject: id === undefined ? subject : subjects.eventsOf(id),
+    feed: feed(asked),
     history: (request) => control.history({ ...request, ...asked }),
     since: from,
     until: to,
@@ -157,7 +159,9 @@ async function follow(
   });
   if (options.follow) await interruption(terminal);
   log.stop();
-  if (printed === 0 && !options.follow) terminal.err('no transitions found\n');
+  if (printed > 0 || options.follow) return;
+  if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
+  terminal.err('no transitions found\n');
 }
 
 /** Whether the step has the text anywhere, whatever its case. */

@@ -3,9 +3,10 @@ import { systemClock, timestamp } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
 import { age, causeText, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
-import { readKnownId } from './actor-argument.ts';
+import { knownKind, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -24,11 +25,15 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     )
     .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string, options: { output: 'text' | 'json' }) => {
-    const id = await readKnownId(text);
+    const kinds = () => loadedKinds({ ...options }, terminal);
+    const id = await readKnownId(text, kinds);
     const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
-    if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    if (view === null) {
+      await knownKind(id, kinds);
+      throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    }
     if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);
     else terminal.out(`${explained(view, systemClock.now(), terminal).join('\n')}\n`);
   });

@@ -33,6 +33,8 @@ export interface Chart {
    * had. Pure.
    */
   readonly migrations?: Readonly<Record<number, Migration>>;
+  /** How its contexts stand in records; absent: as they are. */
+  readonly form?: ContextForm;
   /**
    * The one event that stands for two that wait one behind the other; null: each is taken for itself. Absent:
    * each always is.
@@ -59,6 +61,13 @@ export interface Chart {
   readonly tell?: Tell<unknown>;
   /** What a person should know of an actor beside its state, from its context: lines for `orrery explain`. */
   readonly explain?: (context: unknown) => readonly string[];
+}
+
+/** Two forms of one context: the chart's own, and a smaller one without what goes without saying. */
+export interface ContextForm {
+  slim(context: unknown): unknown;
+  /** Takes a whole one as it is. */
+  whole(slim: unknown): unknown;
 }
 
 /** A step of an actor that was there before. */
@@ -93,7 +102,7 @@ export type Migration = (stored: StoredState) => StoredState;
 
 /** @throws Error if a step is missing: the record cannot be taken up */
 export function migrate<S extends StoredState>(
-  { version, migrations = {} }: Chart,
+  { version, migrations = {}, form }: Chart,
   stored: S,
   from: number,
 ): S {
@@ -103,12 +112,12 @@ export function migrate<S extends StoredState>(
     if (step === undefined) throw new Error(`no step leads on from version ${at}`);
     state = { ...state, ...step(state) };
   }
-  return state;
+  return form === undefined ? state : { ...state, context: form.whole(state.context) };
 }
 
 /** The same for those who only look: what no step leads on from is shown as it is. */
 export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: number): S {
-  if (from >= chart.version) return stored;
+  if (from > chart.version || (from === chart.version && chart.form === undefined)) return stored;
   try {
     return migrate(chart, stored, from);
   } catch {

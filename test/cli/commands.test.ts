@@ -384,6 +384,18 @@ test('orrery events ID@REVISION: what led to a step and what it led to, in which
   });
 });
 
+test('a kind goes by each of its names; one that there is none of is told with those that there are', async () => {
+  expect((await run('explain', 'po/shop/web-1')).out).toMatch(/^pod\/shop\/web-1 waiting/);
+  expect((await run('events', 'pods/shop/web-1', '-o', 'json')).out).toContain('"pod/shop/web-1"');
+  expect((await run('send', 'po/shop/web-1', 'pod.recheck')).code).toBe(0);
+  for (const command of ['explain', 'events']) {
+    expect(await run(command, 'pdo/shop/web-1')).toMatchObject({
+      ...{ code: 2, out: '' },
+      err: expect.stringContaining('KIND: "pdo" is not allowed; allowed: pod (po)'),
+    });
+  }
+});
+
 describe('which Orrery is meant', () => {
   test('the file that orrery dev leaves is used where neither flag nor environment says', async () => {
     const cwd = join(fake.dir, 'with-dev');

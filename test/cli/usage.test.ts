@@ -4,30 +4,9 @@ import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
-import { runCommandLine } from '../../src/cli/program.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
-import { orrery as asProcess, type Ended } from './command.ts';
+import { orrery as asProcess, inThisProcess as orrery } from './command.ts';
 
 const cwd = tmpdir();
-
-/** Runs a command line here, with a terminal made of texts. */
-async function orrery(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  let [out, err] = ['', ''];
-  const terminal: Terminal = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    env,
-    directory: '/nowhere',
-    style: (_, text) => text,
-    interrupted: new AbortController().signal,
-  };
-  const code = await runCommandLine(args, terminal);
-  return { code, out, err };
-}
 
 describe('wrong usage is one line on the error stream and exit code 2', () => {
   test.each([
@@ -41,10 +20,6 @@ describe('wrong usage is one line on the error stream and exit code 2', () => {
     [['get', 'planet'], 'KIND: "planet" is not allowed; allowed: pod (po), '],
     [['get', '-o', 'xml'], "argument 'xml' is invalid. Allowed choices are table, wide, json, yaml."],
     [['explain'], "missing required argument 'id'"],
-    [['explain', 'pdo/shop/web-0'], 'KIND: "pdo" is not allowed; allowed: pod (po)'],
-    [['events', 'pdo/shop/web-0'], 'KIND: "pdo" is not allowed; allowed: pod (po)'],
-    [['events', 'pdo/shop/web-0@3'], 'KIND: "pdo" is not allowed; allowed: pod (po)'],
-    [['send', 'pdo/shop/web-0', 'pod.recheck'], 'KIND: "pdo" is not allowed; allowed: pod (po)'],
     [['explain', 'web-0'], '"web-0" is no actor id: <kind>/<namespace>/<name>'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '{'], 'JSON: "{" is not allowed'],
     [['send', 'pod/shop/web-0', 'pod.recheck', '[]'], 'it is no object; allowed: '],

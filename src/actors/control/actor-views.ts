@@ -114,7 +114,7 @@ export function standingOf(
     meaning: record && stepper ? meaningOf(stepper, record) : [],
     fence: cell.shard.fence,
     ...(record && chart?.explain ? { notes: chart.explain(contextNow(chart, record)) } : {}),
-    context: record?.snapshot.context ?? null,
+    context: record === null ? null : contextNow(chart, record),
     timers: (record?.timers ?? []).map(({ event, at }) => ({ event: timerName(event.type), at })),
     pending: (record?.outbox ?? []).map(({ key, effect }) => ({ key, type: effect.type })),
     accepts: record && stepper ? acceptedEvents(stepper, record, admission) : [],
@@ -122,8 +122,8 @@ export function standingOf(
 }
 
 /** What a record of an earlier version knows, in the form of the present one. */
-const contextNow = (chart: Chart, { snapshot, version }: ActorRecord): unknown =>
-  asOfNow(chart, snapshot, version).context;
+const contextNow = (chart: Chart | undefined, { snapshot, version }: ActorRecord): unknown =>
+  (chart === undefined ? snapshot : asOfNow(chart, snapshot, version)).context;
 
 /** Events from outside for which one of the active states, or one around it, has a transition. */
 function acceptedEvents(stepper: Stepper, record: ActorRecord, admission: Admission): string[] {

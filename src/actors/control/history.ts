@@ -71,7 +71,7 @@ export function createMemory(charts: readonly Chart[], id: ActorId): { take(step
             ? stepper.begin(input, stamped)
             : stepper.step(snapshot, stamped);
         snapshot = result.done || stateText(result.snapshot.value) !== to ? null : result.snapshot;
-        return snapshot === null && !result.done ? undefined : stepper.persist(result.snapshot).context;
+        return snapshot === null && !result.done ? undefined : result.snapshot.context;
       } catch {
         // A chart of another version: what it remembered then cannot be told.
         snapshot = null;

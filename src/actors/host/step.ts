@@ -107,7 +107,8 @@ export function createStepper(chart: Chart): Stepper {
     persist(snapshot) {
       // Contexts are plain and charts spawn nothing, so the deep walk of getPersistedSnapshot is only needed
       // for history.
-      const { value, context, historyValue } = snapshot;
+      const { value, context: whole, historyValue } = snapshot;
+      const context = chart.form === undefined ? whole : chart.form.slim(whole);
       if (Object.keys(historyValue).length === 0) return { value, context };
       const persisted = machine.getPersistedSnapshot(snapshot) as unknown as PersistedSnapshot;
       return { value, context, historyValue: persisted.historyValue };

@@ -12,9 +12,9 @@ import type { World } from '../../actors/world/world.ts';
 import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from '../../base/digests.ts';
 import { equal } from '../../base/equal.ts';
 import type { DomainSource, IssuerFacts, Target } from '../../machines/domain/domain-facts.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import { type Asking, byAge, claimsOf, type OtherClaim, secretKey } from './claims.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, NamespaceDigest, ServiceDigest } from './digests.ts';
-import { secretNameOf } from './hosts.ts';
 
 const needed = [
   'services',

@@ -7,13 +7,16 @@
  */
 import type { World } from '../../actors/world/world.ts';
 import { asDigest, selects } from '../../base/digests.ts';
-import type {
-  DomainFacts,
-  DomainIssuer,
-  DomainSource,
-  TakenTarget,
-  Target,
+import {
+  type DomainFacts,
+  type DomainIssuer,
+  type DomainSource,
+  fingerprintChars,
+  type TakenTarget,
+  type Target,
 } from '../../machines/domain/domain-facts.ts';
+import { targetsMax } from '../../machines/domain/domain-lacking.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import type { ChallengeSpec } from './challenge-spec.ts';
 import type { IssuerDigest, NamespaceDigest, SecretDigest } from './digests.ts';
 import { allows } from './hosts.ts';
@@ -61,10 +64,10 @@ export function claimsOf(
 /** Objects that are told that the host is another's; of a crowd of them only so many. */
 const refusedMax = 64;
 /**
- * Secrets that one certificate is written to; more askers than that share them. Far more than people name,
- * small in a record.
+ * Objects of the owner, and of those with whom it shares, that are told how the host stands: of a crowd only
+ * so many, or the host's record would be too large for anybody to write.
  */
-const targetsMax = 16;
+const sourcesMax = 256;
 
 interface Claim {
   readonly inOrder: readonly Asking[];
@@ -90,7 +93,9 @@ function factsOf(world: Reading, host: string, { inOrder, shown, owner, otherCla
   const choice = chooseIssuer(world, host, { owner, asking: own });
   return {
     owner,
-    sources: [...admitted, ...shown.filter(({ source }) => isAdmitted(source))].map(({ source }) => source),
+    sources: [...admitted, ...shown.filter(({ source }) => isAdmitted(source))]
+      .slice(0, sourcesMax)
+      .map((one) => sourceOf(host, one)),
     refused: [...others, ...shown.filter(({ source }) => !isAdmitted(source))]
       .slice(0, refusedMax)
       .map(({ source }) => source),
@@ -102,6 +107,9 @@ function factsOf(world: Reading, host: string, { inOrder, shown, owner, otherCla
     stored: targets.map((target) => storedAt(world, target)),
   };
 }
+
+const sourceOf = (host: string, { source, secretName }: Asking): DomainSource =>
+  secretName === secretNameOf(host) ? source : { ...source, secretName };
 
 function distinct(targets: readonly Target[]): readonly Target[] {
   const seen = new Map(targets.map((target) => [secretKey(target.namespace, target.secretName), target]));
@@ -125,9 +133,6 @@ function takenBy(
   const isOlder = other !== null && first !== undefined && byAge(other.first, first) < 0;
   return isOlder ? [{ ...target, by: other.host }] : [];
 }
-
-/** Enough of a fingerprint to see that it is another one. */
-const fingerprintChars = 16;
 
 function storedAt(world: Reading, target: Target): string | null {
   return secretAt(world, target)?.fingerprint?.slice(0, fingerprintChars) ?? null;

@@ -10,8 +10,9 @@ import type { KubeObject } from '../../base/kube-port.ts';
 import { limits } from '../../base/limits.ts';
 import { type Fields, list, record } from '../../kube/api/fields.ts';
 import { generationOf } from '../../kube/mirror/object-digest.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import type { DomainDigest, IngressDigest, IssuerDigest, SecretDigest, ServiceDigest } from './digests.ts';
-import { readHost, secretNameOf } from './hosts.ts';
+import { readHost } from './hosts.ts';
 import { readIssuerSpec } from './issuer-spec.ts';
 import { isFor, readPair } from './stored-certificate.ts';
 

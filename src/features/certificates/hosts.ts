@@ -85,8 +85,3 @@ export function hostLabel(host: string): string {
     .replace(/[^a-z0-9]+$/, '');
   return `${readable}-${sha256Hex(host).slice(0, 16)}`;
 }
-
-/** The name of the host's Secret where none is given; a wildcard's is legal, too. */
-export function secretNameOf(host: string): string {
-  return host.startsWith('*.') ? `wildcard.${host.slice(2)}` : host;
-}

@@ -13,10 +13,10 @@ import { type AnyDigest, asDigest, isDigest, isOfObject, type WorldEntry } from 
 import { asError, hasCode } from '../../base/errors.ts';
 import type { KubePort } from '../../base/kube-port.ts';
 import type { Log } from '../../base/log-port.ts';
+import { secretNameOf } from '../../machines/domain/secret-name.ts';
 import { shownLabel } from './digest.ts';
 import type { DomainDigest, IngressDigest, ServiceDigest } from './digests.ts';
 import { sourceVersions } from './effects/certificate-secrets.ts';
-import { secretNameOf } from './hosts.ts';
 import { domains } from './resources.ts';
 import { sha256Hex } from './stored-certificate.ts';
 

@@ -81,6 +81,8 @@ export interface DomainContext {
   readonly lastError: string | null;
   readonly ready: Held;
   readonly issuing: Held;
+  /** Since when a Secret of somebody who asks lacks the certificate, ms since the epoch; 0: none does. */
+  readonly lackingSince: number;
   /** What people were told last: the state, which certificate, and who was told. */
   readonly told: string;
 }
@@ -122,10 +124,21 @@ export const newborn = ({ name }: ActorInput): DomainContext => ({
   lastError: null,
   ready: { is: false, since: 0 },
   issuing: { is: false, since: 0 },
+  lackingSince: 0,
   told: '',
 });
 
 export const keyOf = ({ namespace, secretName }: Target) => `${namespace}/${secretName}`;
+
+/**
+ * Where a key waits for its certificate: beside a Secret of the owner's, if there is one, so that nobody with
+ * whom the host is shared supplies it (docs/features/certificates.md §2.6).
+ */
+export function pendingPlace(context: DomainContext): Target | null {
+  const { facts } = context;
+  const isOwn = ({ namespace }: Target) => namespace === facts?.owner;
+  return usable(context).find(isOwn) ?? facts?.targets.find(isOwn) ?? usable(context)[0] ?? null;
+}
 
 /** Targets that may be written. */
 export function usable({ facts, foreign }: DomainContext): readonly Target[] {

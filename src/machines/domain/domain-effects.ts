@@ -157,6 +157,11 @@ export interface DomainReport {
   /** Those that may not have it, and are told so; absent in records of earlier releases. */
   readonly refused?: readonly DomainSource[];
   readonly status: DomainStatus;
+  /**
+   * The condition `Ready` of those whose own Secret lacks the certificate, by their uid; absent: nobody's
+   * does.
+   */
+  readonly lacking?: Readonly<Record<string, StatusCondition>>;
   readonly notice: Notice | null;
   /** ms since the epoch */
   readonly at: number;

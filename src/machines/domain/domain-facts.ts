@@ -22,6 +22,8 @@ export interface DomainSource {
   readonly generation: number;
   /** The annotation `orrery.dev/renew` of a Domain; absent without it. */
   readonly renew?: string;
+  /** The Secret that it names; absent: the one that the host has by default. */
+  readonly secretName?: string;
 }
 
 /** A Secret that was asked for and holds, or was promised, the certificate of another host. */
@@ -39,6 +41,9 @@ export interface DomainIssuer {
   /** Over HTTP, and something is made in Kubernetes for it. Absent: nothing is. */
   readonly exhibits?: true;
 }
+
+/** Of a fingerprint, in facts: enough to see that it is another one. */
+export const fingerprintChars = 16;
 
 /** A host as one of the namespaces that ask for it would have it: docs/features/certificates.md §2. */
 export interface DomainFacts {

@@ -45,4 +45,14 @@ const fromVersion2: Migration = ({ value, context }) => ({
   context: { ...(context as Record<string, unknown>), showing: null, leftovers: [], sweeps: 0 },
 });
 
-export const domainMigrations: Readonly<Record<number, Migration>> = { 1: fromVersion1, 2: fromVersion2 };
+/** Version 3 held everything, and did not know whose Secret lacks the certificate. */
+const fromVersion3: Migration = ({ value, context }) => ({
+  value,
+  context: { ...(context as Record<string, unknown>), lackingSince: 0 },
+});
+
+export const domainMigrations: Readonly<Record<number, Migration>> = {
+  1: fromVersion1,
+  2: fromVersion2,
+  3: fromVersion3,
+};

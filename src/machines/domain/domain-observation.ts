@@ -5,7 +5,7 @@ import { type DomainContext, type DomainInput, keyOf } from './domain-context.ts
 import type { DomainFacts, DomainSource } from './domain-facts.ts';
 
 /** What an observation is news of, the weightiest first. */
-export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'other' | 'none';
+export type News = 'gone' | 'owner' | 'issuer' | 'wish' | 'asked' | 'tampered' | 'others' | 'other' | 'none';
 
 /** Several guards ask the same of one event: the last answer is kept. */
 let last: { readonly told: Told; readonly news: News } | null = null;
@@ -26,6 +26,7 @@ function sorted(told: Told): News {
   if (isWish(context.facts, facts)) return 'wish';
   if (isAskedAnew(context.facts, facts)) return 'asked';
   if (isTampered(context, facts)) return 'tampered';
+  if (isOthersNews(context.facts, facts)) return 'others';
   return equal(facts, context.facts) ? 'none' : 'other';
 }
 
@@ -53,10 +54,29 @@ const isOwnerNews = ({ facts: known }: DomainContext, next: DomainFacts) =>
 const isIssuerNews = (known: DomainFacts | null, next: DomainFacts) =>
   known?.issuer?.name !== next.issuer?.name || known?.issuer?.version !== next.issuer?.version;
 
-/** Somebody asks for it elsewhere, or in another way, or is refused. */
+/** The owner asks in another way, or elsewhere. What others do brings no attempt nearer. */
 function isAskedAnew(known: DomainFacts | null, next: DomainFacts): boolean {
   const text = (facts: DomainFacts | null) =>
-    JSON.stringify([facts?.targets, facts?.taken, facts?.sources, facts?.refused]);
+    JSON.stringify(
+      [facts?.targets, facts?.taken, facts?.sources].map((all) =>
+        all?.filter(({ namespace }) => namespace === facts?.owner),
+      ),
+    );
+  return text(known) !== text(next);
+}
+
+/** A Secret is named, by whomever, that was not before. */
+export function hasNewTarget({ context, event }: Told): boolean {
+  const known = new Set(context.facts?.targets.map(keyOf));
+  return factsIn({ context, event })?.targets.some((target) => !known.has(keyOf(target))) ?? false;
+}
+
+/**
+ * Objects of other namespaces changed, and nothing that is stored: they are told, and nothing else follows
+ * from it (docs/features/certificates.md §2.2), however often they change.
+ */
+function isOthersNews(known: DomainFacts | null, next: DomainFacts): boolean {
+  const text = (facts: DomainFacts | null) => JSON.stringify([facts?.sources, facts?.refused]);
   return text(known) !== text(next);
 }
 

@@ -2,6 +2,7 @@
 import type { DomainContext, Held, Moment } from './domain-context.ts';
 import type { DomainReport, DomainStatus, Notice, StatusCondition } from './domain-effects.ts';
 import type { DomainSource } from './domain-facts.ts';
+import { foreignText as foreignSecretText, lackingIn } from './domain-lacking.ts';
 import { isInTime, renewAt } from './domain-schedule.ts';
 import { dateText, type StateWord, sentence } from './domain-words.ts';
 import { leftoversText, sweepsMax } from './exhibit-steps.ts';
@@ -16,18 +17,26 @@ const issuingWords: readonly StateWord[] = [
 
 /** The conditions as they are in a state; the time of a change is that of the event that brought it. */
 export function noted(context: DomainContext, word: StateWord, at: number): Partial<DomainContext> {
+  const isLacking = lackingIn(context).length > 0;
   return {
     told: toldOf(word, context),
     ready: held(context.ready, isInTime(context, at), at),
     issuing: held(context.issuing, issuingWords.includes(word), at),
+    lackingSince: isLacking ? context.lackingSince || at : 0,
   };
 }
 
-/** What people know: the state, which certificate, and who of them knows it, in how it was asked for. */
-function toldOf(word: StateWord, { certificate, facts, lastError }: DomainContext): string {
+/**
+ * What people know: the state, which certificate, who of them knows it, in how it was asked for, and whose
+ * Secret lacks it.
+ */
+function toldOf(word: StateWord, context: DomainContext): string {
+  const { certificate, facts, lastError } = context;
+  const lacking = lackingIn(context);
   const asking = (sources: readonly DomainSource[] = []) =>
     sources.map(({ uid, generation }) => `${uid}/${generation}`);
-  const rest = JSON.stringify([asking(facts?.sources), asking(facts?.refused), lastError]);
+  const known = [asking(facts?.sources), asking(facts?.refused), lastError];
+  const rest = JSON.stringify(lacking.length === 0 ? known : [...known, lacking]);
   return `${word} ${certificate?.fingerprint.slice(0, 8) ?? ''} ${checksum(rest)}`;
 }
 
@@ -43,7 +52,11 @@ function checksum(text: string): string {
  * nobody's business.
  */
 export const isToldValid = (context: DomainContext) =>
-  context.told === toldOf('valid', { ...context, lastError: null });
+  context.told === toldOf('valid', { ...context, lastError: lastingError(context) });
+
+/** What went wrong before counts no more; but why a Secret lacks the certificate, as long as it does. */
+export const lastingError = ({ missing, lastError }: DomainContext) =>
+  missing.length === 0 ? null : lastError;
 
 function held(before: Held, is: boolean, at: number): Held {
   return before.is === is && before.since !== 0 ? before : { is, since: at };
@@ -107,9 +120,19 @@ export function report(
     sources: context.facts?.sources ?? [],
     refused: context.facts?.refused ?? [],
     status: statusOf(context, word, event.at),
+    ...lackingConditions(context, event.at),
     notice: notice?.({ context, event }) ?? null,
     at: event.at,
   };
+}
+
+/** Of those who would be told `Ready`, and whose own Secret lacks the certificate. */
+function lackingConditions(context: DomainContext, at: number): Pick<DomainReport, 'lacking'> {
+  const lacking = isInTime(context, at) ? lackingIn(context) : [];
+  if (lacking.length === 0) return {};
+  const since = context.lackingSince || at;
+  const condition = { type: 'Ready', status: 'False', since } as const;
+  return { lacking: Object.fromEntries(lacking.map(({ uid, ...why }) => [uid, { ...condition, ...why }])) };
 }
 
 /** A copy of what is known is no news. */
@@ -178,9 +201,6 @@ export function foreignText({ foreign, facts }: Pick<DomainContext, 'foreign' | 
     ({ namespace, secretName, by }) => `Secret ${namespace}/${secretName} is that of ${by} and is left to it`,
   );
   const names = foreign.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
-  const others =
-    names === ''
-      ? []
-      : [`Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten`];
+  const others = names === '' ? [] : [foreignSecretText(names)];
   return `${[...taken, ...others].join('; ')}.`;
 }

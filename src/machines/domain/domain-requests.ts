@@ -1,7 +1,7 @@
 /** What a domain asks of its Issuer and of its effects: their parameters, from the context. Pure. */
 import type { ActorId } from '../../base/ids.ts';
 import type { MessageSend } from '../effects.ts';
-import { type DomainContext, type Moment, usable } from './domain-context.ts';
+import { type DomainContext, type Moment, pendingPlace, usable } from './domain-context.ts';
 import type {
   AcmeAuthorize,
   AcmeFinalize,
@@ -88,7 +88,7 @@ function unissued(event: Moment['event']): { readonly outcome: PermitOutcome; re
 }
 
 const place = (context: DomainContext): Target =>
-  context.pendingAt ?? usable(context)[0] ?? { namespace: '', secretName: '' };
+  context.pendingAt ?? pendingPlace(context) ?? { namespace: '', secretName: '' };
 
 /** Which Issuer, which attempt. */
 const step = ({ host, facts, attempt }: DomainContext) => ({

@@ -7,11 +7,11 @@ import { equal } from '../../base/equal.ts';
 import type { ActorInput } from '../actor-input.ts';
 import { actionsOf } from '../effect.ts';
 import type { Stamp } from '../stamp.ts';
-import { type DomainContext, type DomainInput, newborn, usable } from './domain-context.ts';
+import { type DomainContext, type DomainInput, newborn, pendingPlace, usable } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import type { FailureOutcome, PermitDeferred } from './domain-events.ts';
-import { newsIn } from './domain-observation.ts';
-import { isToldValid, noted } from './domain-report.ts';
+import { hasNewTarget, newsIn } from './domain-observation.ts';
+import { isToldValid, lastingError, noted } from './domain-report.ts';
 import { clearing, discarding, outcomeOf, returned } from './domain-requests.ts';
 import {
   askPauseMs,
@@ -74,7 +74,9 @@ export const domainSetup = setup({
     isWish: (args: Args) => newsIn(args) === 'wish',
     isAskedAnew: (args: Args) => newsIn(args) === 'asked',
     isTampered: (args: Args) => newsIn(args) === 'tampered',
-    isLesserNews: (args: Args) => ['wish', 'asked', 'tampered', 'other'].includes(newsIn(args)),
+    hasNewTarget: (args: Args) => hasNewTarget(args),
+    isOthersNews: (args: Args) => newsIn(args) === 'others',
+    isLesserNews: (args: Args) => ['wish', 'asked', 'tampered', 'others', 'other'].includes(newsIn(args)),
     /** A record of a release that never tried again by itself. */
     isUndated: (args: Args) =>
       args.context.nextAttempt === null && !['gone', 'owner', 'issuer'].includes(newsIn(args)),
@@ -175,7 +177,7 @@ export const domainSetup = setup({
     takePermit: assign((args) => step.permitTaken(args)),
     startNew: assign(({ context }) => ({
       order: null,
-      pendingAt: context.facts?.issuer?.kind === 'ca' ? null : (usable(context)[0] ?? null),
+      pendingAt: context.facts?.issuer?.kind === 'ca' ? null : pendingPlace(context),
     })),
     chooseSource: assign((_, { from }: { readonly from: DomainContext['storeFrom'] }) => ({
       storeFrom: from,
@@ -205,15 +207,15 @@ export const domainSetup = setup({
     waitForRoom: assign(({ event }) => step.heldForRoom(event)),
     countFailure: assign((args) => step.refused(args)),
     succeed: assign((args) => step.stored(args)),
-    settle: assign({
-      lastError: null,
+    settle: assign(({ context }) => ({
+      lastError: lastingError(context),
       nextAttempt: null,
       hold: null,
       failures: 0,
       pendingAt: null,
       order: null,
       issued: null,
-    }),
+    })),
     postponePoll: assign(({ event }) => ({ pollAt: timeOf(event) + 15 * 60_000 })),
     learnWindow: assign((args) => step.windowLearned(args)),
     noteNoWindow: assign((args) => step.windowMissing(args)),

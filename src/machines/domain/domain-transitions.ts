@@ -28,6 +28,10 @@ export const reports = (word: StateWord) =>
     ],
   }) as const;
 
+/** Others who ask have changed: they are told, nothing else (docs/features/certificates.md §2.2). */
+export const othersAreTold = (word: StateWord) =>
+  ({ guard: 'isOthersNews', actions: ['remember', ...tell(word)] }) as const;
+
 /**
  * Those who ask have changed in the middle of something: they are told how it stands, and the step goes on.
  */
@@ -35,17 +39,20 @@ export const askedMeanwhile = (word: StateWord) =>
   [
     { guard: 'isAskedAnew', actions: ['remember', ...tell(word)] },
     { guard: 'isWish', actions: ['remember', ...tell(word)] },
+    othersAreTold(word),
   ] as const;
 
 export const storeFrom = (from: DomainContext['storeFrom']) =>
   ({ type: 'chooseSource', params: { from } }) as const;
 
 /** News that a new look follows from, in states that wait: docs/features/certificates.md §7.5. */
-export const looks = [
-  { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'force', 'pollNow'] },
-  { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: 'remember' },
-  { guard: 'isTampered', target: '#domain.checkingStored', actions: 'remember' },
-] as const;
+export const looks = (word: StateWord) =>
+  [
+    { guard: 'isWish', target: '#domain.checkingStored', actions: ['remember', 'force', 'pollNow'] },
+    { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: 'remember' },
+    { guard: 'isTampered', target: '#domain.checkingStored', actions: 'remember' },
+    othersAreTold(word),
+  ] as const;
 
 /** A person wants a new look. */
 export const wishes = {

@@ -32,7 +32,7 @@ export function storedText(context: DomainContext, at: number): string {
   if (certificate === null) return `No certificate for ${host} is stored.`;
   const { notAfter } = certificate;
   if (!isInTime(context, at)) return `The certificate ended ${dateText(notAfter)}.`;
-  const ends = `A certificate for ${host} is stored; it ends ${dateText(notAfter)}, in ${spanText(notAfter - at)}.`;
+  const ends = `A certificate for ${host} is stored; it ends ${dateText(notAfter)}${nearText(notAfter - at)}.`;
   if (missing.length === 0) return ends;
   const places = missing.map(({ namespace, secretName }) => `${namespace}/${secretName}`).join(', ');
   return `${ends} Secret ${places} lacks it${lastError === null ? '' : `: ${lastError}`}.`;
@@ -100,14 +100,15 @@ export function dateText(ms: number | null | undefined): string {
   return `${text.slice(0, 10)} ${text.slice(11, 16)} UTC`;
 }
 
-const units = [
-  ['days', 86_400_000],
-  ['hours', 3_600_000],
-  ['minutes', 60_000],
+/** Before the end of a certificate people are told again at these times, ms. */
+const nearing = [
+  ['an hour', 3_600_000],
+  ['a day', 24 * 3_600_000],
+  ['7 days', 7 * 24 * 3_600_000],
 ] as const;
 
-/** `29 days`: in the largest unit of which there are two. */
-function spanText(ms: number): string {
-  const [name, unit] = units.find(([, size]) => ms >= 2 * size) ?? units[2];
-  return `${Math.floor(ms / unit)} ${name}`;
+/** In how long the end comes, in words that stay true until people are told again (`expiryInMs`). */
+function nearText(ms: number): string {
+  const near = nearing.find(([, span]) => ms <= span);
+  return near === undefined ? '' : `, in less than ${near[0]}`;
 }

@@ -23,6 +23,7 @@ import { tells } from '../tell.ts';
 import { newborn } from './domain-context.ts';
 import { domainEffects } from './domain-effects.ts';
 import { domainMigrations } from './domain-migrations.ts';
+import { domainForm } from './domain-record.ts';
 import { hopelessNotice, issuedNotice, limitedNotice, refusedNotice } from './domain-report.ts';
 import {
   authorization,
@@ -43,6 +44,7 @@ import {
   failure,
   granted,
   looks,
+  othersAreTold,
   reports,
   silence,
   storeFrom,
@@ -143,7 +145,7 @@ export const domainMachine = domainSetup.createMachine({
           entry: ['countAsking', { type: 'message.send', params: question }, ...tell('waitingForPermit')],
           on: {
             ...reports('waitingForPermit'),
-            'domain.observed': looks,
+            'domain.observed': looks('waitingForPermit'),
             'permit.deferred': [
               byOutage,
               byLimit,
@@ -159,7 +161,7 @@ export const domainMachine = domainSetup.createMachine({
           entry: ['countAsking', ...tell('rateLimited', limitedNotice)],
           on: {
             ...reports('rateLimited'),
-            'domain.observed': looks,
+            'domain.observed': looks('rateLimited'),
             'permit.deferred': [
               byOutage,
               {
@@ -180,7 +182,7 @@ export const domainMachine = domainSetup.createMachine({
           entry: [...tell('issuerDown')],
           on: {
             ...reports('issuerDown'),
-            'domain.observed': looks,
+            'domain.observed': looks('issuerDown'),
             'permit.deferred': [
               byLimit,
               { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
@@ -271,6 +273,8 @@ export const domainMachine = domainSetup.createMachine({
             'domain.observed': [
               { guard: 'isWish', actions: 'remember', target: 'storing', reenter: true },
               { guard: 'isAskedAnew', actions: 'remember', target: 'storing', reenter: true },
+              { guard: 'hasNewTarget', actions: 'remember', target: 'storing', reenter: true },
+              othersAreTold('storing'),
             ],
           },
           after: {
@@ -288,7 +292,7 @@ export const domainMachine = domainSetup.createMachine({
       on: {
         ...wishes,
         ...reports('valid'),
-        'domain.observed': looks,
+        'domain.observed': looks('valid'),
         'ari.fetched': [
           {
             guard: 'isWindowNews',
@@ -328,7 +332,7 @@ export const domainMachine = domainSetup.createMachine({
           description:
             'The last attempt failed; the next one follows after a while, the longer the more have failed.',
           entry: [...tell('backingOff', refusedNotice)],
-          on: { ...reports('backingOff'), 'domain.observed': looks },
+          on: { ...reports('backingOff'), 'domain.observed': looks('backingOff') },
           after: { backOff: '#domain.checkingStored' },
         },
         failed: {
@@ -341,9 +345,8 @@ export const domainMachine = domainSetup.createMachine({
             'domain.recheck': { target: '#domain.checkingStored', actions: ['letGo', 'pollNow'] },
             'domain.observed': [
               { guard: 'isUndated', target: 'failed', reenter: true, actions: ['remember', 'holdDaily'] },
-              looks[0],
               { guard: 'isAskedAnew', target: '#domain.checkingStored', actions: ['remember', 'letGo'] },
-              looks[2],
+              ...looks('failed'),
             ],
           },
           after: { backOff: '#domain.checkingStored' },
@@ -377,12 +380,13 @@ export const domainMachine = domainSetup.createMachine({
 export const domainChart: Chart = {
   name: 'domain',
   shortName: 'dom',
-  version: 3,
+  version: 4,
   description: 'Keeps one certificate for one host: obtains it, stores it, renews it in time.',
   machine: domainMachine,
   durable: true,
   createdBy: ['domain.observed'],
   effects: domainEffects,
   migrations: domainMigrations,
+  form: domainForm,
   tell: tells(tellDomain),
 };

@@ -364,6 +364,20 @@ describe('§2.6: nothing is copied from a Secret whose fingerprint the record do
     expect(await look(['0123456789abcdef'], [target])).toMatchObject({ good: {}, missing: [] });
   });
 
+  test('what waits in a namespace that it is shared with counts only if the record names it', async () => {
+    const { chain, key } = await authority.issue(host);
+    const beside = { host, at: planted, source: null };
+    await writePending(api.port, beside, { order: 'o', key, chain }, context.signal);
+    const wait = (known: readonly string[], owner = 'shop') =>
+      inspectCertificate(api.port)(
+        { type: 'certificate.inspect', host, attempt: 1, targets: [target], at: planted, known, owner },
+        context,
+      );
+    expect(await wait([])).toMatchObject({ pending: null });
+    expect(await wait([shortFingerprint(readPublicPart(chain))])).toMatchObject({ pending: { at: planted } });
+    expect(await wait([], 'evil')).toMatchObject({ pending: { at: planted } });
+  });
+
   test('a CA signs though a planted pair names this very run', async () => {
     api.put({
       metadata: { name: 'ca', namespace: 'shop' },

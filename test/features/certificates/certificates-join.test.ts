@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AnyDigest, WorldEntry } from '../../../src/base/digests.ts';
 import { createCertificatesJoin } from '../../../src/features/certificates/certificates-join.ts';
+import { domainPart } from '../../../src/features/certificates/digest.ts';
 import type { DomainFacts, IssuerFacts } from '../../../src/machines/domain/domain-facts.ts';
 
 const base = { resourceVersion: '1', createdAt: 0, deleting: false, labels: {}, generation: 1 };
@@ -230,6 +231,45 @@ describe('§2: two namespaces ask for one host', () => {
     scene.domain('evil', 'app', spec, { createdAt: 9 });
     scene.domain('other', 'app', { host: 'app.example.com' }, { createdAt: 7 });
     expect(scene.facts('app.example.com')?.refused).toHaveLength(2);
+  });
+
+  test('one host in any spelling is one actor and one owner; a wildcard above it is another host', () => {
+    const scene = contested();
+    const spelled = (name: string, host: string) => {
+      const { spec } = domainPart({ metadata: { name, namespace: 'evil' }, spec: { host } });
+      return scene.domain('evil', name, spec, { createdAt: 8 });
+    };
+    expect(spelled('shouted', 'APP.Example.com.')).toEqual(['domain/_/app.example.com']);
+    expect(spelled('wide', 'ＡＰＰ．ｅｘａｍｐｌｅ．ｃｏｍ')).toEqual(['domain/_/app.example.com']);
+    expect(spelled('above', '*.EXAMPLE.com.')).toEqual(['domain/_/*.example.com']);
+    expect(scene.facts('app.example.com')).toMatchObject({ owner: 'bank', targets: [{ namespace: 'bank' }] });
+    expect(scene.facts('app.example.com')?.refused).toHaveLength(3);
+    expect(scene.facts('*.example.com')?.owner).toBe('evil');
+  });
+
+  test('2.7: one that is made anew asks later than those who asked meanwhile, unless something of its namespace stayed', () => {
+    const scene = contested();
+    const spec = { host: 'app.example.com', issuer: 'any' };
+    scene.put('domains.orrery.dev', 'bank', 'app', null);
+    scene.domain('bank', 'app', spec, { createdAt: 20 });
+    expect(scene.facts('app.example.com')?.owner).toBe('evil');
+    scene.domain('bank', 'front', spec, { createdAt: 5 });
+    scene.domain('bank', 'app', spec, { createdAt: 30 });
+    expect(scene.facts('app.example.com')?.owner).toBe('bank');
+  });
+
+  test('a crowd with whom it is shared leaves the owner its Secret, and the record its size', () => {
+    const scene = contested();
+    const spec = { host: 'app.example.com', issuer: 'any', sharedWith: ['evil'] };
+    scene.domain('bank', 'app', spec, { createdAt: 5 });
+    for (let n = 0; n < 2_000; n++)
+      scene.domain('evil', `app-${n}`, { host: 'app.example.com' }, { createdAt: 1 });
+    const facts = scene.facts('app.example.com');
+    expect(facts?.owner).toBe('evil');
+    const asOwned = scene.rivals('app.example.com').find(({ owner }) => owner === 'bank');
+    expect(asOwned?.targets[0]).toEqual({ namespace: 'bank', secretName: 'app' });
+    expect(asOwned?.sources[0]).toMatchObject({ namespace: 'bank' });
+    for (const one of [facts, asOwned]) expect(JSON.stringify(one).length).toBeLessThan(64 * 1024);
   });
 });
 

@@ -2,13 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import {
-  allows,
-  hostLabel,
-  readHost,
-  readPattern,
-  secretNameOf,
-} from '../../../src/features/certificates/hosts.ts';
+import { allows, hostLabel, readHost, readPattern } from '../../../src/features/certificates/hosts.ts';
+import { secretNameOf } from '../../../src/machines/domain/secret-name.ts';
 
 test.each([
   ['App.Example.COM', 'app.example.com'],

@@ -127,9 +127,7 @@ describe('a domain', () => {
     const renews = Math.round(notBefore + (notAfter - notBefore) * (2 / 3));
     expect(told(domain)).toEqual({
       health: 'ok',
-      text: expect.stringMatching(
-        /^A certificate for app\.example\.com is stored; it ends \d{4}-.* UTC, in 89 days\.$/,
-      ),
+      text: expect.stringMatching(/^A certificate for app\.example\.com is stored; it ends \d{4}-.* UTC\.$/),
       next: { text: 'renewal', at: renews },
       facts: { Issuer: 'acme', Expires: notAfter, Renews: renews, Namespace: 'shop', Refusals: 0 },
     });

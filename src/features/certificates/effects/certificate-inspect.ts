@@ -26,7 +26,7 @@ export function inspectCertificate(kube: KubePort): EffectRunner<CertificateInsp
         one.stored.is === 'foreign' || isBest(one.stored, best) ? [] : [one.target],
       ),
       foreign: stored.flatMap((one) => (one.stored.is === 'foreign' ? [one.target] : [])),
-      pending: at === null ? null : await pendingAt(kube, host, at, signal),
+      pending: at === null ? null : trusted(await pendingAt(kube, host, at, signal), { known, owner }),
     };
   };
 }
@@ -62,6 +62,17 @@ function goodOf(
   return good.sort((a, b) => b.facts.notBefore - a.facts.notBefore)[0] ?? null;
 }
 
+type Pending = CertificateInspected['pending'];
+
+/** In a namespace with which the host is shared, what the record does not name may be planted. */
+function trusted(
+  pending: Pending,
+  { known, owner }: { readonly known: readonly string[]; readonly owner: string | undefined },
+): Pending {
+  const isOwn = owner === undefined || pending?.at.namespace === owner;
+  return isOwn || known.some((one) => pending?.fingerprint.startsWith(one)) ? pending : null;
+}
+
 export function namedIn(stored: readonly Stored[], fingerprint: string): Good | null {
   return (
     stored.find((one): one is Good => one.is === 'good' && one.facts.fingerprint.startsWith(fingerprint)) ??
@@ -81,12 +92,7 @@ export async function factsOf(facts: PublicPart, chain: string): Promise<Certifi
   return { fingerprint: shortFingerprint(facts), notBefore, notAfter, ariId: renewalIdOf(chain) };
 }
 
-async function pendingAt(
-  kube: KubePort,
-  host: string,
-  at: Target,
-  signal: AbortSignal,
-): Promise<CertificateInspected['pending']> {
+async function pendingAt(kube: KubePort, host: string, at: Target, signal: AbortSignal): Promise<Pending> {
   try {
     const pending = await readPending(kube, at, signal);
     if (pending === null || pending.chain === '') return null;

@@ -28,7 +28,7 @@ type Regarding = KubeEventWrite['regarding'];
 export function reportDomain({ kube, replica }: ReportParts): EffectRunner<DomainReport> {
   const statuses = createLatest(kube, domains);
   const notify = notifier(kube, replica);
-  return async ({ host, sources, refused = [], status, notice, at }, context) => {
+  return async ({ host, sources, refused = [], status, lacking = {}, notice, at }, context) => {
     const { notBefore, notAfter, renewAt, nextAttempt } = status;
     const body = {
       ...status,
@@ -39,7 +39,13 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
     };
     const written = sources.flatMap(({ kind, namespace, name, uid, generation }) =>
       kind === 'Domain'
-        ? [statuses.write({ namespace, name, uid }, statusBody(body, generation), context.signal)]
+        ? [
+            statuses.write(
+              { namespace, name, uid },
+              statusBody(withReady(body, lacking[uid]), generation),
+              context.signal,
+            ),
+          ]
         : [],
     );
     const told = sources.map(({ kind, namespace, name, uid }, index) =>
@@ -66,6 +72,15 @@ export function reportDomain({ kube, replica }: ReportParts): EffectRunner<Domai
     ]);
     return settled('domain.report', await Promise.allSettled([...written, ...told, ...denied]));
   };
+}
+
+/** The status as it is for one whose own Secret lacks the certificate. */
+function withReady<S extends { readonly conditions: readonly StatusCondition[] }>(
+  status: S,
+  ready: StatusCondition | undefined,
+): S {
+  if (ready === undefined) return status;
+  return { ...status, conditions: status.conditions.map((one) => (one.type === 'Ready' ? ready : one)) };
 }
 
 /** Whose it is is not said: namespaces need not know of each other. */

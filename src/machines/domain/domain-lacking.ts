@@ -1,0 +1,63 @@
+/**
+ * Whose own Secret lacks the certificate that the host has: each who asks is told of its own
+ * (docs/features/certificates.md §9.2). Pure.
+ */
+import { type DomainContext, keyOf } from './domain-context.ts';
+import type { DomainSource, Target } from './domain-facts.ts';
+import { secretNameOf } from './secret-name.ts';
+
+export interface Lack {
+  readonly uid: string;
+  readonly reason: 'SecretNotOurs' | 'SecretNotWritten';
+  readonly message: string;
+}
+
+type Lacking = Pick<DomainContext, 'host' | 'facts' | 'foreign' | 'missing' | 'lastError'>;
+
+/** Those who ask and whose Secret does not hold the certificate; empty: there are none. */
+export function lackingIn(context: Lacking): readonly Lack[] {
+  const { facts } = context;
+  if (facts === null || isWhole(context)) return [];
+  return facts.sources.flatMap((source) => {
+    const lack = lackAt(context, targetOf(context.host, source));
+    return lack === null ? [] : [{ uid: source.uid, ...lack }];
+  });
+}
+
+/** As it is nearly always. */
+const isWhole = ({ facts, foreign, missing }: Lacking) =>
+  foreign.length === 0 &&
+  missing.length === 0 &&
+  facts?.taken.length === 0 &&
+  facts.targets.length < targetsMax;
+
+/** Secrets that one certificate is written to: far more than people name, and small in a record. */
+export const targetsMax = 16;
+
+const targetOf = (host: string, { namespace, secretName = secretNameOf(host) }: DomainSource): Target => ({
+  namespace,
+  secretName,
+});
+
+function lackAt({ facts, foreign, missing, lastError }: Lacking, target: Target): Omit<Lack, 'uid'> | null {
+  const key = keyOf(target);
+  const isThis = (one: Target) => keyOf(one) === key;
+  const taken = facts?.taken.find(isThis);
+  if (taken !== undefined)
+    return { reason: 'SecretNotOurs', message: `Secret ${key} is that of ${taken.by} and is left to it.` };
+  if (foreign.some(isThis)) return { reason: 'SecretNotOurs', message: `${foreignText(key)}.` };
+  if (missing.some(isThis)) {
+    const why = lastError?.includes(`Secret ${key} `) ? `: ${lastError.replace(/\.+$/, '')}` : '';
+    return { reason: 'SecretNotWritten', message: `Secret ${key} lacks the certificate${why}.` };
+  }
+  return facts?.targets.some(isThis)
+    ? null
+    : {
+        reason: 'SecretNotWritten',
+        message: `A certificate is written into ${targetsMax} Secrets, and Secret ${key} is one too many.`,
+      };
+}
+
+/** @param names `<ns>/<name>`, several separated by commas */
+export const foreignText = (names: string) =>
+  `Secret ${names} exists without the label orrery.dev/domain of this host and is not overwritten`;

@@ -355,35 +355,6 @@ describe('orrery events', () => {
   });
 });
 
-test('orrery events ID@REVISION: what led to a step and what it led to, in whichever actors', async () => {
-  const from = {
-    ...transition,
-    id: 'service/shop/lead',
-    rev: 9,
-    at: transition.at - 7,
-    cause: null,
-  } as const;
-  await fake.happened({ ...from, from: 'a', to: 'b', event: { type: 'sample.finished' } });
-  await fake.happened({ ...transition, id: 'pod/shop/led', cause: 'service/shop/lead/9/0' });
-  const { code, out } = await run('events', 'pod/shop/led@4', '--utc');
-  const lines = out.trimEnd().split('\n');
-  expect([code, lines.length]).toEqual([0, 3]);
-  expect(lines[0]).toMatch(/^began \d{4}-\d\d-\d\d .* UTC$/);
-  expect(lines[1]).toBe('+0 ms  service/shop/lead@9  sample.finished: a → b');
-  expect(lines[2]).toMatch(/^\+7 ms {2}└ pod\/shop\/led@4 {2}pod\.observed: .*← this one$/);
-  const json = await run('events', 'service/shop/lead@9', '-o', 'json');
-  expect(
-    json.out
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).depth),
-  ).toEqual([0, 1]);
-  expect(await run('events', 'pod/shop/led@77')).toEqual({
-    ...{ code: 1, out: '' },
-    err: 'error: there is no step 77 of pod/shop/led in the last 24 hours\n',
-  });
-});
-
 test('a kind goes by each of its names; one that there is none of is told with those that there are', async () => {
   expect((await run('explain', 'po/shop/web-1')).out).toMatch(/^pod\/shop\/web-1 waiting/);
   expect((await run('events', 'pods/shop/web-1', '-o', 'json')).out).toContain('"pod/shop/web-1"');

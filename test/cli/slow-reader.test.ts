@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import type { ActorSummary, ActorView, ControlPort, ShardView, Transition } from '../../src/base/views.ts';
 import { type FakeOrrery, startFakeOrrery } from './fake-orrery.ts';
@@ -22,7 +23,7 @@ const summary = (n: number): ActorSummary => ({
   reason: { text: long, health: 'waiting', since: 1, next: null },
 });
 const transition = (rev: number): Transition => ({
-  ...{ id: 'pod/shop/web-00001', rev, fence: 3, replica: 'r1', at: Date.now() - 60_000 + rev },
+  ...{ id: 'pod/shop/web-00001', rev, fence: 3, replica: 'r1', at: systemClock.now() - 60_000 + rev },
   ...{
     event: { type: 'pod.recheck' },
     cause: rev === 1 ? null : 'pod/shop/web-00001/1/0',

@@ -1,20 +1,20 @@
 /** `orrery events`: the log of transitions, past and live. */
 
-import { systemClock } from '../base/clock.ts';
-import { duration } from '../base/config-values.ts';
-import { OrreryError } from '../base/errors.ts';
-import type { ActorId } from '../base/ids.ts';
-import type { Transition } from '../base/views.ts';
-import { causeText, change, effectList, eventName, shownTime } from '../base/words.ts';
-import { type KindsKnown, knownKind, readKnownId } from './actor-argument.ts';
-import { type Client, withClient } from './cluster-connection.ts';
+import { systemClock } from '../../base/clock.ts';
+import { duration } from '../../base/config-values.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { Transition } from '../../base/views.ts';
+import { causeText, change, effectList, eventName, shownTime } from '../../base/words.ts';
+import { type KindsKnown, knownKind, readKnownId } from '../actor-argument.ts';
+import { type Client, withClient } from '../cluster-connection.ts';
+import { readKind } from '../kind-argument.ts';
+import { loadedKinds } from '../own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
+import type { Terminal } from '../terminal.ts';
 import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { readKind } from './kind-argument.ts';
-import { loadedKinds } from './own/loaded-kinds.ts';
-import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
-import type { Terminal } from './terminal.ts';
 
 interface EventsOptions {
   readonly follow?: boolean;

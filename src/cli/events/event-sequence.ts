@@ -2,13 +2,13 @@
  * How one step led to others, for `orrery events ID@REV`: each below the one that caused it, in whichever
  * actor.
  */
-import { OrreryError } from '../base/errors.ts';
-import type { ActorId } from '../base/ids.ts';
-import type { StoredPort } from '../base/views.ts';
-import { change, eventName, shownTime } from '../base/words.ts';
-import { readSequence, type SequenceView } from '../inspector/events/sequence.ts';
-import { type KindsKnown, readKnownId } from './actor-argument.ts';
-import type { Terminal } from './terminal.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { StoredPort } from '../../base/views.ts';
+import { change, eventName, shownTime } from '../../base/words.ts';
+import { readSequence, type SequenceView } from '../../inspector/events/sequence.ts';
+import { type KindsKnown, readKnownId } from '../actor-argument.ts';
+import type { Terminal } from '../terminal.ts';
 
 export interface StepName {
   readonly id: ActorId;

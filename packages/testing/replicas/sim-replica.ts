@@ -19,6 +19,8 @@ import { processBus } from './process-bus.ts';
 /** What lives in a replica: features, and who runs their effects. */
 export interface Life {
   readonly release: string;
+  /** Differs from start to start; the engine makes one up if absent. */
+  readonly incarnation?: string;
   readonly features: EngineParts['features'];
   readonly runEffect: NonNullable<EngineParts['runEffect']>;
   start(engine: EngineView): readonly FeatureRun[];
@@ -87,6 +89,7 @@ export class SimReplica {
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },
       replica: name,
       release: life.release,
+      ...(life.incarnation === undefined ? {} : { incarnation: life.incarnation }),
       shards: world.shards,
       onNameTaken: () => this.kill(true),
       features: life.features,

@@ -277,7 +277,7 @@ async function resident(): Promise<void> {
     });
     run.cells.set(
       id,
-      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.idle,endpoints.ignored'),
+      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.resting.idle,endpoints.ignored'),
     );
   }
   globalThis.gc?.();

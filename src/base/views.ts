@@ -177,6 +177,31 @@ export interface MachineView {
   readonly description: string;
   /** The machine's own configuration, functions left out. */
   readonly config: unknown;
+  /** What people may send to its actors, by type; absent: nothing, or whoever asked did not know. */
+  readonly messages?: Readonly<Record<string, MessageForm>>;
+}
+
+/** The form of a message: the part of JSON Schema that is used. */
+export interface MessageForm {
+  readonly type: 'object';
+  /** What it does. */
+  readonly description?: string;
+  readonly properties: Readonly<Record<string, FieldForm>>;
+  readonly required: readonly string[];
+}
+
+export interface FieldForm {
+  /** Absent: any. With `null` where that is taken too. */
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly (string | number)[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly format?: string;
 }
 
 /** Why a replica is not ready; empty when it is. */

@@ -27,18 +27,19 @@ export function chartCommand(program: Program, terminal: Terminal): void {
 }
 
 async function draw(name: string, format: string): Promise<readonly string[]> {
-  const [{ charts }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
-    import('../replica/charts.ts'),
-    import('../inspector/charts/machine-view.ts'),
-    import('../inspector/charts/chart-text.ts'),
-    import('../inspector/charts/chart-mermaid.ts'),
-  ]);
+  const [{ charts, publicMessages }, { chartOf, machineView }, { chartText }, { chartMermaid }] =
+    await Promise.all([
+      import('../replica/charts.ts'),
+      import('../inspector/charts/machine-view.ts'),
+      import('../inspector/charts/chart-text.ts'),
+      import('../inspector/charts/chart-mermaid.ts'),
+    ]);
   const chart = charts.find((one) => one.name === name);
   if (!chart) {
     const allowed = charts.map((one) => one.name).join(', ');
     throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
   }
-  if (format === 'json') return [JSON.stringify(machineView(chart), null, 2)];
+  if (format === 'json') return [JSON.stringify(machineView(chart, publicMessages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));
   return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];
 }

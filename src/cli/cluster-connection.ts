@@ -13,13 +13,8 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
-import {
-  type ClientConfig,
-  type FlagTexts,
-  isGiven,
-  natsAccess,
-  readClientConfig,
-} from '../replica/config.ts';
+import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
+import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
 import type { Feed, FeedScope } from './events-log.ts';
 import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';

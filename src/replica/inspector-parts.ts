@@ -12,14 +12,14 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
 import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
-import { charts } from './charts.ts';
+import { charts, publicMessages } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
   readonly http: Pick<
     HttpServerParts,
-    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts'
+    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts' | 'messages'
   >;
   stop(): void;
 }
@@ -34,6 +34,7 @@ export async function createInspector(
   return {
     http: {
       control,
+      messages: publicMessages,
       stored: control,
       letters: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),

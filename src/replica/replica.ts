@@ -39,7 +39,7 @@ import type { Mirror } from '../kube/mirror/mirror.ts';
 import { tracedStore } from '../kube/mirror/traced-store.ts';
 import { kubeEventWrite, messageSend } from '../machines/effects.ts';
 import { charts } from './charts.ts';
-import { natsAccess, type RunConfig } from './config.ts';
+import type { RunConfig } from './config.ts';
 import { settingsOf } from './feature-settings.ts';
 import { featuresOf } from './features.ts';
 import { startHealthHttp } from './health/health-http.ts';
@@ -49,6 +49,7 @@ import { answerWhileWaiting } from './health/waiting.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { createMetrics, type Metrics, metricTables } from './metrics.ts';
+import { natsAccess } from './nats-access.ts';
 import { gaugesOf, readinessOf } from './replica-tells.ts';
 
 export interface Replica {
@@ -82,7 +83,7 @@ interface Connections {
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);
-  const features = featuresOf(settings);
+  const features = featuresOf(settings, config.without);
   const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);

@@ -11,7 +11,7 @@ import { coreResource } from '../../src/kube/api/resources.ts';
 import { orrery } from '../cli/command.ts';
 import { hasKubectl, kubectlEnvironment, runKubectl } from '../kubectl.ts';
 import { until } from '../until.ts';
-import { hasBrowser, launch, openTab, picture } from './browser.ts';
+import { accessibilityFaults, hasBrowser, launch, openTab, picture } from './browser.ts';
 import { type QuestionsScene, startQuestionsScene, subjects } from './questions-scene.ts';
 
 const timeoutMs = 30_000;
@@ -212,6 +212,25 @@ ask('9: is anything stuck?', async () => {
   expect(await cli('get', 'pods')).toMatch(/pod\/shop\/web-0 +(waiting|wrong)/);
   expect(await cli('get', '--health', 'wrong')).toMatch(/^domain\/_\/login\.shop\.example\.com +wrong/m);
   await kubectlSays(/web-0 +1\/1 +Running .* 0\/1/, 'get', 'pods', '-n', 'shop', '-o', 'wide');
+});
+
+ask('an event is sent by a form of its fields, which says what is right', async () => {
+  await open('#/election/shop/till?do=send');
+  const dialog = page.getByRole('dialog');
+  const field = (name: string) => dialog.getByRole('textbox', { name: new RegExp(`^${name}`) });
+  await dialog.getByRole('radio', { name: 'election.campaign the candidate wants to lead' }).check();
+  await field('ttlMs').fill('soon');
+  await dialog.getByRole('button', { name: 'Send …' }).click();
+  await dialog.getByRole('alert').filter({ hasText: 'candidate is missing: text, 1 to 253' }).waitFor();
+  await dialog.getByRole('alert').filter({ hasText: 'ttlMs takes a whole number, 100 to' }).waitFor();
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await picture(page, 'send-form');
+  await field('candidate').fill('till-c');
+  await field('ttlMs').fill('500');
+  await dialog.getByRole('button', { name: 'Send …' }).click();
+  await dialog.getByText('{"type":"election.campaign","candidate":"till-c","ttlMs":500}').waitFor();
+  await dialog.getByRole('button', { name: 'Yes, send it' }).click();
+  await dialog.getByText(/It (went|stays)/).waitFor();
 });
 
 ask('an address that names no kind says so, and which there are', async () => {

@@ -269,6 +269,18 @@ export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   'release-candidacy': [
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
   ],
+  pod: [
+    // What holds the Pod back is told.
+    {
+      input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
+      events: [
+        observed({ ...podFacts, groupResource: 'missing' }),
+        observed(podFacts),
+        { type: 'condition.patched', status: 'False' },
+        { type: 'condition.refused', reason: 'error', message: 'no' },
+      ],
+    },
+  ],
   service: [
     {
       ...service,

@@ -239,7 +239,7 @@ interface PatchBody {
 const keyOf = (resource: string, namespace: string, name: string) => `${resource}/${namespace}/${name}`;
 
 /** What is answered instead of serving. */
-const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>>> = {
+export const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>>> = {
   reset: ['KUBE_UNREACHABLE', 'simulated: connection reset'],
   refused: ['KUBE_SERVER', 'simulated: 500'],
   throttled: ['KUBE_THROTTLED', 'simulated: 429'],

@@ -35,7 +35,8 @@ function check(eye: Eye, sighting: Sighting & { kind: 'saved' }, owner: Owner | 
   const isForgotten = before?.gone === true && before.at + goneRecordSeconds * 1000 < eye.now();
   const rev = before === null || isForgotten ? 0 : before.rev;
   if (before && !isForgotten && record.rev === before.rev) {
-    sameStep(eye, record, before, id);
+    if ((record.quiet ?? 0) === (before.quiet ?? 0)) sameStep(eye, record, before, id);
+    else quietStep(eye, record, before, id, owner);
     return;
   }
   if (record.rev !== rev + 1) {
@@ -50,6 +51,25 @@ function check(eye: Eye, sighting: Sighting & { kind: 'saved' }, owner: Owner | 
   if (record.fence !== owner?.fence || writer !== owner.replica)
     breach(
       `${id} rev ${record.rev}: stored by ${writer} under ${record.fence}; the owner is ${owner?.replica} under ${owner?.fence}`,
+    );
+}
+
+/**
+ * A step that is not told (`Chart.quiet`) has a place of its own under the revision of the last one that was;
+ * some are stored together with a later one.
+ */
+function quietStep(
+  { breach }: Eye,
+  record: ActorRecord,
+  before: ActorRecord,
+  id: string,
+  owner: Owner | undefined,
+): void {
+  const [place, after] = [record.quiet ?? 0, before.quiet ?? 0];
+  if (place <= after) breach(`${id} rev ${record.rev}: the quiet step ${place} is stored after ${after}`);
+  if (record.fence !== owner?.fence)
+    breach(
+      `${id} rev ${record.rev}/${place}: stored under ${record.fence}; the owner is ${owner?.replica} under ${owner?.fence}`,
     );
 }
 

@@ -309,7 +309,7 @@ function isListed(cell: Cell, { kind, namespace, after, state }: ListRequest): b
   return is !== '' && (state === undefined || hasState(is, state));
 }
 
-/** `proving` finds `proving.asking`; `sampling` finds `routes.sampling,endpoints.ignored`. */
+/** `proving` finds `gated.proving.asking`; `sampling` finds `routes.sampling,endpoints.ignored`. */
 function hasState(state: string, wanted: string): boolean {
   return (
     state === wanted ||

@@ -3,7 +3,7 @@ import { invariant } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Transition } from '../../base/views.ts';
-import type { Chart } from '../../machines/chart.ts';
+import { asOfNow, type Chart } from '../../machines/chart.ts';
 import { stateWords } from '../../machines/tell.ts';
 import { hash } from '../shards/rendezvous.ts';
 import type { MailboxItem } from './owned.ts';
@@ -37,7 +37,7 @@ export interface NextRecord {
 export function nextRecord(facts: StepFacts): NextRecord {
   const { id, stepper, before, item, event, result, fence, mailOf, replica } = facts;
   const snapshot = stepper.persist(result.snapshot);
-  const from = before === null || before.gone ? null : stateText(before.snapshot.value);
+  const from = before === null || before.gone ? null : stateBefore(stepper.chart, before);
   const to = stateText(snapshot.value);
   const isQuiet = isQuietStep(facts, from, to, snapshot.context);
   const rev = (before?.rev ?? 0) + (isQuiet ? 0 : 1);
@@ -90,6 +90,13 @@ export function nextRecord(facts: StepFacts): NextRecord {
     newEffects,
     newTimers: record.timers.filter((timer) => !before?.timers.includes(timer)),
   };
+}
+
+/**
+ * In the words of the present chart: a record of an earlier version may have had others for the same state.
+ */
+function stateBefore(chart: Chart, { snapshot, version }: ActorRecord): string {
+  return stateText(asOfNow(chart, snapshot, version).value);
 }
 
 /** Retries and detours do not end a trouble: it lasts from the first state that was not ok. */

@@ -61,6 +61,8 @@ export interface Former {
   readonly transitions: number;
   /** When others may take the Lease if nothing more is written. */
   readonly leaseEnd: number;
+  /** Until when it may act as the leader, by what it was told; null: it knows of its end. */
+  readonly toldUntil: number | null;
   readonly reason: string;
 }
 
@@ -158,7 +160,11 @@ export function shifted(context: ElectionContext, byMs: number): Partial<Electio
     seen: seen && { ...seen, at: later(seen.at) },
     reign: reign && { ...reign, renewedAt: later(reign.renewedAt) },
     asked: asked && { ...asked, at: later(asked.at) },
-    former: former && { ...former, leaseEnd: later(former.leaseEnd) },
+    former: former && {
+      ...former,
+      leaseEnd: later(former.leaseEnd),
+      toldUntil: former.toldUntil === null ? null : later(former.toldUntil),
+    },
     candidates: Object.fromEntries(Object.entries(candidates).map(([id, candidate]) => [id, one(candidate)])),
   };
 }

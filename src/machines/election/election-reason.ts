@@ -36,11 +36,18 @@ function sentenceOf(standing: ElectionStanding): Told {
     return { text: `${lease} could not be claimed for ${who}${because(lastError)}` };
   }
   if (isIn(standing, 'leading')) return leadingSentence(standing);
+  if (isIn(standing, 'steppingDown.expiring')) return expiringSentence(context);
   if (isIn(standing, 'steppingDown')) {
     return { text: `${lease} is given back: ${context.former?.reason ?? 'nobody leads'}` };
   }
   if (isIn(standing, 'released')) return { text: 'the Election is not wanted any more', next: null };
   return observingSentence(standing);
+}
+
+function expiringSentence(context: ElectionContext): Told {
+  const { holder = '', reason = '', toldUntil = null } = context.former ?? {};
+  const text = `${holder} was told that it leads, and does until it hears of its end: ${reason}`;
+  return { text, next: toldUntil === null ? null : { text: `${holder} leads no more`, at: toldUntil } };
 }
 
 const leaseName = (context: ElectionContext) => {

@@ -153,6 +153,18 @@ test('of many candidates a few are named', () => {
   expect(told(election).facts.Who).toMatch(/^c10\nc11\n(c\d\d\n){8}and 20 more$/);
 });
 
+test('a leader whose Election was deleted leads until the time that it was told', () => {
+  const election = led();
+  const end = election.now + 3_000;
+  election.take({ type: 'election.observed', facts: null });
+  expect(told(election)).toMatchObject({
+    health: 'waiting',
+    text: 'a was told that it leads, and does until it hears of its end: the election was changed or deleted',
+    next: { text: 'a leads no more' },
+  });
+  expect(told(election).next?.at).toBeLessThanOrEqual(end);
+});
+
 test('terms are counted for the day on which they begin, in UTC; those before the first look are not', () => {
   const lease = (holder: string, transitions: number) => ({ ...foreignRecord, holder, transitions });
   const today = (election: Election) => told(election).facts['Terms today'];

@@ -92,13 +92,13 @@ export function unsettled(
   ];
 }
 
-function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
   const living = replicas().map(({ name }) => name);
   const twice = living.filter((name, index) => living.indexOf(name) !== index);
   return twice.map((name) => `two replicas are called ${name}`);
 }
 
-function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
+export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const active = replicas().flatMap(({ engine }) => engine.ownership.active());
   const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
     (name) => active.filter((one) => one === name).length !== 1,
@@ -141,11 +141,15 @@ function actorsBehind(
 }
 
 /** What the records still hold that is to be done soon. */
-function recordsDue(records: ReadonlyMap<string, ActorRecord>, now: number): string[] {
+export function recordsDue(
+  records: ReadonlyMap<string, ActorRecord>,
+  now: number,
+  standing: readonly string[] = ['route.sample'],
+): string[] {
   return [...records].flatMap(([id, record]) => {
     if (isForgotten(record, now)) return [];
     const { outbox } = record;
-    const [first] = outbox.filter(({ effect }) => effect.type !== 'route.sample');
+    const [first] = outbox.filter(({ effect }) => !standing.includes(effect.type));
     return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
   });
 }

@@ -7,7 +7,6 @@ const nodes = o.watch('v1/Node', {
   read: ({ metadata }) => ({ reason: metadata.annotations?.['examples.orrery.dev/drain'] ?? '' }),
   wants: ({ reason }) => reason !== '',
 });
-
 /** Pods that have to leave: not those of DaemonSets, of the kubelet itself, or that have ended. */
 const pods = o.watch('v1/Pod', {
   digest: o.v.object({ node: o.v.optional(o.v.string(), ''), stays: o.v.boolean() }),
@@ -15,12 +14,11 @@ const pods = o.watch('v1/Pod', {
     const { nodeName: node } = spec as { nodeName?: string };
     const { phase = '' } = (status ?? {}) as { phase?: string };
     const isDaemon = ownerReferences.some(({ kind }) => kind === 'DaemonSet');
-    const isStatic = 'kubernetes.io/config.mirror' in annotations;
-    return { node, stays: isDaemon || isStatic || phase === 'Succeeded' || phase === 'Failed' };
+    const isBound = isDaemon || 'kubernetes.io/config.mirror' in annotations;
+    return { node, stays: isBound || phase === 'Succeeded' || phase === 'Failed' };
   },
   wants: ({ node, stays }) => node !== '' && !stays,
 });
-
 const wanted = o.join(nodes, {
   with: { pods: o.related(pods, ({ node }) => [{ name: node }]) },
   facts: ({ reason }, found) => ({
@@ -30,7 +28,6 @@ const wanted = o.join(nodes, {
       .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1)),
   }),
 });
-
 const cordon = o.kubernetes.patch('node.cordon', { resource: 'v1/Node' });
 /** Asks every Pod to go; a budget that says no holds its own alone. */
 const evict = o.effect('pods.evict', {
@@ -134,17 +131,20 @@ const machine = setup({
     gone: { description: 'The Node is back at work.', type: 'final' },
   },
 });
-
-const drain = o.defineKind({
+export const drain = o.defineKind({
   ...{ name: 'drain', version: 1, machine, effects, join: wanted },
   description: 'Empties a Node for as long as an annotation asks for it.',
   tell: o.tell<Context>(({ states: [state], context: { name, facts, blocked, lastError } }) => {
     const told = [{ label: 'Left', value: facts?.pods.length ?? 0 }];
     const held = blocked.length > 0 ? `; budgets hold ${blocked.join(', ')}` : '';
-    if (state === 'failing') return { text: `${name} is not drained: ${lastError}${held}`, facts: told };
-    if (state === 'drained') return { text: `${name} is empty: ${facts?.reason}`, facts: told };
-    return { text: `${told[0]?.value} Pods have to leave ${name}: ${facts?.reason}${held}`, facts: told };
+    if (state === 'failing')
+      return { text: `${name} waits for another try: ${lastError}${held}`, facts: told };
+    if (facts === null) return { text: `${name} takes Pods again`, facts: told };
+    if (state === 'drained') return { text: `${name} is empty: ${facts.reason}`, facts: told };
+    return {
+      text: `${name} is being emptied (${facts.reason}), Pods left: ${facts.pods.length}${held}`,
+      facts: told,
+    };
   }),
 });
-
 export const feature = o.defineFeature({ name: 'node-drain', version: '1.0.0', kinds: [drain] });

@@ -11,6 +11,8 @@ export interface DevAddresses {
   readonly cluster: string;
   /** The replicas' HTTP. */
   readonly http: readonly string[];
+  /** Features that the replicas loaded, as absolute paths or names of packages. */
+  readonly features: readonly string[];
 }
 
 const fileName = 'dev.json';
@@ -38,13 +40,14 @@ export function devHttp(directory: string): string | undefined {
 }
 
 /** undefined if there is none. @throws OrreryError USAGE if it is no such file */
-export function readDevFile(directory: string): Pick<DevAddresses, 'nats' | 'cluster'> | undefined {
+export function readDevFile(directory: string): Omit<DevAddresses, 'http'> | undefined {
   const file = join(directory, devFile);
   if (!existsSync(file)) return undefined;
   try {
     const written: unknown = JSON.parse(readFileSync(file, 'utf8'));
     if (typeof written === 'object' && written !== null && 'nats' in written && 'cluster' in written) {
-      return { nats: String(written.nats), cluster: String(written.cluster) };
+      const features = 'features' in written && Array.isArray(written.features) ? written.features : [];
+      return { nats: String(written.nats), cluster: String(written.cluster), features: features.map(String) };
     }
     throw new Error('it has no "nats" and "cluster"');
   } catch (error) {

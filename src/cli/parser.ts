@@ -5,7 +5,9 @@
  * Values of flags are read by config.ts, not here.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../replica/config.ts';
+import { clientFlags, environmentName, type FlagTexts, runFlags } from '../replica/config.ts';
+import { featureFlag } from '../replica/feature-flag.ts';
+import type { Flag } from '../replica/flag.ts';
 import { serverFlags } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -80,10 +82,20 @@ function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>
     ];
     const more = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
     const form = flag.isSwitch ? `--${name} [${flag.placeholder}]` : `--${name} <${flag.placeholder}>`;
-    command.option(form, `${flag.description}${more}`);
+    const description = `${flag.description}${more}`;
+    if (flag.isRepeatable) command.option(form, description, together);
+    else command.option(form, description);
   }
   return command;
 }
+
+/** Adds the flag that names features of the user's own. */
+export function addFeatureFlag(command: Program): Program {
+  return addFlags(command, { feature: featureFlag });
+}
+
+const together = (text: string, before: string | undefined) =>
+  before === undefined ? text : `${before},${text}`;
 
 /** The texts of flags as they were given, by the flags' own names. */
 export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {

@@ -22,7 +22,6 @@ import {
   namespaceGrants,
   namespaceList,
   oneOf,
-  type Reader,
   replicaName,
   type ServicePlace,
   servicePlace,
@@ -34,7 +33,9 @@ import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
+import { featureFlag } from './feature-flag.ts';
 import { type FeatureName, featureNames } from './feature-names.ts';
+import { type Flag, flag } from './flag.ts';
 import type { NatsConfig } from './nats-access.ts';
 
 /** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
@@ -75,6 +76,8 @@ export interface RunConfig extends ClientConfig {
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
   readonly electionNamespaces: NamespaceGrants;
+  /** Features to load: paths and names of packages. */
+  readonly features: readonly string[];
   /** Features that do not run; empty: all of them do. */
   readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
@@ -83,27 +86,6 @@ export interface RunConfig extends ClientConfig {
   /** Version of this program, from package.json. */
   readonly release: string;
 }
-
-/** One flag; `read` gives the value of its text, or undefined if the text is not allowed. */
-export interface Flag<T> {
-  readonly placeholder: string;
-  readonly description: string;
-  /** undefined: none, or one that is described in words. */
-  readonly default?: string;
-  /** For flags whose default is found out at run time. */
-  readonly defaultText?: string;
-  /** Read when neither the flag nor `ORRERY_<FLAG>` is given. */
-  readonly otherEnv?: string;
-  readonly allowed: string;
-  readonly read: (text: string) => T | undefined;
-  /** Without a value on the command line it is `true`. */
-  readonly isSwitch?: true;
-}
-
-const flag = <T>(reader: Reader<T>, rest: Omit<Flag<T>, 'read' | 'allowed'>): Flag<T> => ({
-  ...reader,
-  ...rest,
-});
 
 /** The flags that say how to reach a running Orrery. */
 export const clientFlags = {
@@ -227,6 +209,7 @@ export const runFlags = {
     description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
     defaultText: 'none',
   }),
+  feature: featureFlag,
   without: flag(listOf(...featureNames), {
     placeholder: 'FEATURE,…',
     description:
@@ -306,6 +289,7 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     probeCidrs: value('probe-cidrs') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
+    features: value('feature') ?? [],
     without: value('without') ?? [],
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
@@ -317,6 +301,11 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
 export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number {
   const value = reader(given, env);
   return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
+}
+
+/** `--feature`, for those who run no replica. @throws OrreryError USAGE */
+export function readFeaturePlaces(given: FlagTexts, env: Environment): readonly string[] {
+  return reader(given, env)('feature') ?? [];
 }
 
 /** @throws OrreryError USAGE */

@@ -55,6 +55,7 @@ test('with nothing given the defaults are those of the contract', () => {
     probeCidrs: null,
     namespaces: null,
     electionNamespaces: {},
+    features: [],
     without: [],
     inspectorAuth: 'kubernetes',
     logLevel: 'info',

@@ -4,7 +4,8 @@ import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from '../parser.ts';
+import { loadedKinds } from '../own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';
 import { type Filters, readSelection, type Selection } from './selection.ts';
@@ -46,9 +47,9 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .option('--sort-by <COLUMN>', 'a column, such as since or expires; -COLUMN: the largest first')
     .option('-w, --watch', 'stay and print each actor that changes, until Ctrl-C')
     .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (words: readonly string[], options: GetOptions) => {
-    const { charts } = await import('../../replica/charts.ts');
+    const { charts } = await loadedKinds({ ...options }, terminal);
     const selection = readSelection(
       words,
       options,

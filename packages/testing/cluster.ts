@@ -1,9 +1,9 @@
 /**
- * A cluster for tests of features, in one process, on a clock that only the test moves: a broker, a Kubernetes
- * API, and replicas that run the features as `orrery run` does, and die when they are told to.
+ * A cluster for tests of features, in one process, on a clock that only the test moves: a broker, a
+ * Kubernetes API, and replicas that run the features as `orrery run` does, and die when they are told to.
  *
- * Promises: the same seed and the same test give the same run. Replicas have the rights that the features name
- * and no others, so a right that is missing fails here and not in production.
+ * Promises: the same seed and the same test give the same run. Replicas have the rights that the features
+ * name and no others, so a right that is missing fails here and not in production.
  */
 
 import type { Feature, FeatureParts } from '../../src/actors/feature.ts';

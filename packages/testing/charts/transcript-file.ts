@@ -1,4 +1,6 @@
-/** Golden transcripts: text that lies beside a test, is compared, and is written anew when somebody says so. */
+/**
+ * Golden transcripts: text that lies beside a test, is compared, and is written anew when somebody says so.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 /**

@@ -1,6 +1,7 @@
 /**
  * One seed of a feature's life among faults: replicas that die, stand still and are cut off, a broker and an
- * API server that go away, messages that are lost, repeated and late; then peace, until everything is at rest.
+ * API server that go away, messages that are lost, repeated and late; then peace, until everything is at
+ * rest.
  *
  * Promises: the same seed gives the same story; the first broken promise ends the run. What the engine
  * promises is checked always (fences, saves before effects, deadlines, the feed); what the feature promises,
@@ -43,7 +44,9 @@ export interface Simulated {
   breach(text: string): void;
 }
 
-/** A promise of the feature, watched over from outside: what it knows comes from the API server and records. */
+/**
+ * A promise of the feature, watched over from outside: what it knows comes from the API server and records.
+ */
 export interface Invariant {
   readonly name: string;
   /** Called once, before anything happens; watches what it needs, and says `breach`. */

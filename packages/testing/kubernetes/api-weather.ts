@@ -64,11 +64,11 @@ export function weathered({ transport, weather, clock, process }: WeatheredParts
     ...transport,
     call(call, signal) {
       const served = roundTrip(call, () => transport.call(call, never));
-      return process.gate(given(served, call.timeoutMs, signal));
+      return process.gate(given(process.clock, served, call.timeoutMs, signal));
     },
     async stream(request, onPiece, signal) {
       const fate = weather.fate({ method: 'GET', path: request.path });
-      await process.gate(given(paused(weather.latencyMs()), request.silenceMs, signal));
+      await process.gate(given(process.clock, paused(clock, weather.latencyMs()), request.silenceMs, signal));
       const refusal = refusals[fate];
       if (refusal !== undefined) throw new OrreryError(...refusal);
       const { onOpen } = request;
@@ -92,33 +92,33 @@ export function weathered({ transport, weather, clock, process }: WeatheredParts
     },
   };
 
-  function paused(ms: number): Promise<void> {
-    return new Promise((resolve) => void clock.after(ms, resolve));
-  }
-
   async function roundTrip<T>(call: HttpCall, serve: () => Promise<T>): Promise<T> {
     const fate = weather.fate(call);
-    await paused(weather.latencyMs() + (fate === 'late' ? weather.lateMs() : 0));
+    await paused(clock, weather.latencyMs() + (fate === 'late' ? weather.lateMs() : 0));
     const refusal = refusals[fate];
     if (refusal === undefined && fate !== 'lost') {
-      const answer = await serve().finally(() => paused(weather.latencyMs()));
+      const answer = await serve().finally(() => paused(clock, weather.latencyMs()));
       if (fate === 'served' || fate === 'late') return answer;
     }
     if (fate === 'lost' || fate === 'answerLost') return new Promise<never>(() => {});
     throw new OrreryError(...(refusal ?? (refusals.reset as Refusal)));
   }
+}
 
-  /** Whoever asks waits so long, or until it is told to stop. */
-  function given<T>(served: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
-    served.catch(() => {});
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const timer = process.clock.after(timeoutMs, () =>
-        reject(new OrreryError('KUBE_UNREACHABLE', 'simulated: no answer in time')),
-      );
-      const end = () => timer.cancel();
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      served.then(resolve, reject).finally(end);
-    });
-  }
+/** Whoever asks waits so long, or until it is told to stop. */
+function given<T>(own: Clock, served: Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
+  served.catch(() => {});
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const timer = own.after(timeoutMs, () =>
+      reject(new OrreryError('KUBE_UNREACHABLE', 'simulated: no answer in time')),
+    );
+    const end = () => timer.cancel();
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    served.then(resolve, reject).finally(end);
+  });
+}
+
+function paused(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => void clock.after(ms, resolve));
 }

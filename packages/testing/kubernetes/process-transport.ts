@@ -47,46 +47,56 @@ export function processTransport(
       });
       return JSON.parse(answer?.body ?? 'null');
     },
-    stream: ({ path, onOpen }, onPiece, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
-        const closing: Array<() => void> = [];
-        const close = () => {
-          for (const fn of closing.splice(0)) fn();
-        };
-        const openSink = (): WatchSink => {
-          onOpen?.();
-          return {
-            waitingBytes: 0,
-            onClose: (fn) => void closing.push(fn),
-            write(line) {
-              try {
-                onPiece(line);
-              } catch (thrown) {
-                close();
-                reject(thrown);
-              }
-            },
-            end: () => resolve(),
-            cut: () => reject(new OrreryError('KUBE_UNREACHABLE', 'the API server cut the watch off')),
-          };
-        };
-        signal.addEventListener(
-          'abort',
-          () => {
-            close();
-            reject(signal.reason);
-          },
-          { once: true },
-        );
-        try {
-          serve({ method: 'GET', path }, openSink);
-        } catch (thrown) {
-          reject(thrown);
-        }
+    stream: (request, onPiece, signal) =>
+      streamed((openSink) => serve({ method: 'GET', path: request.path }, openSink), {
+        ...{ request, onPiece, signal },
       }),
     close() {},
   };
+}
+
+type Streamed = Parameters<Transport['stream']>;
+
+/** One watch, until either side ends it. */
+function streamed(
+  serve: (openSink: () => WatchSink) => unknown,
+  parts: {
+    readonly request: Streamed[0];
+    readonly onPiece: Streamed[1];
+    readonly signal: Streamed[2];
+  },
+): Promise<void> {
+  const { request, onPiece, signal } = parts;
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const closing: Array<() => void> = [];
+    const fail = (reason: unknown) => {
+      for (const fn of closing.splice(0)) fn();
+      reject(reason);
+    };
+    const openSink = (): WatchSink => {
+      request.onOpen?.();
+      return {
+        waitingBytes: 0,
+        onClose: (fn) => void closing.push(fn),
+        write(line) {
+          try {
+            onPiece(line);
+          } catch (thrown) {
+            fail(thrown);
+          }
+        },
+        end: () => resolve(),
+        cut: () => reject(new OrreryError('KUBE_UNREACHABLE', 'the API server cut the watch off')),
+      };
+    };
+    signal.addEventListener('abort', () => fail(signal.reason), { once: true });
+    try {
+      serve(openSink);
+    } catch (thrown) {
+      reject(thrown);
+    }
+  });
 }
 
 function refused(request: string, thrown: unknown, now: number): Error {

@@ -143,7 +143,7 @@ async function list(bus: Bus): Promise<ListAnswer> {
 async function untilState(bus: Bus, count: number): Promise<void> {
   for (;;) {
     const { actors } = await list(bus);
-    if (actors.filter(({ state }) => state.startsWith('ready')).length >= count) return;
+    if (actors.filter(({ state }) => state.startsWith('gated.ready')).length >= count) return;
     await sleep(clock, 50);
   }
 }

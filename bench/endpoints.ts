@@ -31,7 +31,7 @@ const { values } = parseArgs({
     workloads: { type: 'string', default: '10' },
     /** What the replicas run, such as dist/main.js; the sources if absent. */
     program: { type: 'string' },
-    /** Options of Node for the replicas alone, as in deploy/base/deployment.yaml. */
+    /** Options of Node for the replicas alone, as in deploy/base/orrery.yaml. */
     'node-options': { type: 'string', default: '' },
   },
 });

@@ -283,6 +283,7 @@ async function resident(): Promise<void> {
       id,
       stepper,
       before: null,
+      random: { id: () => 'word' },
       item: { event, cause: null },
       event,
       result,
@@ -292,7 +293,7 @@ async function resident(): Promise<void> {
     });
     run.cells.set(
       id,
-      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.idle,endpoints.ignored'),
+      createCell(id, run, packRecord({ ...record, feed: [] }), 'routes.resting.idle,endpoints.ignored'),
     );
   }
   globalThis.gc?.();

@@ -17,6 +17,8 @@ const target = process.argv[2] ?? 'dist';
 
 /** Each of them is small because it is alone: what the replica needs beside it is not loaded. */
 const programsAlone = ['cli/agent/agent-main', 'cli/elect/elect-guard', 'features/proxiers/proxier-health'];
+/** What features import: they share these two with it, so that charts and schemas are of one make. */
+const api = { name: 'api/index', external: ['xstate', 'valibot'] };
 
 const input = {
   platform: /** @type {const} */ ('node'),
@@ -29,6 +31,7 @@ const output = { format: /** @type {const} */ ('esm'), sourcemap: true, comments
 
 const bundled = new Set(await bundleMain());
 for (const name of programsAlone) for (const id of await bundleAlone(name)) bundled.add(id);
+for (const id of await bundleAlone(api.name, api.external)) bundled.add(id);
 writeFileSync(join(target, 'third-party-licenses.txt'), licencesOf(bundled));
 
 /** @returns the files that are in it */
@@ -53,9 +56,10 @@ async function bundleMain() {
   return written.output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
 }
 
-/** @param {string} name */
-async function bundleAlone(name) {
-  const alone = await rolldown({ ...input, input: join(source, `${name}.ts`) });
+/** @param {string} name @param {readonly string[]} [shared] packages that it imports as others do */
+async function bundleAlone(name, shared = []) {
+  const external = [...input.external, ...shared];
+  const alone = await rolldown({ ...input, external, input: join(source, `${name}.ts`) });
   const written = await alone.write({ ...output, file: join(target, `${name}.js`), codeSplitting: false });
   return written.output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
 }

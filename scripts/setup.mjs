@@ -9,6 +9,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureBind } from './setup/bind.mjs';
 import { ensureChromium } from './setup/chromium.mjs';
+import { ensureKubectl } from './setup/kubectl.mjs';
 import { ensureNatsServer } from './setup/nats-server.mjs';
 import { ensureNode } from './setup/node.mjs';
 import { ensurePackages } from './setup/packages.mjs';
@@ -27,6 +28,7 @@ try {
     ensurePromtool(root, process.env);
     ensureChromium(root, process.env);
     ensureBind(root, process.env);
+    ensureKubectl(root, process.env);
   }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;

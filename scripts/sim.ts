@@ -5,10 +5,12 @@
  * what was simulated, and how much faster than time.
  */
 import { parseArgs } from 'node:util';
+import type { Sighting } from '../packages/testing/simulation/sightings.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { asError } from '../src/base/errors.ts';
-import { type Outcome, simulate } from '../test/sim/simulation.ts';
+import type { Outcome } from '../test/sim/simulation.ts';
 import { sightingLine } from '../test/sim/trace.ts';
+import { simulateTurn } from '../test/sim/turns.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +18,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     /** Simulated seconds in which things happen and fail. */
     seconds: { type: 'string', default: '30' },
+    /** Only this one; absent: each seed has one, in turns. */
+    feature: { type: 'string' },
     /** Print what happens. */
     trace: { type: 'boolean', default: false },
     /** Print what the replicas log, too. */
@@ -51,21 +55,25 @@ process.exit(broken.length > 0 ? 1 : 0);
 
 async function run(seed: number): Promise<Outcome> {
   const write = (text: string) => void process.stdout.write(`${text}\n`);
-  const outcome = await simulate({
+  const options = {
     seed,
     chaosMs,
     ...(values.trace
       ? {
-          onSighting: (atMs, sighting) => {
+          onSighting: (atMs: number, sighting: Sighting) => {
             const line = sightingLine(atMs, sighting);
             if (line !== null) write(line);
           },
         }
       : {}),
     ...(values.log
-      ? { trace: (who, facts, message) => write(`           ${who}: ${message} ${JSON.stringify(facts)}`) }
+      ? {
+          trace: (who: string, facts: object, message: string) =>
+            write(`           ${who}: ${message} ${JSON.stringify(facts)}`),
+        }
       : {}),
-  });
+  };
+  const outcome = await simulateTurn(options, values.feature);
   if (stray === null || outcome.breach !== null) return outcome;
   const text = `a rejection that nobody handled: ${stray.stack}`;
   stray = null;
@@ -74,11 +82,12 @@ async function run(seed: number): Promise<Outcome> {
 
 function report({ seed, breach, profile }: Outcome): void {
   if (breach === null) return;
+  const only = values.feature === undefined ? '' : ` --feature ${values.feature}`;
   process.stdout.write(
     [
       `seed ${seed} breaks ${breach.promise} after ${(breach.atMs / 1000).toFixed(1)} s: ${breach.text}`,
       `  ${profile}`,
-      `  again, with a trace: npm run sim -- --from ${seed} --seeds 1 --seconds ${values.seconds} --trace`,
+      `  again, with a trace: npm run sim -- --from ${seed} --seeds 1 --seconds ${values.seconds}${only} --trace`,
       '',
     ].join('\n'),
   );

@@ -1,11 +1,13 @@
 /** The set-up scripts: what is missing is found, and the machine's own mirror is read from its files. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { complete, missingOptional } from '../scripts/complete-lock.mjs';
 import { archiveOf, renderSource } from '../scripts/setup/apt-sources.mjs';
+import { buildFor, check, fetchRelease } from '../scripts/setup/nats-release.mjs';
 import { firstDifference } from '../scripts/setup/packages.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -139,5 +141,34 @@ describe('nats-server', () => {
     expect(setUp({ PATH: join(dir, 'bin') })).toEqual({ status: 0, said: '' });
     fakeServer('.tools/nats/usr/sbin', '2.12.1');
     expect(setUp({ PATH: '' })).toEqual({ status: 0, said: '' });
+  });
+
+  test('elsewhere than on Debian the official build is fetched, and taken only if it is the one that was released', () => {
+    expect(buildFor('darwin', 'arm64')?.url).toMatch(/^https:\/\/.*-darwin-arm64\.tar\.gz$/);
+    expect(buildFor('linux', 'x64')?.name).toContain('linux-amd64');
+    expect(buildFor('win32', 'x64')).toBeUndefined();
+    const archive = join(dir, 'archive');
+    writeFileSync(archive, 'planted');
+    expect(() => check(archive, '0'.repeat(64))).toThrow(
+      /not the one that was released: its SHA-256 is [0-9a-f]{64}, not 0+$/,
+    );
+    expect(() => check(archive, createHash('sha256').update('planted').digest('hex'))).not.toThrow();
+  });
+
+  test('without a network the set-up ends at once, with the reason and what to do', () => {
+    const curl = join(dir, 'curl');
+    writeFileSync(curl, '#!/bin/sh\necho "curl: (6) Could not resolve host" >&2\nexit 6\n');
+    chmodSync(curl, 0o755);
+    const file = join(dir, '.tools/nats/nats-server');
+    const fetching = () =>
+      fetchRelease({
+        file,
+        env: { PATH: `${dir}:${process.env.PATH}` },
+        byHand: 'install it',
+        platform: 'linux',
+        arch: 'x64',
+      });
+    expect(fetching).toThrow(/Could not resolve host[\s\S]*setup: install it$/);
+    expect(existsSync(file)).toBe(false);
   });
 });

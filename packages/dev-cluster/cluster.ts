@@ -29,6 +29,7 @@ import type { DevParts } from './parts.ts';
 import { lockFolder } from './processes/folder-lock.ts';
 import { type NatsServer, startNatsServer } from './processes/nats-server.ts';
 import { createReplicas, type DevReplica } from './processes/replicas.ts';
+import { announceReplicas } from './replica-service.ts';
 import type { DurationRange } from './scenarios/durations.ts';
 
 export interface DevClusterParts {
@@ -140,6 +141,7 @@ async function build(
     print: options.print,
   });
   onStop(() => Promise.all(replicas.map((replica) => replica.stop())));
+  if (isOwn) await announceReplicas(kube, replicas, signal);
   for (const replica of replicas) replica.start();
   const at = (index: number) => replicaAt(replicas, index);
   return {

@@ -1,5 +1,6 @@
 /** `orrery dev`: everything on one machine, with a scenario that plays by itself. */
-import { relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { type HostPort, hostPort, type Reader, wholeNumber } from '../../src/base/config-values.ts';
 import { asError, OrreryError } from '../../src/base/errors.ts';
@@ -10,6 +11,8 @@ import { subjects } from '../../src/bus/subjects.ts';
 import { writeDevFile } from '../../src/cli/dev-file.ts';
 import type { Program } from '../../src/cli/parser.ts';
 import { processTerminal, type Terminal } from '../../src/cli/terminal.ts';
+import { readFeaturePlaces } from '../../src/replica/config.ts';
+import { loadFeatures } from '../../src/replica/loaded-features.ts';
 import { type DevCluster, startDevCluster } from './cluster.ts';
 import type { DevPart } from './parts.ts';
 import { untilReady } from './processes/replicas.ts';
@@ -25,6 +28,7 @@ interface DevFlags {
   readonly dir: string;
   readonly kubeconfig?: string;
   readonly scenario: boolean;
+  readonly feature?: string;
 }
 
 const examples = `
@@ -62,6 +66,9 @@ export function devCommand(program: Program, terminal: Terminal = processTermina
     .option('--dir <DIR>', 'the folder that holds everything', '.orrery')
     .option('--kubeconfig <FILE>', 'use this Kubernetes API instead of one of our own')
     .option('--no-scenario', 'do not play the scenario')
+    .option('--feature <PATH>', 'a feature for the replicas to load; repeatable', (path, before?: string) =>
+      before === undefined ? path : `${before},${path}`,
+    )
     .addHelpText('after', examples)
     .action((flags: DevFlags) => runDev(flags, terminal));
 }
@@ -71,6 +78,7 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   const print = (line: string) => terminal.out(`${line}\n`);
   const log = createLog({ level: 'warn' });
   const parts = { clock: systemClock, random: systemRandom, log };
+  const features = await readFeatures(flags, terminal);
   const options = {
     ...parts,
     dir: flags.dir,
@@ -78,7 +86,10 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     http: read<HostPort>('http', flags.http, hostPort),
     ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
     cluster: clusterName,
-    ...(flags.scenario ? { replicaFlags: prepareBundle } : {}),
+    replicaFlags: (dir: string) => [
+      ...(flags.scenario ? prepareBundle(dir) : []),
+      ...features.flatMap((place) => ['--feature', place]),
+    ],
     print,
   };
   let forgetAddresses = () => {};
@@ -91,7 +102,12 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
   try {
     cluster = await startDevCluster(options, signal);
     const http = cluster.replicas.map(({ url }) => url);
-    forgetAddresses = writeDevFile(cluster.dir, { nats: cluster.natsUrl, cluster: clusterName, http });
+    forgetAddresses = writeDevFile(cluster.dir, {
+      nats: cluster.natsUrl,
+      cluster: clusterName,
+      http,
+      features,
+    });
     await announce(cluster, terminal, signal);
     if (flags.scenario && options.replicas > 0) {
       scenario = play(cluster, parts, print);
@@ -114,6 +130,15 @@ async function runDev(flags: DevFlags, terminal: Terminal): Promise<void> {
     await scenario?.stop();
     await cluster?.stop();
   }
+}
+
+/** What is wrong with a feature is said before anything starts. @throws OrreryError USAGE */
+async function readFeatures({ feature }: DevFlags, { env, directory }: Terminal): Promise<readonly string[]> {
+  const places = readFeaturePlaces({ feature }, env).map((place) =>
+    existsSync(resolve(directory, place)) ? resolve(directory, place) : place,
+  );
+  await loadFeatures(places, directory);
+  return places;
 }
 
 /** A line for each address; a replica's as soon as it is ready. */

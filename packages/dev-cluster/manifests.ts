@@ -66,20 +66,16 @@ export async function ensureAll(
   }
 }
 
-const baseFolder = join(import.meta.dirname, '../../deploy/base');
-const inspectorFiles = ['namespace.yaml', 'inspector-access.yaml'];
+const installation = join(import.meta.dirname, '../../deploy/base/orrery.yaml');
 
 /** The accounts that `orrery token` asks tokens for, as an installation has them. */
 export async function ensureInspectorAccess(kube: KubePort, signal: AbortSignal): Promise<void> {
-  const texts = await Promise.all(inspectorFiles.map((name) => readFile(join(baseFolder, name), 'utf8')));
-  const objects = texts.flatMap((text) => parseManifest(text, 'deploy/base'));
-  // In an installation kustomize writes the namespace.
-  const placed = objects.map((object) =>
-    object.kind === 'ServiceAccount'
-      ? { ...object, metadata: { ...object.metadata, namespace: 'orrery' } }
-      : object,
-  );
-  await ensureAll(kube, placed, signal);
+  const objects = parseManifest(await readFile(installation, 'utf8'), 'deploy/base/orrery.yaml');
+  const isWanted = ({ kind, metadata }: KubeObject) =>
+    kind === 'Namespace' ||
+    metadata.name.startsWith('orrery-inspector-') ||
+    metadata.name === 'orrery-kubectl';
+  await ensureAll(kube, objects.filter(isWanted), signal);
 }
 
 /** Creates or merges custom resource definitions, and waits until each is served. */

@@ -58,6 +58,29 @@ export interface KubeApi {
   stop(): Promise<void>;
 }
 
+/** The API within one process: no socket, no HTTP. */
+export interface ProcessApi {
+  readonly cluster: Cluster;
+  readonly token: string;
+  stop(): void;
+}
+
+/** What the server has behind its socket. @param port where it is said to listen */
+export function createProcessApi(options: KubeApiParts, port = 443): ProcessApi {
+  const token = options.token ?? options.random.id();
+  const { cluster, stopControllers } = createCluster(options, token);
+  createContent(cluster, port);
+  createDefaultRoles(cluster);
+  return {
+    cluster,
+    token,
+    stop() {
+      stopControllers();
+      cluster.fanout.closeAll();
+    },
+  };
+}
+
 /** @throws Error if the port is taken; OrreryError USAGE if `serviceCidr` is no IPv4 network */
 export async function startKubeApi(options: KubeApiParts): Promise<KubeApi> {
   const token = options.token ?? options.random.id();

@@ -116,14 +116,23 @@ export async function claimRange(): Promise<AddressRange> {
 function holdSocket(host: string, port: number): Promise<Server | null> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(null) : reject(error),
-    );
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(null);
+      else reject(error.code === 'EADDRNOTAVAIL' ? onlyOneAddress(host) : error);
+    });
     server.listen({ host, port, exclusive: true }, () => {
       server.unref();
       resolve(server);
     });
   });
+}
+
+/** Linux answers on all of 127.0.0.0/8; others, macOS among them, on 127.0.0.1 alone. */
+function onlyOneAddress(host: string): OrreryError {
+  return new OrreryError(
+    'USAGE',
+    `this machine does not answer on ${host}: the development cluster gives each Pod a loopback address of its own, which Linux has without any set-up; run it in a Linux container or virtual machine`,
+  );
 }
 
 function toNumber(ip: string): number {

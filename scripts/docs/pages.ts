@@ -2,7 +2,10 @@
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { apiLimits } from '../../packages/kube-api/limits.ts';
+import { featureLimits } from '../../src/actors/feature-limits.ts';
 import { charts } from '../../src/replica/charts.ts';
+import { featuresOf } from '../../src/replica/features.ts';
+import { rightsFile } from '../chart/rights.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
 
@@ -14,6 +17,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/limits.md', limitsPage(read)],
+    ['deploy/chart/files/rights.yaml', rightsFile(featuresOf())],
     ['docs/machines/README.md', machineIndex(charts)],
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(
@@ -43,6 +47,10 @@ ${byHand('src/base/limits.ts')}
 Nothing in Orrery is unbounded. These are the bounds, and why each is as it is.
 
 ${limitTable(read('src/base/limits.ts'))}
+
+## Of features that a replica loads
+
+${limitTable(read('src/actors/feature-limits.ts'), featureLimits)}
 
 ## The development cluster
 

@@ -4,8 +4,9 @@ import { errorCodes } from '../../src/base/errors.ts';
 import { limits } from '../../src/base/limits.ts';
 import { streamDefinitions } from '../../src/bus/streams.ts';
 import { type HttpParts, routes } from '../../src/inspector/http/routes.ts';
-import { environmentName, type Flag, runFlags } from '../../src/replica/config.ts';
+import { environmentName, runFlags } from '../../src/replica/config.ts';
 import { featuresOf } from '../../src/replica/features.ts';
+import type { Flag } from '../../src/replica/flag.ts';
 import { metricTables } from '../../src/replica/metrics.ts';
 
 /** A Markdown table; ends with a line feed. */

@@ -27,6 +27,11 @@ import { run, SetupError, say } from './run.mjs';
  * @property {string} byHand what a person can do instead
  */
 
+/** Whether this is a Debian whose mirror we know. */
+export function hasDebianMirror() {
+  return archiveOf(aptSources(), readIfThere('/etc/os-release')) !== undefined;
+}
+
 /** @param {Wanted} wanted */
 export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand }) {
   const release = readIfThere('/etc/os-release');
@@ -94,9 +99,9 @@ Dir::Etc::preferencesparts "${work}/none.d";
 APT::Sandbox::User "root";
 Debug::NoLocking "true";
 Acquire::Languages "none";
-Acquire::Retries "3";
-Acquire::http::Timeout "30";
-Acquire::https::Timeout "30";
+Acquire::Retries "2";
+Acquire::http::Timeout "10";
+Acquire::https::Timeout "10";
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;

@@ -1,7 +1,11 @@
-/** nats-server: the one of the environment, of the machine, or one fetched into `.tools/nats`. */
+/**
+ * nats-server: the one of the environment, of the machine, or one fetched into `.tools/nats` – on Debian from
+ * its packages, elsewhere the official build.
+ */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { fetchWithApt } from './apt.mjs';
+import { fetchWithApt, hasDebianMirror } from './apt.mjs';
+import { fetchRelease } from './nats-release.mjs';
 import { isAtLeast, SetupError, versionOf } from './run.mjs';
 
 /** Orrery relies on what came with 2.12 (see docs/operating.md). */
@@ -23,7 +27,9 @@ export function ensureNatsServer(root, env) {
   const fetched = join(root, '.tools', 'nats', 'usr', 'sbin', 'nats-server');
   if ([...onPath(env), fetched].some((file) => existsSync(file) && isAtLeast(versionOf(file), least))) return;
   const pkg = 'nats-server';
-  fetchWithApt({ tools: join(root, '.tools'), name: 'nats', suite, pkg, withDependencies: false, byHand });
+  if (!hasDebianMirror()) fetchRelease({ file: fetched, env, byHand });
+  else
+    fetchWithApt({ tools: join(root, '.tools'), name: 'nats', suite, pkg, withDependencies: false, byHand });
   if (!isAtLeast(versionOf(fetched), least)) throw new SetupError(`${fetched} does not run. ${byHand}`);
 }
 

@@ -193,8 +193,8 @@ export const mutations: readonly Mutation[] = [
     changes: [
       {
         file: 'src/machines/pod/pod-states.ts',
-        find: "after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.proving' } },",
-        replace: "after: { lookAgain: { guard: 'isUnseen', target: '#pod.marking' } },",
+        find: "after: { lookAgain: { guard: 'isUnseen', actions: 'dropAdopted', target: '#pod.gated.proving' } },",
+        replace: "after: { lookAgain: { guard: 'isUnseen', target: '#pod.gated.marking' } },",
       },
     ],
   },

@@ -7,10 +7,12 @@
  * makes (what the world says, outcomes of effects) are not admitted at all: nobody outside may tell an actor
  * what the world looks like.
  */
-import { type GenericSchema, safeParse } from 'valibot';
+import { type BaseIssue, type GenericSchema, safeParse } from 'valibot';
 import { OrreryError } from '../base/errors.ts';
 import { type ActorId, type ActorName, parseActorId } from '../base/ids.ts';
 import type { PlainEvent } from '../base/plain-event.ts';
+import { formsOf } from './message-forms.ts';
+import { formWords } from './message-words.ts';
 
 export type Schemas = Readonly<Record<string, GenericSchema<unknown, PlainEvent>>>;
 
@@ -119,7 +121,15 @@ function parsed(kind: string, schemas: Schemas, event: PlainEvent): PlainEvent {
   }
   const result = safeParse(schema, event);
   if (result.success) return result.output;
-  const [issue] = result.issues;
-  const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
-  throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `field "${path}" of ${event.type}: ${issue.message}`);
+  throw new OrreryError('MESSAGE_UNKNOWN_EVENT', wrongText(schema, event.type, result.issues));
+}
+
+/** Each field that is wrong, and what all of them take. */
+function wrongText(schema: Schemas[string], type: string, issues: readonly BaseIssue<unknown>[]): string {
+  const wrong = issues.map(({ message, path = [] }) => {
+    const field = path.map(({ key }) => String(key)).join('.');
+    return `field "${field}" of ${type}: ${message}`;
+  });
+  const form = formsOf({ [type]: schema })[type];
+  return `${wrong.join('; ')}${form === undefined ? '' : `. It takes ${formWords(form)}`}`;
 }

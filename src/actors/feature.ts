@@ -30,6 +30,11 @@ import type { World } from './world/world.ts';
 export interface Feature {
   /** One word, as in `docs/features/<name>.md`. */
   readonly name: string;
+  /**
+   * Of a feature that replicas load (`--feature`): its kinds live in parts of their own, which only replicas
+   * with the same edition hold (shards/parts.ts). Absent: it comes with the program.
+   */
+  readonly edition?: Edition;
   /** Features may share a chart; a kind has one chart. */
   readonly charts: readonly Chart[];
   /**
@@ -48,6 +53,16 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricDeclaration>>;
   /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
   load(): Promise<StartFeature>;
+}
+
+/** Which form of a feature it is: replicas compare it. */
+export interface Edition {
+  /** Semantic version. */
+  readonly version: string;
+  /**
+   * Of its charts, messages and watches: two that differ are not the same feature, whatever their version.
+   */
+  readonly fingerprint: string;
 }
 
 export type StartFeature = (parts: FeatureParts) => FeatureRun;
@@ -126,6 +141,8 @@ export interface FeatureParts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: FeatureMetrics;
+  /** Makes HTTP calls; absent: Node's own. */
+  readonly fetch?: (url: string, options: RequestInit) => Promise<Response>;
   readonly replica: string;
   /** Differs from start to start of the replica. */
   readonly incarnation: string;

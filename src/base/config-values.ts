@@ -27,6 +27,16 @@ export const word: Reader<string> = {
   read: (text) => (/^[A-Za-z0-9_-]{1,63}$/.test(text) ? text : undefined),
 };
 
+/** Some of these words, or all of them. */
+export const listOf = <T extends string>(...words: readonly T[]): Reader<readonly T[]> => ({
+  allowed: `a comma list of ${words.join(', ')}`,
+  read: (text) => {
+    const given = text.split(',').map((part) => part.trim());
+    const known = words.filter((one) => given.includes(one));
+    return given.every((one) => words.some((known) => known === one)) ? known : undefined;
+  },
+});
+
 export const replicaName: Reader<string> = {
   allowed: 'at most 253 letters, digits, "_", "-" and "."',
   read: (text) => (/^[A-Za-z0-9_.-]{1,253}$/.test(text) ? text : undefined),
@@ -148,6 +158,37 @@ export function wholeNumber(least: number, most: number): Reader<number> {
 export function oneOf<const T extends string>(...choices: readonly T[]): Reader<T> {
   return { allowed: choices.join(', '), read: (text) => choices.find((choice) => choice === text) };
 }
+
+/** A network: `10.0.0.0/8`, `fd00::/8`. */
+export interface Cidr {
+  readonly address: string;
+  readonly prefix: number;
+}
+
+export const cidrList: Reader<readonly Cidr[]> = {
+  allowed: 'a comma list of networks such as 10.0.0.0/8 or fd00::/8',
+  read: (text) => {
+    const networks = text.split(',').map((one) => readCidr(one.trim()));
+    return networks.every((one) => one !== undefined) ? networks : undefined;
+  },
+};
+
+function readCidr(text: string): Cidr | undefined {
+  const [, address = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address) as 0 | 4 | 6];
+  return Number(digits) <= bits ? { address, prefix: Number(digits) } : undefined;
+}
+
+/**
+ * Whether an address lies in one of the networks; an IPv4 address in the form of IPv6 is that IPv4 address.
+ */
+export function inNetworks(networks: readonly Cidr[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const { address, prefix } of networks) list.addSubnet(address, prefix, familyOf(address));
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
+}
+
+const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');

@@ -47,6 +47,7 @@ export const errorCodes = {
   KUBE_EXPIRED: ['transient', 'The resource version is too old; list again (410).'],
   KUBE_NOT_FOUND: ['terminal', 'The object does not exist (404).'],
   KUBE_REFUSED: ['terminal', 'The Kubernetes API refused the request (4xx).'],
+  HTTP_UNREACHABLE: ['transient', 'A server that a feature called did not answer, or not within its bounds.'],
   ACME_UNREACHABLE: ['transient', 'A certificate authority did not answer, or not sensibly.'],
   ACME_LIMITED: [
     'transient',
@@ -54,6 +55,8 @@ export const errorCodes = {
   ],
   ACME_REFUSED: ['terminal', 'A certificate authority refused a request, or a proof of control failed.'],
   CERTIFICATE_UNUSABLE: ['terminal', 'A certificate, a key or a Secret that holds one cannot be used.'],
+  SERVER_UNREACHABLE: ['transient', "Orrery's HTTP did not answer, or not as Orrery does."],
+  SERVER_REFUSED: ['terminal', "Orrery's HTTP, or what stands before it, refused a request."],
   CANDIDATE_REFUSED: ['terminal', 'A request in an election speaks for another candidate than it may.'],
   LEASE_HELD: [
     'transient',
@@ -79,6 +82,11 @@ export class OrreryError extends Error {
     this.name = 'OrreryError';
     this.code = code;
     this.facts = options.facts ?? {};
+  }
+
+  /** Also of another make: a feature brings its own copy of the package, and its errors are ours. */
+  static override [Symbol.hasInstance](thrown: unknown): boolean {
+    return Error[Symbol.hasInstance].call(Error, thrown) && (thrown as Error).name === 'OrreryError';
   }
 
   get kind(): ErrorKind {

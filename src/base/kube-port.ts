@@ -102,12 +102,15 @@ export interface KubePort {
     name: string,
     signal: AbortSignal,
   ): Promise<KubeObject>;
-  /** @param subresource of the object that `metadata` names: `token` of a ServiceAccount is a TokenRequest */
+  /**
+   * @param subresource of the object that `metadata` names: `token` of a ServiceAccount is a TokenRequest,
+   * `eviction` of a Pod an Eviction
+   */
   create(
     resource: KubeResource,
     object: KubeObject,
     signal: AbortSignal,
-    subresource?: 'token',
+    subresource?: 'token' | 'eviction',
   ): Promise<KubeObject>;
   /**
    * Posts what is no object, such as a question to an API that others serve, and gives the answer as it is.

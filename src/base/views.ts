@@ -51,6 +51,8 @@ export interface Fact {
    * Of a number: `time` is milliseconds since the epoch, `s` and `ms` are durations; else what is counted.
    */
   readonly unit?: string;
+  /** A time at which what the actor is about ends unless something is done before: of a certificate. */
+  readonly ends?: true;
 }
 
 /** Why an actor stands as it stands. */
@@ -175,6 +177,31 @@ export interface MachineView {
   readonly description: string;
   /** The machine's own configuration, functions left out. */
   readonly config: unknown;
+  /** What people may send to its actors, by type; absent: nothing, or whoever asked did not know. */
+  readonly messages?: Readonly<Record<string, MessageForm>>;
+}
+
+/** The form of a message: the part of JSON Schema that is used. */
+export interface MessageForm {
+  readonly type: 'object';
+  /** What it does. */
+  readonly description?: string;
+  readonly properties: Readonly<Record<string, FieldForm>>;
+  readonly required: readonly string[];
+}
+
+export interface FieldForm {
+  /** Absent: any. With `null` where that is taken too. */
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly (string | number)[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly format?: string;
 }
 
 /** Why a replica is not ready; empty when it is. */

@@ -38,6 +38,23 @@ export function factText({ value, unit }: Fact, now: number): string {
   return `${value} ${unit}`;
 }
 
+/**
+ * Labels of facts as columns, each once: what some actors tell and others do not comes where those tell it,
+ * after the label before it.
+ */
+export function factLabels(all: Iterable<readonly Fact[]>): readonly string[] {
+  const labels: string[] = [];
+  for (const facts of all) {
+    let place = 0;
+    for (const { label } of facts) {
+      const known = labels.indexOf(label);
+      if (known === -1) labels.splice(place, 0, label);
+      place = known === -1 ? place + 1 : known + 1;
+    }
+  }
+  return labels;
+}
+
 /** The name of a deadline: `xstate.after.askAgain.pod.proving` is the delay `askAgain`. */
 export function timerName(event: string): string {
   const delay = /^xstate\.after\.([^.]+)\./.exec(event)?.[1];

@@ -170,6 +170,9 @@ function requestSubjects(prefix: string) {
     rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
     rpcNodeAll: `${prefix}.rpc.node.*`,
     parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
+    /** A request that a loaded feature answers. */
+    rpcFeature: (feature: string, name: string) =>
+      `${prefix}.rpc.feature.${writeToken(feature)}.${writeToken(name)}`,
     rpcGetAll: `${prefix}.rpc.get.*.*.*`,
     rpcSendAll: `${prefix}.rpc.send.*.*.*`,
     rpcElectionAll: `${prefix}.rpc.election.*.*.*`,

@@ -2,7 +2,9 @@
  * `orrery chart`: a machine's statechart, as text, as a Mermaid diagram or as JSON. Needs no running Orrery.
  */
 import { OrreryError } from '../base/errors.ts';
-import { formatOption, type Program } from './parser.ts';
+import type { Kinds } from '../replica/charts.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
+import { addFeatureFlag, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -12,23 +14,23 @@ Examples:
 In the tree, * marks the state that is entered first and = a parallel region.`;
 
 export function chartCommand(program: Program, terminal: Terminal): void {
-  program
+  const command = program
     .command('chart')
     .summary('draw a statechart')
     .description('The statechart of a machine.')
     .argument('<machine>', 'its name, for example pod')
     .addOption(formatOption('--format <format>', ['text', 'mermaid', 'json']))
     .addOption(formatOption('-o, --output <format>', ['text', 'mermaid', 'json']).hideHelp())
-    .addHelpText('after', examples)
-    .action(async (name: string, options: { format: string; output: string }) => {
-      const format = options.format === 'text' ? options.output : options.format;
-      terminal.out(`${(await draw(name, format)).join('\n')}\n`);
-    });
+    .addHelpText('after', examples);
+  addFeatureFlag(command).action(async (name: string, options: { format: string; output: string }) => {
+    const format = options.format === 'text' ? options.output : options.format;
+    const kinds = await loadedKinds({ ...options }, terminal);
+    terminal.out(`${(await draw(name, format, kinds)).join('\n')}\n`);
+  });
 }
 
-async function draw(name: string, format: string): Promise<readonly string[]> {
-  const [{ charts }, { chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
-    import('../replica/charts.ts'),
+async function draw(name: string, format: string, { charts, messages }: Kinds): Promise<readonly string[]> {
+  const [{ chartOf, machineView }, { chartText }, { chartMermaid }] = await Promise.all([
     import('../inspector/charts/machine-view.ts'),
     import('../inspector/charts/chart-text.ts'),
     import('../inspector/charts/chart-mermaid.ts'),
@@ -38,7 +40,7 @@ async function draw(name: string, format: string): Promise<readonly string[]> {
     const allowed = charts.map((one) => one.name).join(', ');
     throw new OrreryError('USAGE', `MACHINE: ${JSON.stringify(name)} is not allowed; allowed: ${allowed}`);
   }
-  if (format === 'json') return [JSON.stringify(machineView(chart), null, 2)];
+  if (format === 'json') return [JSON.stringify(machineView(chart, messages.get(chart.name)), null, 2)];
   if (format === 'mermaid') return chartMermaid(chartOf(chart));
   return [`${chart.name}, version ${chart.version}: ${chart.description}`, '', ...chartText(chartOf(chart))];
 }

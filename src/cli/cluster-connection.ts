@@ -13,21 +13,17 @@ import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import type { ControlPort, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
-import type { Subjects } from '../bus/subjects.ts';
-import {
-  type ClientConfig,
-  type FlagTexts,
-  isGiven,
-  natsAccess,
-  readClientConfig,
-} from '../replica/config.ts';
-import { devFile, readDevFile } from './dev-file.ts';
+import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
+import { natsAccess } from '../replica/nats-access.ts';
+import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
+import type { Feed, FeedScope } from './events-log.ts';
+import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Client {
   readonly control: ControlPort & StoredPort;
-  readonly bus: Bus;
-  readonly subjects: Subjects;
+  /** What happens, as it happens. */
+  readonly feed: (scope: FeedScope) => Feed;
 }
 
 /**
@@ -40,16 +36,59 @@ export async function withClient<T>(
   terminal: Terminal,
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
+  const chosen = whichServer(given, terminal);
+  return chosen === undefined ? overNats(given, terminal, use) : overHttp(chosen, terminal, use);
+}
+
+/**
+ * In this order: what was given or stands in the environment, the `orrery dev` of this folder, what `orrery
+ * login` remembers. `kubectl orrery` asks the cluster of the kubeconfig, unless a flag says otherwise.
+ *
+ * @returns undefined: over NATS
+ */
+export function whichServer(given: FlagTexts, terminal: Terminal): ServerChoice | undefined {
+  const server = givenServer(given, terminal);
+  if (server !== undefined || given.nats !== undefined) return server;
+  if (terminal.isPlugin) return givenServer({ ...given, server: 'kube' }, terminal);
+  if (isGiven('nats', given, terminal.env) || hasDevFile(terminal.directory)) return undefined;
+  return rememberedServer(terminal);
+}
+
+async function overHttp<T>(
+  chosen: ServerChoice,
+  terminal: Terminal,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const [{ wayTo }, { createHttpControl }, { polledFeed }] = await Promise.all([
+    import('./server/ways.ts'),
+    import('./server/http-control.ts'),
+    import('./server/polled-feed.ts'),
+  ]);
+  const way = wayTo(chosen, terminal);
+  const control = createHttpControl(way);
+  try {
+    return await use({ control, feed: (scope) => polledFeed(control.history, scope, systemClock) });
+  } finally {
+    way.close();
+  }
+}
+
+async function overNats<T>(
+  given: FlagTexts,
+  terminal: Terminal,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
   const { config, source } = whichOrrery(given, terminal);
-  const [bus, { subjects: subjectsOf }, { createControl }] = await Promise.all([
+  const [bus, { subjects: subjectsOf }, { createControl }, { busFeed }] = await Promise.all([
     connect(config, source),
     import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
+    import('./events-log.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });
   try {
-    return await use({ control, bus, subjects });
+    return await use({ control, feed: (scope) => busFeed({ bus, subjects }, scope) });
   } catch (error) {
     if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, source, error);
     throw error;

@@ -1,16 +1,18 @@
 /**
- * The log of transitions for somebody who has no right on the streams: what is past over `rpc.history`,
- * what happens over the feed.
+ * The log of transitions for somebody who has no right on the streams: what is past from the history, what
+ * happens from a feed.
  *
  * Promises: each transition once; what happened while the connection was away is read when it is back.
  * Absent: how it is printed.
  */
 import type { Clock } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
+import type { ActorId } from '../base/ids.ts';
 import type { HistoryPage, PageRequest, Transition } from '../base/views.ts';
 import type { Bus, BusMessage } from '../bus/bus.ts';
 import { contentType, decode } from '../bus/codec.ts';
 import { headerOf } from '../bus/envelope.ts';
+import type { Subjects } from '../bus/subjects.ts';
 
 export interface EventsLog {
   /** How many there were. */
@@ -18,10 +20,30 @@ export interface EventsLog {
   stop(): void;
 }
 
+/** Whose steps; absent: everybody's. */
+export interface FeedScope {
+  readonly id?: ActorId;
+  readonly kind?: string;
+}
+
+/** What happens, as it happens. */
+export interface Feed {
+  /**
+   * Tells every step at least once while it is connected; what happened before `back` has to be read.
+   *
+   * @returns how to end it
+   */
+  listen(listener: FeedListener): () => void;
+}
+
+export interface FeedListener {
+  hear(step: Transition): void;
+  lost(): void;
+  back(): void;
+}
+
 export interface EventsLogParts {
-  readonly bus: Pick<Bus, 'subscribe' | 'onStatus'>;
-  /** Of the feed. */
-  readonly subject: string;
+  readonly feed: Feed;
   readonly history: (request: PageRequest) => Promise<HistoryPage>;
   /** From when on, ms since the epoch; null: from now on. */
   readonly since: number | null;
@@ -40,7 +62,7 @@ const overlapMs = 10_000;
 
 /** Resolves when what is past has been told. @throws OrreryError BUS_UNREACHABLE if nobody answers */
 export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
-  const { bus, subject, history, clock, until = Number.POSITIVE_INFINITY } = parts;
+  const { feed, history, clock, until = Number.POSITIVE_INFINITY } = parts;
   const teller = createTeller(parts.onStep);
   let waiting: Transition[] | null = [];
   const hear = (step: Transition) => (waiting === null ? teller.tell(step) : void waiting.push(step));
@@ -57,23 +79,22 @@ export async function followEvents(parts: EventsLogParts): Promise<EventsLog> {
     waiting = null;
   };
   let awaySince = clock.now();
-  const live = parts.isLive
-    ? [
-        bus.subscribe(subject, (message) => readStep(message).forEach(hear)),
-        bus.onStatus((status) => {
-          if (status !== 'connected') {
-            awaySince = clock.now();
-            return;
-          }
+  const stop = parts.isLive
+    ? feed.listen({
+        hear,
+        lost: () => {
+          awaySince = clock.now();
+        },
+        back: () => {
           waiting ??= [];
           // What cannot be read now is not told; what happens from now on is.
           void readPast(awaySince - overlapMs).then(goOn, goOn);
-        }),
-      ]
-    : [];
+        },
+      })
+    : () => {};
   if (parts.since !== null) await readPast(parts.since);
   goOn();
-  return { told: teller.told, stop: () => live.forEach((one) => void one.stop()) };
+  return { told: teller.told, stop };
 }
 
 function isBeyond({ steps }: HistoryPage, until: number): boolean {
@@ -93,6 +114,25 @@ function createTeller(onStep: (step: Transition) => void) {
       if (known.size > knownMax && oldest !== undefined) known.delete(oldest);
       count++;
       onStep(step);
+    },
+  };
+}
+
+/** Over NATS, from the replicas themselves. */
+export function busFeed(
+  { bus, subjects }: { readonly bus: Pick<Bus, 'subscribe' | 'onStatus'>; readonly subjects: Subjects },
+  { id, kind }: FeedScope,
+): Feed {
+  const wide = kind === undefined ? subjects.eventAll : subjects.eventsOfKind(kind);
+  return {
+    listen({ hear, lost, back }) {
+      const live = [
+        bus.subscribe(id === undefined ? wide : subjects.eventsOf(id), (message) =>
+          readStep(message).forEach(hear),
+        ),
+        bus.onStatus((status) => (status === 'connected' ? back() : lost())),
+      ];
+      return () => live.forEach((one) => void one.stop());
     },
   };
 }

@@ -6,11 +6,13 @@ import { OrreryError } from '../base/errors.ts';
 import type { ActorId } from '../base/ids.ts';
 import type { Transition } from '../base/views.ts';
 import { change, effectList, eventName, shownTime } from '../base/words.ts';
+import type { Kinds } from '../replica/charts.ts';
 import { readActorId } from './actor-argument.ts';
 import { type Client, withClient } from './cluster-connection.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 interface EventsOptions {
@@ -54,9 +56,9 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     )
     .option('--utc', 'times in UTC, as they are read and as they are printed')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
-    const wanted = await readWanted(text, options);
+    const wanted = await readWanted(text, options, terminal);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
     );
@@ -71,7 +73,11 @@ interface Wanted {
   readonly to: number;
 }
 
-async function readWanted(text: string | undefined, options: EventsOptions): Promise<Wanted> {
+async function readWanted(
+  text: string | undefined,
+  options: EventsOptions,
+  terminal: Terminal,
+): Promise<Wanted> {
   const { kind, utc = false, to, follow } = options;
   if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
   const now = systemClock.now();
@@ -80,17 +86,14 @@ async function readWanted(text: string | undefined, options: EventsOptions): Pro
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
     ...(text === undefined ? {} : { id: readActorId(text) }),
-    ...(kind === undefined ? {} : { kind: await readKindFlag(kind) }),
+    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, loadedKinds({ ...options }, terminal)) }),
     from,
     to: end,
   };
 }
 
-async function readKindFlag(text: string): Promise<string> {
-  const [{ charts }, { readKind }] = await Promise.all([
-    import('../replica/charts.ts'),
-    import('./get/selection.ts'),
-  ]);
+async function readKindFlag(text: string, kinds: Promise<Kinds>): Promise<string> {
+  const [{ charts }, { readKind }] = await Promise.all([kinds, import('./get/selection.ts')]);
   return readKind(text, charts);
 }
 
@@ -109,7 +112,7 @@ function readFrom({ from, since, follow, utc = false }: EventsOptions, now: numb
 }
 
 async function follow(
-  { bus, subjects, control }: Client,
+  { control, feed }: Client,
   { id, kind, from, to }: Wanted,
   options: EventsOptions,
   terminal: Terminal,
@@ -125,11 +128,9 @@ async function follow(
     printed++;
     terminal.out(`${options.output === 'json' ? JSON.stringify(step) : line(step, options, terminal)}\n`);
   };
-  const subject = kind === undefined ? subjects.eventAll : subjects.eventsOfKind(kind);
   const asked = id === undefined ? (kind === undefined ? {} : { kind }) : { id };
   const log = await followEvents({
-    bus,
-    subject: id === undefined ? subject : subjects.eventsOf(id),
+    feed: feed(asked),
     history: (request) => control.history({ ...request, ...asked }),
     since: from,
     until: to,

@@ -5,7 +5,7 @@ import type { ActorView, Transition } from '../base/views.ts';
 import { age, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
 import { readActorId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from './parser.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -23,7 +23,7 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     )
     .argument('<id>', 'KIND/NAMESPACE/NAME, for example pod/shop/web-0')
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string, options: { output: 'text' | 'json' }) => {
     const id = readActorId(text);
     const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));

@@ -5,7 +5,10 @@
  * Values of flags are read by config.ts, not here.
  */
 import { Command, CommanderError, Option } from 'commander';
-import { clientFlags, environmentName, type Flag, type FlagTexts, runFlags } from '../replica/config.ts';
+import { clientFlags, environmentName, type FlagTexts, runFlags } from '../replica/config.ts';
+import { featureFlag } from '../replica/feature-flag.ts';
+import type { Flag } from '../replica/flag.ts';
+import { serverFlags } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Program = Command;
@@ -55,8 +58,16 @@ export function addRunFlags(command: Program): Program {
 
 /** Adds the flags that say which Orrery is meant. */
 export function addClientFlags(command: Program): Program {
-  command.optionsGroup('Which Orrery:');
+  addServerFlags(command);
   return addFlags(command, clientFlags).addHelpText('after', environmentNote);
+}
+
+/** Adds those of them that are for HTTP. @param but those that the command takes in another form */
+export function addServerFlags(command: Program, but: readonly string[] = []): Program {
+  command.optionsGroup('Which Orrery:');
+  for (const [name, [placeholder, description]] of Object.entries(serverFlags))
+    if (!but.includes(name)) command.option(`--${name} <${placeholder}>`, description);
+  return command.option('--kubeconfig <FILE>', 'for --server kube, and for its token (env: KUBECONFIG)');
 }
 
 const environmentNote = `
@@ -71,14 +82,24 @@ function addFlags(command: Program, flags: Readonly<Record<string, Flag<unknown>
     ];
     const more = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
     const form = flag.isSwitch ? `--${name} [${flag.placeholder}]` : `--${name} <${flag.placeholder}>`;
-    command.option(form, `${flag.description}${more}`);
+    const description = `${flag.description}${more}`;
+    if (flag.isRepeatable) command.option(form, description, together);
+    else command.option(form, description);
   }
   return command;
 }
 
+/** Adds the flag that names features of the user's own. */
+export function addFeatureFlag(command: Program): Program {
+  return addFlags(command, { feature: featureFlag });
+}
+
+const together = (text: string, before: string | undefined) =>
+  before === undefined ? text : `${before},${text}`;
+
 /** The texts of flags as they were given, by the flags' own names. */
 export function flagTexts(options: Readonly<Record<string, unknown>>): FlagTexts {
-  const texts = Object.keys(runFlags).map((name) => {
+  const texts = [...Object.keys(runFlags), ...Object.keys(serverFlags)].map((name) => {
     const value = options[name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
     return [name, value === true ? 'true' : typeof value === 'string' ? value : undefined] as const;
   });

@@ -20,6 +20,8 @@ import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { sendCommand } from './send.ts';
+import { loginCommand } from './server/login.ts';
+import { openCommand } from './server/open.ts';
 import { shardsCommand } from './shards.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommand } from './token.ts';
@@ -54,6 +56,8 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     shardsCommand,
     chartCommand,
     tokenCommand,
+    loginCommand,
+    openCommand,
     adoptCommand,
   ];
   for (const register of reading) register(program, terminal);

@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline';
 import type { Difference, Replay, ReplaySummary } from '../actors/control/transition-replay.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { eventName } from '../base/words.ts';
-import { CommandFailed, type Program } from './parser.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
+import { addFeatureFlag, CommandFailed, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
@@ -20,26 +21,26 @@ An actor is replayed from its beginning. What the file holds of it before is cou
 Exit code 1: some step does not come out as it was recorded, or the file cannot be read.`;
 
 export function replayCommand(program: Program, terminal: Terminal): void {
-  program
+  const command = program
     .command('replay')
     .summary('re-run recorded transitions')
     .description(
       'Re-run recorded transitions against the machines of this release; shows the first step that comes out otherwise.',
     )
     .argument('<file>', 'JSON lines, as "orrery events -o json" prints them; - for the standard input')
-    .addHelpText('after', examples)
-    .action(async (file: string) => {
-      const [{ createReplay, readTransition }, { charts }] = await Promise.all([
-        import('../actors/control/transition-replay.ts'),
-        import('../replica/charts.ts'),
-      ]);
-      const replay = createReplay(charts);
-      const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);
-      if (found) fail(found, terminal);
-      const summary = replay.summary();
-      terminal.out(`${counts(summary)}\n`);
-      for (const [id, count] of summary.skipped) terminal.out(`${left(id, count)}\n`);
-    });
+    .addHelpText('after', examples);
+  addFeatureFlag(command).action(async (file: string, options: Readonly<Record<string, unknown>>) => {
+    const [{ createReplay, readTransition }, { charts }] = await Promise.all([
+      import('../actors/control/transition-replay.ts'),
+      loadedKinds(options, terminal),
+    ]);
+    const replay = createReplay(charts);
+    const found = await replayLines(name(file), linesOf(file, terminal), replay, readTransition);
+    if (found) fail(found, terminal);
+    const summary = replay.summary();
+    terminal.out(`${counts(summary)}\n`);
+    for (const [id, count] of summary.skipped) terminal.out(`${left(id, count)}\n`);
+  });
 }
 
 const name = (file: string) => (file === '-' ? 'the standard input' : file);

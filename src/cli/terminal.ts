@@ -3,6 +3,7 @@
  *
  * Absent: any knowledge of commands. Tests hand in a terminal made of arrays.
  */
+import { basename } from 'node:path';
 import { styleText } from 'node:util';
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
@@ -22,6 +23,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Working directory, in which `orrery dev` leaves its file. */
   readonly directory: string;
+  /** Called as `kubectl orrery`. */
+  readonly isPlugin?: boolean;
   style(style: Style, text: string): string;
   /**
    * Puts another program into this process, under the same process id; absent where the system cannot.
@@ -35,6 +38,11 @@ export interface Terminal {
    * left over.
    */
   flushed?(): Promise<void>;
+}
+
+/** kubectl finds `kubectl orrery` by that name. */
+function isPlugin(program = ''): boolean {
+  return basename(program).replace(/\.(js|exe)$/, '') === 'kubectl-orrery';
 }
 
 /** The terminal of this process. Colours only where a person looks, and not with NO_COLOR. */
@@ -55,6 +63,7 @@ export function processTerminal(): Terminal {
     input: () => process.stdin,
     env,
     directory: process.cwd(),
+    isPlugin: isPlugin(process.argv[1]),
     become,
     style: (style, text) => (colours ? styleText(style, text, { validateStream: false }) : text),
     get interrupted() {

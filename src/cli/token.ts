@@ -2,7 +2,7 @@
  * `orrery token`: a short-lived token for the inspector and the API.
  *
  * Asks Kubernetes for a token of one of the two service accounts that an installation has for this
- * (deploy/base/inspector-access.yaml): the person needs the right to `create` `serviceaccounts/token` there.
+ * (deploy/base/orrery.yaml): the person needs the right to `create` `serviceaccounts/token` there.
  * The token goes to standard output and nowhere else (I9).
  */
 import { existsSync } from 'node:fs';
@@ -28,7 +28,7 @@ interface TokenFlags {
 
 /** Kubernetes gives no token for less. */
 const shortestMs = 600_000;
-const accounts = { look: 'orrery-inspector-view', send: 'orrery-inspector-operate' } as const;
+export const accounts = { look: 'orrery-inspector-view', send: 'orrery-inspector-operate' } as const;
 
 const examples = `
 Examples:

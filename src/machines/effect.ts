@@ -15,8 +15,12 @@ export interface AnyEffect {
 
 export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
   readonly type: E['type'];
-  /** The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4). */
-  failure(effect: E, message: string): PlainEvent;
+  /**
+   * The outcome of an effect that threw or ran out of time: every effect has a failure edge (I4).
+   *
+   * @param cause what was thrown; absent: the time was over
+   */
+  failure(effect: E, message: string, cause?: unknown): PlainEvent;
   /** Longest time that it may take, milliseconds. */
   timeoutMs(effect: E): number;
   /**
@@ -32,7 +36,7 @@ export interface EffectDeclaration<E extends AnyEffect = AnyEffect> {
 
 export interface EffectOptions<E extends AnyEffect> {
   /** If absent, the failure changes no chart: `effect.settled` with the error ends it in the outbox. */
-  readonly failure?: (effect: E, message: string) => PlainEvent;
+  readonly failure?: (effect: E, message: string, cause?: unknown) => PlainEvent;
   /** Milliseconds, or how to tell them from the effect; `limits.effectTimeoutMs` if absent. */
   readonly timeoutMs?: number | ((effect: E) => number);
   /** Absent: one failure ends it. */

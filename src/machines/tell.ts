@@ -32,6 +32,11 @@ export interface Told {
    * deadline.
    */
   readonly next?: { readonly text: string; readonly at: number } | null;
+  /**
+   * Since when what is well is so, ms since the epoch, where its state is left and entered again all the
+   * time: a leader that renews. Absent: since the state was entered.
+   */
+  readonly since?: number;
   readonly facts?: readonly Fact[];
 }
 

@@ -1,11 +1,29 @@
 /** Every chart of this program: those of its features, and those of a replica's own life. */
-import { chartsOf } from '../actors/feature.ts';
+import { chartsOf, type Feature } from '../actors/feature.ts';
+import { messageForms } from '../actors/message-forms.ts';
 import type { Chart } from '../machines/chart.ts';
 import { shardChart } from '../machines/shard/shard.ts';
 import { watchChart } from '../machines/watch/watch.ts';
 import { featuresOf } from './features.ts';
 
-export const charts: readonly Chart[] = [...chartsOf(featuresOf()), shardChart, watchChart];
+/** What is known of the kinds of some features. */
+export interface Kinds {
+  /** And those of a replica's own life. */
+  readonly charts: readonly Chart[];
+  /** What people may send, by kind. */
+  readonly messages: ReturnType<typeof messageForms>;
+}
+
+export function kindsOf(features: readonly Feature[]): Kinds {
+  return {
+    charts: [...chartsOf(features), shardChart, watchChart],
+    messages: messageForms(features.map(({ messages }) => messages)),
+  };
+}
+
+/** Of the features that come with the program. */
+export const ownKinds = kindsOf(featuresOf());
+export const { charts, messages: publicMessages } = ownKinds;
 
 /** Kinds of actors that have a record. */
 export const durableKinds: readonly string[] = charts

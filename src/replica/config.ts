@@ -10,16 +10,18 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import {
   anyText,
+  type Cidr,
+  cidrList,
   type HostPort,
   hostPort,
   inboxPrefix,
   isLoopback,
+  listOf,
   type NamespaceGrants,
   nameServer,
   namespaceGrants,
   namespaceList,
   oneOf,
-  type Reader,
   replicaName,
   type ServicePlace,
   servicePlace,
@@ -31,16 +33,10 @@ import { OrreryError } from '../base/errors.ts';
 import { type LogLevel, logLevels } from '../base/log-port.ts';
 import { type OtherWriter, otherWriters } from '../features/endpoints/slice-labels.ts';
 import { type HttpTls, notAllowed, readHttpTls, refuseOpenNats } from './config-refusals.ts';
-
-export interface NatsConfig {
-  readonly servers: readonly string[];
-  readonly credsFile: string | null;
-  readonly caFile: string | null;
-  readonly certFile: string | null;
-  readonly keyFile: string | null;
-  /** What the subjects begin with on which answers come; null: NATS' own, `_INBOX`. */
-  readonly inbox: string | null;
-}
+import { featureFlag } from './feature-flag.ts';
+import { type FeatureName, featureNames } from './feature-names.ts';
+import { type Flag, flag } from './flag.ts';
+import type { NatsConfig } from './nats-access.ts';
 
 /** What a client of a running Orrery needs: the flags that the reading commands share with `run`. */
 export interface ClientConfig {
@@ -74,37 +70,22 @@ export interface RunConfig extends ClientConfig {
   readonly takeOverSlices: OtherWriter | null;
   /** The name server that probes ask for the addresses of Services; null: the system's resolver. */
   readonly probeDns: HostPort | null;
+  /** What the probes of workloads may call; null: all but loopback and link-local addresses. */
+  readonly probeCidrs: readonly Cidr[] | null;
   /** null: all. */
   readonly namespaces: readonly string[] | null;
   /** By namespace of an Election: whose Leases it may contend for beside those of its own. */
   readonly electionNamespaces: NamespaceGrants;
+  /** Features to load: paths and names of packages. */
+  readonly features: readonly string[];
+  /** Features that do not run; empty: all of them do. */
+  readonly without: readonly FeatureName[];
   readonly inspectorAuth: 'kubernetes' | 'none';
   readonly metricsAuth: 'kubernetes' | 'none';
   readonly logLevel: LogLevel;
   /** Version of this program, from package.json. */
   readonly release: string;
 }
-
-/** One flag; `read` gives the value of its text, or undefined if the text is not allowed. */
-export interface Flag<T> {
-  readonly placeholder: string;
-  readonly description: string;
-  /** undefined: none, or one that is described in words. */
-  readonly default?: string;
-  /** For flags whose default is found out at run time. */
-  readonly defaultText?: string;
-  /** Read when neither the flag nor `ORRERY_<FLAG>` is given. */
-  readonly otherEnv?: string;
-  readonly allowed: string;
-  readonly read: (text: string) => T | undefined;
-  /** Without a value on the command line it is `true`. */
-  readonly isSwitch?: true;
-}
-
-const flag = <T>(reader: Reader<T>, rest: Omit<Flag<T>, 'read' | 'allowed'>): Flag<T> => ({
-  ...reader,
-  ...rest,
-});
 
 /** The flags that say how to reach a running Orrery. */
 export const clientFlags = {
@@ -208,6 +189,11 @@ export const runFlags = {
     description: 'adopt the EndpointSlices of this controller, which must have been stopped',
     defaultText: 'none',
   }),
+  'probe-cidrs': flag(cidrList, {
+    placeholder: 'CIDR,…',
+    description: 'the only addresses that probes of workloads may call',
+    defaultText: 'all but loopback and link-local',
+  }),
   'probe-dns': flag(nameServer, {
     placeholder: 'IP:PORT',
     description: 'name server that probes ask for the addresses of Services',
@@ -222,6 +208,13 @@ export const runFlags = {
     placeholder: 'NS=NS,…',
     description: 'whose Leases the Elections of a namespace may contend for beside those of their own',
     defaultText: 'none',
+  }),
+  feature: featureFlag,
+  without: flag(listOf(...featureNames), {
+    placeholder: 'FEATURE,…',
+    description:
+      'features that do not run, so that they need no rights; the same for all replicas. Records of their actors stay',
+    defaultText: 'none: all run',
   }),
   'inspector-auth': flag(oneOf('kubernetes', 'none'), {
     placeholder: 'kubernetes|none',
@@ -293,8 +286,11 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
     endpointsPerSlice: value('endpoints-per-slice') ?? unset('endpoints-per-slice'),
     takeOverSlices: value('take-over-slices') ?? null,
     probeDns: value('probe-dns') ?? null,
+    probeCidrs: value('probe-cidrs') ?? null,
     namespaces: value('namespaces') ?? null,
     electionNamespaces: value('election-namespaces') ?? {},
+    features: value('feature') ?? [],
+    without: value('without') ?? [],
     inspectorAuth,
     logLevel: value('log-level') ?? unset('log-level'),
     release: readRelease(),
@@ -305,6 +301,11 @@ export function readRunConfig(given: FlagTexts, env: Environment): RunConfig {
 export function readProxierTimeoutMs(given: FlagTexts, env: Environment): number {
   const value = reader(given, env);
   return 1000 * (value('proxier-health-timeout') ?? unset('proxier-health-timeout'));
+}
+
+/** `--feature`, for those who run no replica. @throws OrreryError USAGE */
+export function readFeaturePlaces(given: FlagTexts, env: Environment): readonly string[] {
+  return reader(given, env)('feature') ?? [];
 }
 
 /** @throws OrreryError USAGE */
@@ -327,21 +328,6 @@ export function readClientConfig(given: FlagTexts, env: Environment): ClientConf
       keyFile,
       inbox: value('nats-inbox') ?? null,
     },
-  };
-}
-
-/** How to reach NATS, as the connection takes it: what is not set is absent. */
-export function natsAccess({ servers, credsFile, caFile, certFile, keyFile, inbox }: NatsConfig) {
-  const tls = {
-    ...(caFile === null ? {} : { caFile }),
-    ...(certFile === null ? {} : { certFile }),
-    ...(keyFile === null ? {} : { keyFile }),
-  };
-  return {
-    servers,
-    ...(credsFile === null ? {} : { credsFile }),
-    ...(inbox === null ? {} : { inboxPrefix: inbox }),
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
   };
 }
 

@@ -22,6 +22,7 @@ export interface FeatureSettings {
 export function settingsOf(config: RunConfig): FeatureSettings & { readonly bundle: Bundle | null } {
   const {
     probeDns,
+    probeCidrs,
     endpointsPerSlice,
     takeOverSlices,
     acmeHttp,
@@ -34,7 +35,7 @@ export function settingsOf(config: RunConfig): FeatureSettings & { readonly bund
   return {
     bundle,
     routes: probeDns === null ? {} : { lookup: lookupAt(probeDns) },
-    endpoints: { endpointsPerSlice, takeOver: takeOverSlices },
+    endpoints: { endpointsPerSlice, takeOver: takeOverSlices, probeCidrs },
     certificates: { acmeHttp, acmeService, acmeDns },
     elections: { leaseNamespaces: config.electionNamespaces },
     releases: { bundle, release },

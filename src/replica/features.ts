@@ -6,11 +6,18 @@ import { endpoints } from '../features/endpoints/feature.ts';
 import { proxiers } from '../features/proxiers/feature.ts';
 import { releases } from '../features/releases/feature.ts';
 import { routes } from '../features/routes/feature.ts';
+import type { FeatureName } from './feature-names.ts';
 import type { FeatureSettings } from './feature-settings.ts';
 
-/** @param settings of a replica; absent: what the features say of themselves, for those who run none */
-export function featuresOf(settings: FeatureSettings = {}): readonly Feature[] {
-  return [
+/**
+ * @param settings of a replica; absent: what the features say of themselves, for those who run none
+ * @param without those that do not run
+ */
+export function featuresOf(
+  settings: FeatureSettings = {},
+  without: readonly FeatureName[] = [],
+): readonly Feature[] {
+  const all = [
     routes(settings.routes),
     endpoints(settings.endpoints),
     certificates(settings.certificates),
@@ -18,4 +25,5 @@ export function featuresOf(settings: FeatureSettings = {}): readonly Feature[] {
     releases(settings.releases),
     proxiers(settings.proxiers),
   ];
+  return all.filter(({ name }) => !without.some((one) => one === name));
 }

@@ -12,21 +12,25 @@ import type { Subjects } from '../bus/subjects.ts';
 import type { HttpServerParts } from '../inspector/http/server.ts';
 import { createLiveWatch } from '../inspector/live/live-watch.ts';
 import { openLive } from '../inspector/live/open-live.ts';
-import { charts } from './charts.ts';
+import type { Kinds } from './charts.ts';
 import type { RunConfig } from './config.ts';
 
 export interface Inspector {
   /** Its part of the HTTP server. */
   readonly http: Pick<
     HttpServerParts,
-    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts'
+    'control' | 'stored' | 'letters' | 'history' | 'files' | 'live' | 'hosts' | 'messages'
   >;
   stop(): void;
 }
 
 export async function createInspector(
   { replica, release, inspectorAuth }: Pick<RunConfig, 'replica' | 'release' | 'inspectorAuth'>,
-  { bus, subjects }: { readonly bus: Bus; readonly subjects: Subjects },
+  {
+    bus,
+    subjects,
+    kinds: { charts, messages },
+  }: { readonly bus: Bus; readonly subjects: Subjects; readonly kinds: Kinds },
 ): Promise<Inspector> {
   const { createPageFiles } = await import('../inspector/http/page-files.ts');
   const control = createControl({ bus, subjects });
@@ -34,6 +38,7 @@ export async function createInspector(
   return {
     http: {
       control,
+      messages,
       stored: control,
       letters: control,
       history: (id) => readHistory({ bus, subjects, clock, charts }, id),

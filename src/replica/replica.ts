@@ -38,8 +38,8 @@ import {
 import type { Mirror } from '../kube/mirror/mirror.ts';
 import { tracedStore } from '../kube/mirror/traced-store.ts';
 import { kubeEventWrite, messageSend } from '../machines/effects.ts';
-import { charts } from './charts.ts';
-import { natsAccess, type RunConfig } from './config.ts';
+import { kindsOf } from './charts.ts';
+import type { RunConfig } from './config.ts';
 import { settingsOf } from './feature-settings.ts';
 import { featuresOf } from './features.ts';
 import { startHealthHttp } from './health/health-http.ts';
@@ -47,8 +47,10 @@ import { startOwnHealth } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
 import { answerWhileWaiting } from './health/waiting.ts';
 import { createInspector, type Inspector } from './inspector-parts.ts';
+import { loadFeatures } from './loaded-features.ts';
 import { changeLevelOnSignal } from './log-level.ts';
 import { createMetrics, type Metrics, metricTables } from './metrics.ts';
+import { natsAccess } from './nats-access.ts';
 import { gaugesOf, readinessOf } from './replica-tells.ts';
 
 export interface Replica {
@@ -82,7 +84,8 @@ interface Connections {
  */
 export async function startReplica(config: RunConfig, stop: AbortSignal): Promise<Replica> {
   const { bundle, ...settings } = settingsOf(config);
-  const features = featuresOf(settings);
+  const own = featuresOf(settings, config.without);
+  const features = [...own, ...(await loadFeatures(config.features, process.cwd()))];
   const release = bundle?.release ?? config.release;
   const log = createLog({ level: config.logLevel, facts: { replica: config.replica } });
   changeLevelOnSignal(log, stop);
@@ -112,7 +115,7 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
   // HTTP first: whoever watches the start can read in /readyz what it waits for.
-  const inspector = await createInspector(config, { bus, subjects });
+  const inspector = await createInspector(config, { bus, subjects, kinds: kindsOf(features) });
   const http = await startHttpOf(config, features, { engine, inspector, ...connections });
   log.info({ http: `${http.address.host}:${http.address.port}`, cluster: config.cluster }, 'replica starts');
   const starting = engine.start(declaredHoldings(watching, () => engine.ownership));
@@ -287,7 +290,7 @@ async function startHttpOf(
     ...told,
     metricsAuth: config.metricsAuth,
     featurePaths: pathsOf(features, engine.runs),
-    charts,
+    charts: kindsOf(features).charts,
     metrics,
     clock: systemClock,
     authorize: isOpen ? everybodyMay : createKubeAuthorizer(kube, systemClock),

@@ -91,7 +91,7 @@ test('records restored from a backup work beside a newer mail stream, also under
   // The backup is older than what was taken since: that is taken again, none is lost.
   expect(taken(cluster)).toEqual(expect.arrayContaining(['lost-29', 'while nobody ran']));
   expect(second.engine.ownership.active()).toHaveLength(64);
-  expect(cluster.states()[id]).toBe('ready.proven');
+  expect(cluster.states()[id]).toBe('gated.ready.proven');
 });
 
 test('records put back while their owners run: the shards are claimed anew, and go on from the backup', async () => {

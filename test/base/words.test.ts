@@ -43,8 +43,8 @@ test('a change is a beginning, a way, or a stay; effects are counted', () => {
   expect(change({ from: null, to: 'a' })).toBe('began in a');
   expect(change({ from: 'a', to: 'b' })).toBe('a → b');
   expect(change({ from: 'a', to: 'a' })).toBe('stays a');
-  expect(change({ from: 'routes.idle,endpoints.ignored', to: 'routes.sampling,endpoints.ignored' })).toBe(
-    'routes.idle → routes.sampling',
-  );
+  expect(
+    change({ from: 'routes.resting.idle,endpoints.ignored', to: 'routes.sampling,endpoints.ignored' }),
+  ).toBe('routes.resting.idle → routes.sampling');
   expect(effectList([{ type: 'x' }, { type: 'y' }, { type: 'x' }])).toBe('x ×2, y');
 });

@@ -1,8 +1,10 @@
-/** Runs `orrery …` as a process, as a person would. */
+/** Runs `orrery …` as a process, as a person would, or in this one where that says as much. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { runCommandLine } from '../../src/cli/program.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
 
-const root = join(import.meta.dirname, '../..');
+export const root = join(import.meta.dirname, '../..');
 
 export interface Ended {
   /** Exit code, or the signal that ended it. */
@@ -18,12 +20,16 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
+export interface CommandOptions {
+  readonly cwd: string;
+  readonly env?: Record<string, string>;
+  /** By which name it is called; absent: as in this checkout. */
+  readonly program?: string;
+}
+
 /** @param options.cwd where no `.orrery` folder of this working copy is found by chance */
-export function start(
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string> },
-): Running {
-  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+export function start(args: readonly string[], options: CommandOptions): Running {
+  const child = spawn(process.execPath, [options.program ?? join(root, 'src/main.ts'), ...args], {
     cwd: options.cwd,
     // Nothing of the tester's own environment decides what is printed or asked.
     env: { PATH: process.env.PATH ?? '', HOME: options.cwd, ...options.env },
@@ -43,9 +49,29 @@ export function start(
   return { child, out: () => out, ended };
 }
 
-export function orrery(
-  args: readonly string[],
-  options: { cwd: string; env?: Record<string, string> },
-): Promise<Ended> {
+export function orrery(args: readonly string[], options: CommandOptions): Promise<Ended> {
   return start(args, options).ended;
+}
+
+/** With a terminal made of texts. */
+export async function inThisProcess(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  directory = '/nowhere',
+): Promise<Ended> {
+  let [out, err] = ['', ''];
+  const terminal: Terminal = {
+    out: (text) => {
+      out += text;
+    },
+    err: (text) => {
+      err += text;
+    },
+    env,
+    directory,
+    style: (_, text) => text,
+    interrupted: new AbortController().signal,
+  };
+  const code = await runCommandLine(args, terminal);
+  return { code, out, err };
 }

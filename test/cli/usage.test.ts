@@ -4,30 +4,9 @@ import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
-import { runCommandLine } from '../../src/cli/program.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
-import { orrery as asProcess, type Ended } from './command.ts';
+import { orrery as asProcess, inThisProcess as orrery } from './command.ts';
 
 const cwd = tmpdir();
-
-/** Runs a command line here, with a terminal made of texts. */
-async function orrery(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  let [out, err] = ['', ''];
-  const terminal: Terminal = {
-    out: (text) => {
-      out += text;
-    },
-    err: (text) => {
-      err += text;
-    },
-    env,
-    directory: '/nowhere',
-    style: (_, text) => text,
-    interrupted: new AbortController().signal,
-  };
-  const code = await runCommandLine(args, terminal);
-  return { code, out, err };
-}
 
 describe('wrong usage is one line on the error stream and exit code 2', () => {
   test.each([

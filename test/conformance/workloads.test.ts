@@ -45,6 +45,27 @@ describe('workloads', () => {
     });
   });
 
+  test('what a StatefulSet claims is a volume of its Pods, and nothing else is', async ({
+    api,
+    namespace,
+  }) => {
+    const mounting = (name: string) => {
+      const [main] = template.spec.containers;
+      const containers = [{ ...main, volumeMounts: [{ name, mountPath: '/data' }] }];
+      const claim = {
+        metadata: { name: 'data' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+      };
+      const pods = { ...template, spec: { ...template.spec, containers } };
+      return workload({ serviceName: 's', volumeClaimTemplates: [claim], template: pods });
+    };
+    const post = (name: string) => api.post(path(namespace, 'statefulsets'), mounting(name));
+    expect(causeFields(await post('other'))).toEqual([
+      'spec.template.spec.containers[0].volumeMounts[0].name',
+    ]);
+    expect((await post('data')).code).toBe(201);
+  });
+
   test('a change of the specification is a new generation; labels and status are none', async ({
     api,
     namespace,

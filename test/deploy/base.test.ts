@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type HttpParts, routes } from '../../src/inspector/http/routes.ts';
 import { environmentName, readRunConfig, runFlags } from '../../src/replica/config.ts';
-import { featuresOf } from '../../src/replica/features.ts';
-import { rightsOf } from '../../src/replica/rights.ts';
 import { baseManifests, readYaml, root, yamlFiles } from './manifests.ts';
 
 interface Container {
@@ -124,60 +122,6 @@ describe('the replicas', () => {
 });
 
 describe('access', () => {
-  interface Rule {
-    readonly apiGroups: string[];
-    readonly resources: string[];
-    readonly verbs: string[];
-  }
-  const roleOf = (name: string, role = 'ClusterRole') =>
-    manifests.find(({ kind, metadata }) => kind === role && metadata.name === name)?.rules as Rule[];
-  const grants = (rules: Rule[]) =>
-    rules.flatMap(({ apiGroups, resources, verbs }) =>
-      apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}: ${verbs.join(' ')}`)),
-    );
-
-  const pairsOf = (rules: readonly { group: string; resource: string; verbs: readonly string[] }[]) =>
-    [
-      ...new Set(
-        rules.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${group}/${resource}: ${verb}`)),
-      ),
-    ].sort();
-
-  test('Orrery may do exactly what its features and the replica itself declare', () => {
-    const declared = (isOwn: boolean) =>
-      rightsOf(featuresOf())
-        .filter(({ isOwnNamespace }) => (isOwnNamespace === true) === isOwn)
-        .flatMap(({ apiGroup: group, resources, verbs }) =>
-          resources.map((resource) => ({ group, resource, verbs })),
-        );
-    const allowed = (rules: Rule[]) =>
-      rules.flatMap(({ apiGroups, resources, verbs }) =>
-        apiGroups.flatMap((group) => resources.map((resource) => ({ group, resource, verbs }))),
-      );
-    const everywhere = ['orrery', 'orrery-certificates', 'orrery-secrets'].flatMap((name) => roleOf(name));
-    expect(pairsOf(allowed(everywhere))).toEqual(pairsOf(declared(false)));
-    expect(pairsOf(allowed(roleOf('orrery-challenges', 'Role')))).toEqual(pairsOf(declared(true)));
-  });
-
-  test('no role has a wildcard, and one alone, which can be left out, reaches Secrets', () => {
-    const roles = manifests.filter(({ kind }) => kind === 'ClusterRole');
-    const reaching = (pattern: RegExp) =>
-      roles.flatMap(({ metadata, rules }) =>
-        grants(rules as Rule[]).some((grant) => pattern.test(grant)) ? [metadata.name] : [],
-      );
-    expect(reaching(/[*]|configmaps/)).toEqual([]);
-    expect(reaching(/secrets/)).toEqual(['orrery-secrets']);
-    expect(grants(roleOf('orrery-certificates'))).toEqual([
-      'orrery.dev/domains: get list watch',
-      'orrery.dev/issuers: get list watch',
-      'networking.k8s.io/ingresses: get list watch',
-      '/namespaces: get list watch',
-      'orrery.dev/domains: create patch delete',
-      'orrery.dev/domains/status: patch',
-      'orrery.dev/issuers/status: patch',
-    ]);
-  });
-
   test('every binding names a role and an account that exist', () => {
     const names = (kind: string) =>
       manifests.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name);

@@ -1,8 +1,8 @@
 /**
- * A plain kubectl against the development API server, as a person uses it. Which one: KUBECTL, or the first
- * on PATH; without one these tests are skipped.
+ * A plain kubectl against the development API server, as a person uses it (test/kubectl.ts says which one);
+ * without one these tests are skipped.
  */
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,38 +11,17 @@ import { type KubeApi, startKubeApi } from '../../packages/kube-api/server.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { uniqueName } from '../conformance/conformance.ts';
+import { hasKubectl, kubectlEnvironment, kubectlProgram as program, runKubectl } from '../kubectl.ts';
 import { until } from '../until.ts';
 
-const program = process.env.KUBECTL ?? 'kubectl';
-const isHere = spawnSync(program, ['version', '--client']).status === 0;
-const title = isHere ? 'kubectl' : 'kubectl (skipped: there is none on PATH, and KUBECTL names none)';
-
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
+const title = hasKubectl ? 'kubectl' : 'kubectl (skipped: there is none on PATH, and KUBECTL names none)';
 let folder = '';
 let api: KubeApi;
 let namespace = '';
 
-const environment = () => ({
-  ...process.env,
-  HOME: folder,
-  KUBECONFIG: join(folder, 'kubeconfig'),
-  KUBECACHEDIR: join(folder, 'cache'),
-});
-
-function run(args: readonly string[], input = '', extra: Record<string, string> = {}): Promise<Said> {
-  return new Promise((resolve) => {
-    const options = { env: { ...environment(), ...extra }, timeout: 20_000 };
-    const child = execFile(program, ['--namespace', namespace, ...args], options, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
-    );
-    child.stdin?.end(input);
-  });
-}
+const environment = () => kubectlEnvironment(folder, join(folder, 'kubeconfig'));
+const run = (args: readonly string[], input = '', extra: Record<string, string> = {}) =>
+  runKubectl(['--namespace', namespace, ...args], { ...environment(), ...extra }, input);
 
 /** Runs it, and expects that it succeeds. */
 async function kubectl(command: string, input = '', extra: Record<string, string> = {}): Promise<string> {
@@ -70,25 +49,25 @@ spec:
 `;
 
 beforeAll(async () => {
-  if (!isHere) return;
+  if (!hasKubectl) return;
   folder = mkdtempSync(join(tmpdir(), 'orrery-kubectl-'));
   api = await startKubeApi({ clock: systemClock, random: systemRandom });
   writeFileSync(join(folder, 'kubeconfig'), api.kubeconfig(), { mode: 0o600 });
 });
 
 afterAll(async () => {
-  if (!isHere) return;
+  if (!hasKubectl) return;
   await api.stop();
   rmSync(folder, { recursive: true });
 });
 
 beforeEach(async () => {
-  if (!isHere) return;
+  if (!hasKubectl) return;
   namespace = uniqueName('kubectl');
   await kubectl(`create namespace ${namespace}`);
 });
 
-describe.skipIf(!isHere)(title, () => {
+describe.skipIf(!hasKubectl)(title, () => {
   test('believes the server by its certificate, and brings the token', async () => {
     expect(await kubectl('get --raw /readyz')).toBe('ok');
     expect(await kubectl('version')).toMatch(/Server Version: v1\.\d+/);

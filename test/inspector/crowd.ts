@@ -50,7 +50,7 @@ export async function startCrowd(count: number): Promise<Crowd> {
   await fillWorld(hub.connect('mirror'), subjects, count);
   const states = () =>
     [...engine.shards.open()].flatMap((run) => [...run.cells.values()].map(({ state }) => state));
-  await until(() => states().filter((state) => state === 'ready.proven').length === count, {
+  await until(() => states().filter((state) => state === 'gated.ready.proven').length === count, {
     what: `${count} Pods to be ready`,
     timeoutMs: 120_000,
   });

@@ -13,7 +13,7 @@ import { createMetrics } from '../../src/replica/metrics.ts';
 
 export const webPod: ActorSummary = {
   id: 'pod/shop/web-0',
-  state: 'proving.asking',
+  state: 'gated.proving.asking',
   since: 1_000,
   owner: 'r1',
   shard: 12,

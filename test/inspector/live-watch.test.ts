@@ -97,7 +97,7 @@ describe('while nobody watches', () => {
     told.length = 0;
     await cluster.put('pods', 'shop', 'web-1', pod(1));
     await cluster.clock.advance(3_000);
-    expect(cluster.states()['pod/shop/web-1']).toBe('ready.proven');
+    expect(cluster.states()['pod/shop/web-1']).toBe('gated.ready.proven');
     expect(steps()).toBe(0);
   });
 
@@ -122,7 +122,7 @@ describe('rows', () => {
     await cluster.put('pods', 'shop', 'web-0', null);
     await cluster.clock.advance(4_000);
     const rows = rowsOf(messages);
-    expect(rows.get('pod/shop/web-9')).toBe('ready.proven');
+    expect(rows.get('pod/shop/web-9')).toBe('gated.ready.proven');
     expect(rows.has('pod/shop/web-0')).toBe(false);
     const owners = new Set([...liveWatch.rows.values()].map(({ owner }) => owner));
     expect([...owners].sort()).toEqual(['a', 'b']);
@@ -236,7 +236,7 @@ describe('one actor', () => {
     const told = messages.flatMap((message) => (message.type === 'step' ? [message] : []));
     const saved = cluster.transitions().filter(({ id }) => id === 'pod/shop/web-0');
     expect(told.map(({ step }) => step.rev)).toEqual(saved.map(({ rev }) => rev));
-    expect(told.at(-1)?.actor.state).toBe('ready.proven');
+    expect(told.at(-1)?.actor.state).toBe('gated.ready.proven');
     expect(told.at(-1)?.step.context).toEqual(told.at(-1)?.actor.context);
     expect(messages.some((message) => message.type === 'rows')).toBe(false);
   });
@@ -314,7 +314,7 @@ describe('the Stately protocol', () => {
     const web = actors.find(({ sessionId }) => sessionId === 'pod/shop/web-0');
     expect(web?.snapshot).toMatchObject({
       status: 'active',
-      value: { ready: 'proven' },
+      value: { gated: { ready: 'proven' } },
       context: { name: 'web-0' },
     });
     expect(JSON.parse(web?.definition ?? '').id).toBe('pod');
@@ -346,7 +346,7 @@ describe('the Stately protocol', () => {
 
   test.each([
     ['ready', 'ready'],
-    ['ready.proven', { ready: 'proven' }],
+    ['gated.ready.proven', { gated: { ready: 'proven' } }],
     ['routes.sampling,endpoints.ignored', { routes: 'sampling', endpoints: 'ignored' }],
     ['a.b.c,a.d.e', { a: { b: 'c', d: 'e' } }],
   ])('a state %s has the value %j', (state, value) => expect(stateValue(state)).toEqual(value));

@@ -40,8 +40,8 @@ describe('addresses', () => {
     ],
     ['#/pod/shop', { view: 'list', kind: 'pod', filter: { ...noFilter, ns: 'shop' } }],
     [
-      '#/pod?state=proving.asking&q=web',
-      { view: 'list', kind: 'pod', filter: { ...noFilter, state: 'proving.asking', q: 'web' } },
+      '#/pod?state=gated.proving.asking&q=web',
+      { view: 'list', kind: 'pod', filter: { ...noFilter, state: 'gated.proving.asking', q: 'web' } },
     ],
     ['#/pod/%', { view: 'list', kind: 'pod', filter: { ...noFilter, ns: '%' } }],
   ])('%s', (hash, route) => expect(readRoute(hash)).toEqual(route));
@@ -92,20 +92,22 @@ describe('the arrows that a step took', () => {
   const step = (from: string | null, type: string, to: string) => ({ from, to, event: { type } });
 
   test('an outcome leads to the next state', () => {
-    expect(labelled(takenBy(pod, step('marking.patching', 'condition.patched', 'ready.proven')))).toEqual([
-      'marking.patching: condition.patched [isSaidTrue] → ready',
-    ]);
+    expect(
+      labelled(takenBy(pod, step('gated.marking.patching', 'condition.patched', 'gated.ready.proven'))),
+    ).toEqual(['gated.marking.patching: condition.patched [isSaidTrue] → gated.ready']);
   });
 
   test('an event that only acts, and what follows from it without an event', () => {
-    const taken = labelled(takenBy(pod, step('proving.asking', 'route.proven', 'marking.patching')));
-    expect(taken).toContain('proving.asking:  [isAllProven] → marking');
+    const taken = labelled(
+      takenBy(pod, step('gated.proving.asking', 'route.proven', 'gated.marking.patching')),
+    );
+    expect(taken).toContain('gated.proving.asking:  [isAllProven] → gated.marking');
     expect(taken.some((one) => one.startsWith(': route.proven'))).toBe(true);
   });
 
   test('a beginning goes the way from the first state', () => {
-    expect(labelled(takenBy(pod, step(null, 'pod.observed', 'proving.asking')))).toContain(
-      'deciding:  [isKnown] → proving',
+    expect(labelled(takenBy(pod, step(null, 'pod.observed', 'gated.proving.asking')))).toContain(
+      'deciding:  [isKnown] → gated',
     );
   });
 
@@ -113,32 +115,40 @@ describe('the arrows that a step took', () => {
     const taken = labelled(
       takenBy(
         pod,
-        step('marking.backingOff', 'xstate.after.backOff.pod.marking.backingOff', 'marking.patching'),
+        step(
+          'gated.marking.retrying.backingOff',
+          'xstate.after.backOff.pod.marking.backingOff',
+          'gated.marking.patching',
+        ),
       ),
     );
-    expect(taken).toEqual(['marking.backingOff: backOff → marking.patching']);
+    expect(taken).toEqual(['gated.marking.retrying.backingOff: backOff → gated.marking.patching']);
   });
 
   test('only the region that moved has arrows', () => {
     const service = layoutOf('service');
     const taken = takenBy(
       service,
-      step('routes.sampling,endpoints.ignored', 'sample.finished', 'routes.pausing,endpoints.ignored'),
+      step(
+        'routes.sampling,endpoints.ignored',
+        'sample.finished',
+        'routes.waiting.pausing,endpoints.ignored',
+      ),
     );
     expect([...taken].every((key) => key.startsWith('routes.'))).toBe(true);
     expect(taken.size).toBe(2);
   });
 
   test('a step that no chart explains takes none', () => {
-    expect(takenBy(pod, step('gone', 'no.such', 'ready.proven')).size).toBe(0);
+    expect(takenBy(pod, step('gone', 'no.such', 'gated.ready.proven')).size).toBe(0);
   });
 
   test('next may come what the active states and those around them say', () => {
-    const possible = possibleFrom(pod, 'proving.asking');
-    expect(possible).toContain('proving.asking#0');
-    expect(possible).toContain('proving#0');
+    const possible = possibleFrom(pod, 'gated.proving.asking');
+    expect(possible).toContain('gated.proving.asking#0');
+    expect(possible).toContain('gated.proving#0');
     expect(possible).toContain('#0');
-    expect([...possible].some((key) => key.startsWith('ready'))).toBe(false);
+    expect([...possible].some((key) => key.startsWith('gated.ready'))).toBe(false);
   });
 });
 
@@ -182,7 +192,7 @@ describe('the camera', () => {
     );
   };
 
-  test.each(['proving.asking', 'marking.patching', 'ready.proven', 'deciding', 'gone'])(
+  test.each(['gated.proving.asking', 'gated.marking.patching', 'gated.ready.proven', 'deciding', 'gone'])(
     'follows %s where it can be read',
     (path) => {
       for (const [width, height] of [

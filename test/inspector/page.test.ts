@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       what: 'the time line',
       timeoutMs,
     });
-    const row = page.locator('.step-row').filter({ hasText: /proving\.\w+ → marking\.patching/ });
+    const row = page.locator('.step-row').filter({ hasText: /\.proving\.\w+ → gated\.marking/ });
     await row.first().click();
     await page.getByText('You are looking at the past').waitFor();
     expect(await page.locator('.state.leaf.active .name').textContent()).toBe('patching');

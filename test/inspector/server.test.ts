@@ -117,6 +117,7 @@ describe('machines', () => {
     );
     const pod = await json('/api/v1/machines/pod');
     expect(pod.body.config.states.deciding.always).toBeInstanceOf(Array);
+    expect(pod.body.messages).toEqual({});
     expect((await json('/api/v1/machines/constructor')).status).toBe(404);
   });
 });

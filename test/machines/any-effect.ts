@@ -6,7 +6,7 @@ import type { issuerEffects } from '../../src/machines/issuer/issuer-effects.ts'
 import type { podEffects } from '../../src/machines/pod/pod-effects.ts';
 import type { releaseEffects } from '../../src/machines/release/release-effects.ts';
 import type { routeGateEffects } from '../../src/machines/routegate/routegate-effects.ts';
-import type { serviceEffects } from '../../src/machines/service/service.ts';
+import type { serviceEffects } from '../../src/machines/service/service-effects.ts';
 import type { workloadEffects } from '../../src/machines/workload/workload-effects.ts';
 
 type EffectIn<D> = D extends EffectDeclaration<infer E> ? E : never;

@@ -2,6 +2,7 @@
 
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SampleEvent } from '../../packages/testing/charts/walk.ts';
 import type { PodFacts } from '../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../src/machines/service/route-facts.ts';
 import type { EndpointsFacts } from '../../src/machines/service/slices-events.ts';
@@ -9,7 +10,6 @@ import type { WorkloadFacts } from '../../src/machines/workload/workload-facts.t
 import { domainSample, issuerSample } from '../features/certificates/certificate-samples.ts';
 import { electionSample } from '../features/elections/election-sample.ts';
 import { broken, bundle, clean, node, nothing, seen, status } from './release/release-script.ts';
-import type { SampleEvent } from './walk.ts';
 
 export const podFacts: PodFacts = {
   uid: 'pod-uid-1',
@@ -268,6 +268,18 @@ const service = {
 export const furtherSamples: Readonly<Record<string, readonly Sample[]>> = {
   'release-candidacy': [
     { input: { release: null }, events: [{ type: 'nodes.seen', isEntered: true, newest: '0.2.0' }] },
+  ],
+  pod: [
+    // What holds the Pod back is told.
+    {
+      input: { id: 'pod/shop/web-0', namespace: 'shop', name: 'web-0' },
+      events: [
+        observed({ ...podFacts, groupResource: 'missing' }),
+        observed(podFacts),
+        { type: 'condition.patched', status: 'False' },
+        { type: 'condition.refused', reason: 'error', message: 'no' },
+      ],
+    },
   ],
   service: [
     {

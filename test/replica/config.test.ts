@@ -10,6 +10,8 @@ import {
   readRunConfig,
   runFlags,
 } from '../../src/replica/config.ts';
+import { featureNames } from '../../src/replica/feature-names.ts';
+import { featuresOf } from '../../src/replica/features.ts';
 
 const read = (given: FlagTexts = {}, env: Record<string, string> = {}) => readRunConfig(given, env);
 
@@ -50,8 +52,11 @@ test('with nothing given the defaults are those of the contract', () => {
     endpointsPerSlice: 100,
     takeOverSlices: null,
     probeDns: null,
+    probeCidrs: null,
     namespaces: null,
     electionNamespaces: {},
+    features: [],
+    without: [],
     inspectorAuth: 'kubernetes',
     logLevel: 'info',
     release: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -81,9 +86,11 @@ test.each(Object.keys(runFlags))('--%s has an environment variable', (name) => {
     nats: 'tls://z:9',
     'health-http': '127.0.0.1:3',
     'nats-insecure': 'true',
+    'probe-cidrs': '10.0.0.0/8',
     'probe-dns': '127.0.0.1:53',
     'take-over-slices': 'linkerd-external-workloads-controller',
     'election-namespaces': 'shop=bank',
+    without: 'elections',
   };
   const numbers = ['stream-replicas', 'proxier-health-timeout', 'endpoints-per-slice'];
   const text = good[name] ?? (numbers.includes(name) ? '3' : name === 'log-level' ? 'warn' : 'kubernetes');
@@ -110,6 +117,15 @@ describe('values that are taken', () => {
     [
       { 'election-namespaces': 'shop=bank,till, mall=bank' },
       { electionNamespaces: { shop: ['bank', 'till'], mall: ['bank'] } },
+    ],
+    [
+      { 'probe-cidrs': '10.0.0.0/8, fd00::/8' },
+      {
+        probeCidrs: [
+          { address: '10.0.0.0', prefix: 8 },
+          { address: 'fd00::', prefix: 8 },
+        ],
+      },
     ],
     [{ 'probe-dns': '[::1]:53' }, { probeDns: { host: '::1', port: 53 } }],
     [{ 'proxier-health-timeout': '90' }, { proxierHealthTimeoutMs: 90_000 }],
@@ -140,6 +156,7 @@ describe('values that are refused, with flag, value and what is allowed in one l
     ['proxier-health-timeout', '1e3'],
     ['endpoints-per-slice', '1001'],
     ['take-over-slices', 'endpointslice-controller.k8s.io'],
+    ['probe-cidrs', '10.0.0.0'],
     ['probe-dns', 'localhost:53'],
     ['probe-dns', ':53'],
     ['probe-dns', '127.0.0.1:0'],
@@ -260,4 +277,23 @@ test('metrics ask for what the API asks for, where both ask', () => {
   expect(read({ 'metrics-auth': 'kubernetes' }).metricsAuth).toBe('kubernetes');
   const open = { http: '127.0.0.1:80', 'inspector-auth': 'none', 'metrics-auth': 'kubernetes' };
   expect(read(open).metricsAuth).toBe('none');
+});
+
+describe('features that do not run', () => {
+  test('can be any of those that there are, and no others', () => {
+    expect(featuresOf().map(({ name }) => name)).toEqual(featureNames);
+    expect(read({}, { ORRERY_WITHOUT: 'elections, routes' }).without).toEqual(['routes', 'elections']);
+    expect(complaint({ without: 'elections,rotes' })).toMatch(
+      /--without.*rotes.*allowed: a comma list of routes,/,
+    );
+  });
+
+  test('are not among those that the replica starts', () => {
+    expect(featuresOf({}, ['certificates', 'proxiers']).map(({ name }) => name)).toEqual([
+      'routes',
+      'endpoints',
+      'elections',
+      'releases',
+    ]);
+  });
 });

@@ -3,11 +3,11 @@
  * and interfere.
  */
 
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import { sleep } from '../../src/base/clock.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
-import type { Chance } from './chance.ts';
 import { namespace, probedPort } from './objects.ts';
 import type { ChurnKind, Profile } from './profile.ts';
 import type { Shop } from './sim-shop.ts';

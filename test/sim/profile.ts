@@ -2,30 +2,10 @@
  * What a seed makes of the simulation: its size, its times and what may fail. Each kind of fault is on or off
  * for a whole run, so that rare combinations come up often (swarm testing, Groce et al. 2012).
  */
-import { shardCount } from '../../src/base/limits.ts';
-import type { Chance } from './chance.ts';
 
-/** What may be done to replicas, the bus and the outside. */
-export const faultKinds = [
-  'kill',
-  'pause',
-  'cut',
-  'silence',
-  'brokerAway',
-  'stop',
-  'appends',
-  'core',
-  'kubeErrors',
-  'mirror',
-  'away',
-  'clockSet',
-  'storeFull',
-  'mailAnew',
-  'reflected',
-  'etcdRestored',
-  'twin',
-] as const;
-export type FaultKind = (typeof faultKinds)[number];
+import { type FaultKind, faultKinds } from '../../packages/testing/simulation/fault-kinds.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
+import { shardCount } from '../../src/base/limits.ts';
 
 /** What may happen in the world. */
 export const churnKinds = [

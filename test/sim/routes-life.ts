@@ -2,6 +2,8 @@
  * What lives in a replica of the world of routes: the joins of all features; the sampler, the patch, the
  * Event and the message are the real ones, and what they reach is simulated.
  */
+
+import type { Life, LifeParts, SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
 import type { EffectContext } from '../../src/actors/effect-runner.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
@@ -17,7 +19,6 @@ import { writeKubeEvent } from '../../src/kube/effects/kube-event.ts';
 import type { RouteSample } from '../../src/machines/service/route-effects.ts';
 import { features, joinsOf } from '../actors/test-features.ts';
 import type { Effect } from '../machines/any-effect.ts';
-import type { Life, LifeParts, SimReplica } from './sim-replica.ts';
 import type { SimWorld } from './sim-world.ts';
 
 const joins = new WeakMap<SimReplica, RoutesJoin>();

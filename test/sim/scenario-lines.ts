@@ -3,11 +3,12 @@
  * count, where it was seen first. Left out: what says nothing to a reader (the world's messages, the feed,
  * records that are stored again).
  */
+
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Transition } from '../../src/base/views.ts';
 import { eventName } from '../../src/base/words.ts';
 import type { SampleSummary } from '../../src/machines/service/route-events.ts';
-import type { Sighting } from './sightings.ts';
 
 export interface Lines {
   see(atMs: number, sighting: Sighting): void;

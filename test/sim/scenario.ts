@@ -4,20 +4,20 @@
  * time.
  */
 
+import { SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
+import { createStory } from '../../packages/testing/simulation/story.ts';
+import { type Chance, createChance } from '../../packages/testing/time/chance.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { encode } from '../../src/bus/codec.ts';
 import type { AppendFate, LinkState } from '../../src/bus/memory/faults.ts';
-import { type Chance, createChance } from './chance.ts';
 import { checkers } from './checkers/all.ts';
 import { namespace, probedPort } from './objects.ts';
 import { routesLife } from './routes-life.ts';
 import { transcript } from './scenario-file.ts';
 import { createLines } from './scenario-lines.ts';
-import type { Sighting } from './sightings.ts';
-import { SimReplica } from './sim-replica.ts';
 import { createShop, type Shop } from './sim-shop.ts';
 import { createSimWorld, type SimWorld } from './sim-world.ts';
-import { createStory } from './story.ts';
 
 const group = 'one';
 

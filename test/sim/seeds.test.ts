@@ -1,17 +1,17 @@
 /**
- * The simulation on 200 seeds: replicas that die, pause and are cut off, a broker that goes away, messages
- * that are lost, repeated and late, saves of unknown outcome; the checkers look at every step. Any number of
- * seeds: `npm run sim -- --seeds 10000`.
+ * The simulation on 200 seeds, which the features share: replicas that die, pause and are cut off, a broker
+ * that goes away, messages that are lost, repeated and late, saves of unknown outcome; the checkers look at
+ * every step. Any number of seeds: `npm run sim -- --seeds 10000`.
  */
 import { expect, test } from 'vitest';
-import { simulate } from './simulation.ts';
+import { simulateTurn } from './turns.ts';
 
 const seedsEach = 25;
 const firsts = Array.from({ length: 8 }, (_, n) => 1 + n * seedsEach);
 
 test.each(firsts)('25 seeds from %i on break no promise', { timeout: 120_000 }, async (first) => {
   for (let seed = first; seed < first + seedsEach; seed++) {
-    const { breach } = await simulate({ seed, chaosMs: 30_000 });
+    const { breach } = await simulateTurn({ seed, chaosMs: 30_000 });
     expect(
       breach,
       `seed ${seed}; repeat it with: npm run sim -- --from ${seed} --seeds 1 --trace`,

@@ -6,13 +6,13 @@
  * before or after it was served, and one that was given up by its caller may still be served.
  */
 
+import type { SimProcess } from '../../packages/testing/replicas/process.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
+import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
 import { OrreryError } from '../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../src/base/kube-port.ts';
 import type { PodDigest } from '../../src/features/routes/digests.ts';
-import type { Chance } from './chance.ts';
 import type { Digest } from './digest.ts';
-import type { SimProcess } from './process.ts';
-import type { SimClock } from './sim-clock.ts';
 
 export interface KubeEntry {
   readonly resource: string;
@@ -239,7 +239,7 @@ interface PatchBody {
 const keyOf = (resource: string, namespace: string, name: string) => `${resource}/${namespace}/${name}`;
 
 /** What is answered instead of serving. */
-const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>>> = {
+export const errors: Partial<Record<KubeFate, ConstructorParameters<typeof OrreryError>>> = {
   reset: ['KUBE_UNREACHABLE', 'simulated: connection reset'],
   refused: ['KUBE_SERVER', 'simulated: 500'],
   throttled: ['KUBE_THROTTLED', 'simulated: 429'],

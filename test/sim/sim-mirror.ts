@@ -9,6 +9,7 @@
  * now and publishes the differences.
  */
 
+import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
 import { sleep } from '../../src/base/clock.ts';
 import { type SyncedDigest, selects } from '../../src/base/digests.ts';
 import { hasCode } from '../../src/base/errors.ts';
@@ -19,7 +20,6 @@ import type { MemoryBus } from '../../src/bus/memory/memory-bus.ts';
 import type { Subjects } from '../../src/bus/subjects.ts';
 import type { RouteGateDigest } from '../../src/features/routes/digests.ts';
 import type { Digest } from './digest.ts';
-import type { SimClock } from './sim-clock.ts';
 import type { KubeEntry, SimKube } from './sim-kube.ts';
 
 export const watchedResources = ['routegates', 'pods', 'services', 'endpointslices'] as const;

@@ -6,11 +6,12 @@
  * another Pod. Services may swallow calls (black-holed), and Pods may answer with an error for a while, or
  * without naming themselves.
  */
+
+import type { SimProcess } from '../../packages/testing/replicas/process.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
+import type { SimClock } from '../../packages/testing/time/sim-clock.ts';
 import type { PodDigest, ServiceDigest } from '../../src/features/routes/digests.ts';
 import type { ProbeAnswer, ProbeParts, ProbeTarget } from '../../src/features/routes/probe/call.ts';
-import type { Chance } from './chance.ts';
-import type { SimProcess } from './process.ts';
-import type { SimClock } from './sim-clock.ts';
 import type { SimKube } from './sim-kube.ts';
 
 /** A real answer to a real call. */

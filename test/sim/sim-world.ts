@@ -1,11 +1,17 @@
 /**
  * The world of routes: beside the stage, Kubernetes, its mirror and the routing.
  */
-import type { Chance } from './chance.ts';
+
+import {
+  type BrokerTimes,
+  createStage,
+  type Stage,
+  type StageParts,
+} from '../../packages/testing/simulation/stage.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
 import { type KubeWeather, kubeWeather, SimKube } from './sim-kube.ts';
 import { SimMirror } from './sim-mirror.ts';
 import { SimRouting } from './sim-routing.ts';
-import { type BrokerTimes, createStage, type Stage, type StageParts } from './stage.ts';
 
 /** By this label Pods and Services belong to a group. */
 export const groupLabel = 'group';

@@ -4,19 +4,20 @@
  *
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
-import { type Chance, createChance } from './chance.ts';
+
+import { createFaults } from '../../packages/testing/simulation/faults.ts';
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
+import type { Trace } from '../../packages/testing/simulation/stage.ts';
+import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
+import { createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
 import { createChurn } from './churn.ts';
-import { createFaults } from './faults.ts';
-import { drawProfile, type Profile, profileText } from './profile.ts';
+import { act, createReplicas, everySecond } from './driving.ts';
+import { drawProfile, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
-import type { See, Sighting } from './sightings.ts';
-import { SimReplica } from './sim-replica.ts';
 import { createShop } from './sim-shop.ts';
-import { createSimWorld, type SimWorld } from './sim-world.ts';
-import type { Trace } from './stage.ts';
-import { createStory, type Verdict } from './story.ts';
+import { createSimWorld } from './sim-world.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -24,7 +25,7 @@ export interface SimulationOptions {
   readonly chaosMs: number;
   /** Takes each sighting, with the time since the start, ms. */
   readonly onSighting?: (atMs: number, sighting: Sighting) => void;
-  readonly trace?: Trace;
+  readonly trace?: Trace | null;
 }
 
 export type Outcome = Verdict & {
@@ -43,7 +44,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const story = createStory(options.onSighting);
   const { shards } = profile;
   const world = createSimWorld({ chance, times: profile, shards, see: story.see, trace });
-  const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'));
+  const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
   const settlement = createSettlement(world);
   story.listen(settlement.see);
   story.watch({ world, now: () => world.clock.now(), replicas: live }, checkers);
@@ -97,49 +98,4 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     simulatedMs: world.clock.monotonic(),
     ...story.verdict(),
   };
-}
-
-/** The replicas that live, and those that died since anybody asked. Several may have one name. */
-function createReplicas(world: SimWorld, { skewMaxMs }: Profile, lives: Chance) {
-  const replicas = new Set<SimReplica>();
-  const life = routesLife(world);
-  return {
-    replicas,
-    live() {
-      for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
-      return [...replicas];
-    },
-    start(name: string) {
-      const skewMs = lives.between(-skewMaxMs, skewMaxMs);
-      const sleepsWhilePaused = lives.happens(0.3);
-      const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
-      world.see({ kind: 'done', text: `${name} starts` });
-      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
-    },
-  };
-}
-
-/** Sets off what happens and what fails, at drawn times, until the chaos is over. */
-function act(
-  clock: { after(ms: number, fn: () => void): unknown },
-  chance: Chance,
-  isOver: () => boolean,
-  actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
-): void {
-  const again = (everyMs: number, action: () => void) => {
-    clock.after(chance.between(0, 2 * everyMs), () => {
-      if (isOver()) return;
-      action();
-      again(everyMs, action);
-    });
-  };
-  for (const [everyMs, action] of actions) again(everyMs, action);
-}
-
-function everySecond(clock: { after(ms: number, fn: () => void): unknown }, see: See): void {
-  const tick = () => {
-    see({ kind: 'second' });
-    clock.after(1_000, tick);
-  };
-  tick();
 }

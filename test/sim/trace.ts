@@ -1,6 +1,7 @@
 /** A simulation's sightings as lines for people. */
+
+import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { Transition } from '../../src/base/views.ts';
-import type { Sighting } from './sightings.ts';
 
 /** null: not worth a line. */
 export function sightingLine(atMs: number, sighting: Sighting): string | null {

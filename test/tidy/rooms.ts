@@ -13,6 +13,7 @@ export const rooms = [
   'replica',
   'inspector',
   'features',
+  'api',
   'kube',
   'actors',
   'machines',

@@ -51,7 +51,10 @@ export async function createReplicas(parts: ReplicasParts): Promise<DevReplica[]
     // Who leaves the choice to the kernel is not alone on the machine: a port that is free now may be another
     // cluster's in a moment.
     const isAnyPort = parts.http.port === 0;
-    const port = await freePort(host, isAnyPort ? 0 : parts.http.port + index);
+    const wanted = isAnyPort ? 0 : parts.http.port + index;
+    const port = await freePort(host, wanted);
+    if (wanted !== 0 && port !== wanted)
+      parts.print(`port ${wanted} is taken: ${name} answers on http://${host}:${port}/`);
     const acmePort = await freePort('127.0.0.1', isAnyPort ? 0 : firstAcmePort + index);
     const logFile = join(parts.dir, `replica-${index}.log`);
     const args = runArguments(parts, name, `${host}:${port}`, `127.0.0.1:${acmePort}`);

@@ -1,44 +1,26 @@
 /**
- * The HTTP server: reads requests, asks who is there, brings them to the verbs, writes answers and watches.
+ * The HTTP server: reads requests, hands them on (`serving.ts`), writes answers and watches.
  *
  * Promises: every error becomes a Status; a fault of ours becomes a 500 and a log line and never ends the
  * server.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { asError } from '../../../src/base/errors.ts';
 import { attributesOf } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
-import { ownAudience } from '../access/tokens.ts';
-import { anonymous, type User } from '../access/users.ts';
+import { anonymous } from '../access/users.ts';
 import { apiLimits } from '../limits.ts';
-import { openApiAnswer } from '../openapi/documents.ts';
 import { decodeProtobuf, protobufType } from '../protobuf/decode-protobuf.ts';
-import { ApiError, badRequest, bodyTooLarge, internalError, noSuchPath, unauthorized } from '../status.ts';
+import { ApiError, badRequest, bodyTooLarge, internalError, noSuchPath } from '../status.ts';
 import type { Cluster } from '../verb-parts.ts';
-import { listOptions } from '../verbs/list-options.ts';
-import { openWatch, type WatchSink } from '../watch/watch-stream.ts';
+import type { WatchSink } from '../watch/watch-stream.ts';
 import { mediaType } from '../writing/body.ts';
-import { aggregatedDiscovery } from './aggregated-discovery.ts';
-import { discoveryDocument, discoveryPaths } from './discovery.ts';
-import { dispatch } from './dispatch.ts';
-import { shaped, shapedSink, shaperOf } from './forms.ts';
-import { type Answer, type ApiRequest, isSet, type Target } from './request.ts';
-import { resourceTarget } from './request-path.ts';
+import type { Answer, ApiRequest } from './request.ts';
 import type { ServerCertificates } from './server-certificate.ts';
-
-/** The Kubernetes release whose behaviour this server follows. */
-const version = {
-  major: '1',
-  minor: '36',
-  gitVersion: 'v1.36.0+orrery',
-  gitCommit: '',
-  gitTreeState: 'clean',
-  buildDate: '1970-01-01T00:00:00Z',
-  goVersion: '',
-  compiler: 'node',
-  platform: 'node/any',
-};
+import { proxyRequest, proxyTarget, proxyUpgrade } from './service-proxy.ts';
+import { authenticate, errorAnswer, serveRequest } from './serving.ts';
 
 export function createHttpServer(cluster: Cluster, certificates: ServerCertificates): Server {
   const { cert, key } = certificates;
@@ -47,6 +29,7 @@ export function createHttpServer(cluster: Cluster, certificates: ServerCertifica
     response.on('error', (error) => cluster.log.debug({ error, url: request.url }, 'client left'));
     void serve(cluster, request, response);
   });
+  server.on('upgrade', (request, socket, head) => upgrade(cluster, request, socket, head));
   server.keepAliveTimeout = apiLimits.keepAliveMs;
   return server;
 }
@@ -54,10 +37,35 @@ export function createHttpServer(cluster: Cluster, certificates: ServerCertifica
 async function serve(cluster: Cluster, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const apiRequest = await readRequest(request);
-    const answer = publicAnswer(apiRequest.path) ?? answerOf(cluster, apiRequest, request, response);
+    const proxied = proxyTarget(request.url ?? '');
+    if (proxied !== undefined) {
+      authorize(cluster, authenticate(cluster, request.headers.authorization), attributesOf(apiRequest));
+      return await proxyRequest(cluster, proxied, { incoming: request, body: apiRequest.body, response });
+    }
+    const caller = { authorization: request.headers.authorization, host: request.headers.host ?? '' };
+    const answer = serveRequest(cluster, apiRequest, { ...caller, openSink: () => sinkOf(response) });
     if (answer !== undefined) write(response, answer);
   } catch (thrown) {
     writeError(cluster, request, response, asError(thrown));
+  }
+}
+
+/** Other protocols are spoken through a Service only. */
+function upgrade(cluster: Cluster, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  try {
+    const { url = '/', method = 'GET', headers } = request;
+    const [path, query] = splitOnce(url, '?');
+    const target = proxyTarget(url);
+    if (target === undefined) throw noSuchPath();
+    const attributes = attributesOf({ method, path, query: new URLSearchParams(query) });
+    authorize(cluster, authenticate(cluster, headers.authorization), attributes);
+    proxyUpgrade(cluster, target, { incoming: request, socket, head });
+  } catch (thrown) {
+    const { code, body } = errorAnswer(statusError(cluster, request, thrown));
+    const lines = [`HTTP/1.1 ${code} ${STATUS_CODES[code]}`, 'Content-Type: application/json'];
+    socket.end(
+      [...lines, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'),
+    );
   }
 }
 
@@ -92,73 +100,6 @@ function jsonBody(contentType: string, body: Buffer): Pick<ApiRequest, 'contentT
   }
 }
 
-/** undefined: the answer is a watch, which is under way. */
-function answerOf(
-  cluster: Cluster,
-  given: ApiRequest,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Answer | undefined {
-  const user = authenticate(cluster, incoming.headers.authorization);
-  authorize(cluster, user, attributesOf(given));
-  const request = { ...given, user };
-  const document = documentOf(cluster, request, incoming.headers.host ?? '');
-  if (document !== undefined) return document;
-  const { request: plain, target } = targetOf(cluster, request);
-  if (target === undefined) throw noSuchPath();
-  const shape = shaperOf(plain, target, () => cluster.clock.now());
-  if (!isWatch(plain, target)) return shaped(dispatch(cluster, plain, target), shape);
-  const options = listOptions(plain.query, target.resource);
-  openWatch(cluster, target, options, shapedSink(sinkOf(response), shape));
-  return undefined;
-}
-
-/** Who brings no token is nobody in particular. @throws ApiError 401 for a token that is not known */
-function authenticate(cluster: Cluster, header: string | undefined): User {
-  const token = /^Bearer (.+)$/i.exec(header ?? '')?.[1];
-  if (token === undefined) return anonymous;
-  const known = cluster.tokens.find(token);
-  if (known === undefined || !known.audiences.includes(ownAudience)) throw unauthorized();
-  return known.user;
-}
-
-function documentOf(cluster: Cluster, request: ApiRequest, address: string): Answer | undefined {
-  const special = aggregatedDiscovery(cluster.registry, request) ?? openApiAnswer(cluster, request);
-  if (special !== undefined) return special;
-  if (request.path === '/') return jsonAnswer(200, { paths: discoveryPaths(cluster.registry) });
-  const document = discoveryDocument(cluster.registry, request.path, address);
-  if (document !== undefined) return request.method === 'GET' ? jsonAnswer(200, document) : undefined;
-  // What is outside the API is told in plain text, and so is a group that does not exist.
-  const isInApi = request.path.startsWith('/api/') || /^\/apis\/[^/]+\/[^/]+\/./.test(request.path);
-  return isInApi ? undefined : pageNotFound();
-}
-
-/** The old form `/api/v1/watch/…` is a watch of the rest; `…/bindings` are POSTs to Pods. */
-function targetOf(
-  cluster: Cluster,
-  request: ApiRequest,
-): { request: ApiRequest; target: Target | undefined } {
-  const watched = request.path.replace(/^(\/api\/[^/]+|\/apis\/[^/]+\/[^/]+)\/watch\//, '$1/');
-  const path = watched.replace(/^(\/api\/v1\/namespaces\/[^/]+)\/bindings$/, '$1/pods');
-  const query = new URLSearchParams(request.query);
-  if (watched !== request.path) query.set('watch', 'true');
-  const target = resourceTarget(cluster.registry, path);
-  const isBinding = path !== watched && target !== undefined;
-  return {
-    request: { ...request, query },
-    target: isBinding ? { ...target, subresource: 'binding' } : target,
-  };
-}
-
-function isWatch(request: ApiRequest, target: Target): boolean {
-  return (
-    request.method === 'GET' &&
-    target.name === undefined &&
-    target.subresource === '' &&
-    isSet(request.query, 'watch')
-  );
-}
-
 function sinkOf(response: ServerResponse): WatchSink {
   response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' });
   response.flushHeaders();
@@ -190,9 +131,7 @@ function writeError(
   response: ServerResponse,
   error: Error,
 ): void {
-  const known = error instanceof ApiError ? error : internalError(error.message);
-  if (!(error instanceof ApiError))
-    cluster.log.error({ error, method: request.method, url: request.url }, 'request failed');
+  const known = statusError(cluster, request, error);
   // The rest of a body that is too large is not read, so the connection cannot serve another request.
   if (known.code === 413) response.setHeader('Connection', 'close');
   if (response.headersSent) response.destroy();
@@ -203,26 +142,14 @@ function writeError(
   }
 }
 
+function statusError(cluster: Cluster, request: IncomingMessage, thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const error = asError(thrown);
+  cluster.log.error({ error, method: request.method, url: request.url }, 'request failed');
+  return internalError(error.message);
+}
+
 function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-/** Paths that anybody may ask, as in the real server. */
-function publicAnswer(path: string): Answer | undefined {
-  if (path === '/version' || path === '/version/') return jsonAnswer(200, version);
-  if (!/^\/(healthz|livez|readyz)(\/|$)/.test(path)) return undefined;
-  return { code: 200, body: 'ok', contentType: 'text/plain; charset=utf-8' };
-}
-
-function jsonAnswer(code: number, value: object): Answer {
-  return { code, body: JSON.stringify(value) };
-}
-
-function pageNotFound(): Answer {
-  return { code: 404, body: '404 page not found\n', contentType: 'text/plain; charset=utf-8' };
-}
-
-function errorAnswer(error: ApiError): Answer {
-  return jsonAnswer(error.code, error.status());
 }

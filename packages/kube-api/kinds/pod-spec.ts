@@ -28,10 +28,15 @@ function filledContainer(container: JsonObject): JsonObject {
   return { ...container, imagePullPolicy: isLatest ? 'Always' : 'IfNotPresent' };
 }
 
-export function podSpecCauses(spec: JsonObject | undefined, path: string): Cause[] {
+/** @param claims volumes that the Pod gets from elsewhere */
+export function podSpecCauses(
+  spec: JsonObject | undefined,
+  path: string,
+  claims: readonly string[] = [],
+): Cause[] {
   const containers = objectsAt(spec, 'containers');
   const volumes = objectsAt(spec, 'volumes');
-  const names = new Set(volumes.map((volume) => textAt(volume, 'name')));
+  const names = new Set([...volumes.map((volume) => textAt(volume, 'name')), ...claims]);
   const grace = numberAt(spec, 'terminationGracePeriodSeconds') ?? 0;
   return [
     ...namedItems(volumes, `${path}.volumes`),

@@ -5,7 +5,7 @@
 
 import { type LabelSelector, selects } from '../../../src/base/digests.ts';
 import { type Cause, forbiddenField, immutable, invalidValue, required } from '../causes.ts';
-import { equal, type Json, type JsonObject, numberAt, objectAt, textAt } from '../json.ts';
+import { equal, type Json, type JsonObject, numberAt, objectAt, objectsAt, textAt } from '../json.ts';
 import type { StoredObject } from '../stored-object.ts';
 import { labelCauses } from '../validation/metadata.ts';
 import { fieldsAt, type Kind, plainKind, unsupportedField } from './kind.ts';
@@ -102,9 +102,14 @@ function check(object: StoredObject): Cause[] {
     ...(replicas < 0 ? [invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0')] : []),
     ...selectorCauses(objectAt(spec, 'selector'), labels),
     ...labelCauses('spec.template.labels', labels as Record<string, string>),
-    ...podSpecCauses(objectAt(spec, 'template', 'spec'), 'spec.template.spec'),
+    ...podSpecCauses(objectAt(spec, 'template', 'spec'), 'spec.template.spec', claimsOf(spec)),
     ...restartPolicyCauses(textAt(spec, 'template', 'spec', 'restartPolicy')),
   ];
+}
+
+/** Each claim that a StatefulSet makes for its Pods is a volume of theirs. */
+function claimsOf(spec: JsonObject | undefined): string[] {
+  return objectsAt(spec, 'volumeClaimTemplates').map((claim) => textAt(claim, 'metadata', 'name') ?? '');
 }
 
 function selectorCauses(selector: JsonObject | undefined, labels: JsonObject): Cause[] {

@@ -37,10 +37,15 @@ export function reasonOf(
   const now = asOfNow(chart, record.snapshot, record.version);
   const state = stateText(now.value);
   const { health, text } = stateWords(chart, state);
-  const told = ask(chart, { states: state.split(','), context: now.context, at, since: record.since }) ?? {
+  const told: Told = ask(chart, {
+    states: state.split(','),
+    context: now.context,
+    at,
+    since: record.since,
+  }) ?? {
     text,
   };
-  const since = health === 'ok' ? record.since : (record.trouble ?? record.since);
+  const since = health === 'ok' ? (told.since ?? record.since) : (record.trouble ?? record.since);
   const next = told.next === undefined ? deadline(record) : told.next;
   return {
     reason: { text: (told.text || text).replace(/\.$/, '') || state, health, since, next },

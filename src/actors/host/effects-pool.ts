@@ -164,7 +164,8 @@ async function perform(parts: PoolParts, job: Job, again: () => void): Promise<v
     const trace = traceIdOf(run.trace);
     const facts = { actor: run.actor, effect: effect.type, key: run.key, error: message };
     log.warn(trace ? { ...facts, trace } : facts, 'effect failed');
-    onOutcome(declarationOf(parts, effect).failure(effect, message));
+    const cause = deadline.isOver() ? undefined : error;
+    onOutcome(declarationOf(parts, effect).failure(effect, message, cause));
   } finally {
     deadline.end();
   }

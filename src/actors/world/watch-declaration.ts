@@ -21,6 +21,8 @@ export interface WatchDeclaration<Asked = unknown> {
    * `<plural>.<group>` and `<apiVersion>/<kind>`.
    */
   readonly name?: string;
+  /** It has a mirror of its own under its `name`, whoever else watches the resource. */
+  readonly isApart?: true;
   /** No replica is ready before the resource was listed once. */
   readonly needed?: true;
   /** Only objects with the label; the API server leaves out all others. */

@@ -8,7 +8,7 @@ import { systemRandom } from '../../base/random.ts';
 import { connectNats } from '../../bus/nats/nats.ts';
 import { subjects as subjectsOf } from '../../bus/subjects.ts';
 import { startAgent } from '../../features/proxiers/agent.ts';
-import { type NatsConfig, natsAccess } from '../../replica/config.ts';
+import { type NatsConfig, natsAccess } from '../../replica/nats-access.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface AgentConfig {

@@ -4,7 +4,8 @@ import { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
-import { addClientFlags, flagTexts, formatOption, type Program } from '../parser.ts';
+import { loadedKinds } from '../own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
 import type { Terminal } from '../terminal.ts';
 import { sorted, type TableOptions, tableOf } from './rows.ts';
 import { type Filters, readSelection, type Selection } from './selection.ts';
@@ -19,7 +20,8 @@ const examples = `
 Examples:
   orrery get                                every actor, what is wrong first
   orrery get pods -n shop                   the Pods of one namespace, and why each stands as it does
-  orrery get domain --sort-by expires       certificates, the next to expire first
+  orrery get domains --ending 30d           certificates that end within 30 days or fail, and why
+  orrery get services --sort-by -pods-that-wait
   orrery get el,rel -o wide                 elections and releases, with owner, revision and next deadline
   orrery get --health wrong -w              what is in trouble, and what comes to be
   orrery get pod/shop/web-0 domain/app.example.com
@@ -41,16 +43,18 @@ export function getCommand(program: Program, terminal: Terminal): void {
     .option('--health <HEALTH>', 'only actors that are ok, waiting or wrong')
     .option('--owner <REPLICA>', 'only actors that this replica owns')
     .option('-l, --selector <FILTERS>', 'the same as one text: state=proving,health=wrong,owner=r1')
-    .option('--sort-by <COLUMN>', 'a column, such as since or expires')
+    .option('--ending <TIME>', 'only what ends within that time, such as 30d, or is not ok')
+    .option('--sort-by <COLUMN>', 'a column, such as since or expires; -COLUMN: the largest first')
     .option('-w, --watch', 'stay and print each actor that changes, until Ctrl-C')
     .addOption(formatOption('-o, --output <format>', ['table', 'wide', 'json', 'yaml']));
-  addClientFlags(command).addHelpText('after', examples);
+  addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (words: readonly string[], options: GetOptions) => {
-    const { charts } = await import('../../replica/charts.ts');
+    const { charts } = await loadedKinds({ ...options }, terminal);
     const selection = readSelection(
       words,
       options,
       charts.filter(({ durable }) => durable),
+      systemClock.now(),
     );
     await withClient(flagTexts({ ...options }), terminal, async ({ control }) => {
       const answer = await ask(control, selection);
@@ -61,10 +65,11 @@ export function getCommand(program: Program, terminal: Terminal): void {
 }
 
 /** What is listed, and what was named. */
-async function ask(control: ControlPort, { requests, ids, includes, kind }: Selection): Promise<ListAnswer> {
-  const lists = requests.map((request) =>
-    listAll(control, kind === null ? request : { ...request, facts: true }),
-  );
+async function ask(
+  control: ControlPort,
+  { requests, ids, includes, hasFacts }: Selection,
+): Promise<ListAnswer> {
+  const lists = requests.map((request) => listAll(control, hasFacts ? { ...request, facts: true } : request));
   const named = ids.map(async (id) => {
     const view = await control.get(id, { history: false });
     if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
@@ -181,7 +186,7 @@ function pause(interrupted: AbortSignal): Promise<boolean> {
 
 function wanted(
   { requests, names }: Selection,
-  { namespace, state, health, owner, selector }: GetOptions,
+  { namespace, state, health, owner, selector, ending }: GetOptions,
 ): string {
   const kinds = [...new Set(requests.flatMap(({ kind }) => kind ?? []))];
   const words = [
@@ -192,6 +197,7 @@ function wanted(
     ...(health === undefined ? [] : [`that are ${health}`]),
     ...(owner === undefined ? [] : [`owned by ${owner}`]),
     ...(selector === undefined ? [] : [`with ${selector}`]),
+    ...(ending === undefined ? [] : [`that end within ${ending}, or are not ok`]),
   ];
   return words.length === 0 ? '' : ` ${words.join(' ')}`;
 }

@@ -4,9 +4,10 @@
  */
 import { OrreryError } from '../../base/errors.ts';
 import type { ActorSummary, Fact } from '../../base/views.ts';
-import { age, factText, until } from '../../base/words.ts';
+import { age, factLabels, factText, until } from '../../base/words.ts';
 import type { Terminal } from '../terminal.ts';
 import { table } from '../text-table.ts';
+import { endOf } from './selection.ts';
 
 export interface TableOptions {
   readonly isWide: boolean;
@@ -39,7 +40,8 @@ export function tableOf(actors: readonly ActorSummary[], options: TableOptions):
 }
 
 /**
- * @param by a column's heading in any case; absent: what is wrong first, then what has been so for longest
+ * @param by a column's heading in any case, with a `-` before it the largest first; absent: what is wrong
+ * first, then what has been so for longest, then what ends soonest
  * @throws OrreryError USAGE that names the columns
  */
 export function sorted(
@@ -49,28 +51,34 @@ export function sorted(
 ): readonly ActorSummary[] {
   const byName = (a: ActorSummary, b: ActorSummary) => (a.id < b.id ? -1 : 1);
   if (by === undefined) {
-    return [...actors].sort((a, b) => rank(a) - rank(b) || trouble(a) - trouble(b) || byName(a, b));
+    return [...actors].sort(
+      (a, b) => rank(a) - rank(b) || trouble(a) - trouble(b) || endOf(a) - endOf(b) || byName(a, b),
+    );
   }
+  const isLargestFirst = by.startsWith('-');
   const columns = columnsOf(actors, { ...options, isWide: true });
-  const wanted = by.toUpperCase().replaceAll('-', ' ');
+  const wanted = by.slice(Number(isLargestFirst)).toUpperCase().replaceAll('-', ' ');
   const column = columns.find(({ heading }) => heading === wanted);
   if (column === undefined) {
     const allowed = columns.map(({ heading }) => heading.toLowerCase().replaceAll(' ', '-')).join(', ');
     throw new OrreryError('USAGE', `--sort-by: ${JSON.stringify(by)} is not allowed; allowed: ${allowed}`);
   }
   const { value = column.text } = column;
-  return [...actors].sort((a, b) => compare(value(a), value(b)) || byName(a, b));
+  return [...actors].sort((a, b) => compare(value(a), value(b), isLargestFirst) || byName(a, b));
 }
 
 const rank = ({ parked, reason }: ActorSummary) => (parked ? -1 : severity[reason.health]);
-/** Only trouble is sorted by its age: what is well stays in the order of names. */
+/** Only trouble is sorted by its age: what is well comes by its end, where it has one, and by name. */
 const trouble = ({ reason }: ActorSummary) => (reason.health === 'ok' ? 0 : reason.since);
 
-function compare(a: number | string, b: number | string): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  // What has no value comes last.
+function compare(a: number | string, b: number | string, isLargestFirst: boolean): number {
+  // What has no value comes last, whichever way.
   if (a === '-' || b === '-') return Number(a === '-') - Number(b === '-');
-  return String(a).localeCompare(String(b), 'en', { numeric: true });
+  const order =
+    typeof a === 'number' && typeof b === 'number'
+      ? a - b
+      : String(a).localeCompare(String(b), 'en', { numeric: true });
+  return isLargestFirst ? -order : order;
 }
 
 function columnsOf(actors: readonly ActorSummary[], options: TableOptions): readonly Column[] {
@@ -91,7 +99,7 @@ function columnsOf(actors: readonly ActorSummary[], options: TableOptions): read
     health,
     { heading: 'STATE', text: ({ state, parked }) => (parked ? `parked: ${state}` : state) },
     since,
-    ...(hasFacts ? factColumns(actors, now) : []),
+    ...(hasFacts ? factColumns(actors, options) : []),
     ...(isWide ? wideColumns(now) : []),
     reason,
   ];
@@ -112,18 +120,24 @@ function wideColumns(now: number): readonly Column[] {
 }
 
 /** In the order in which the chart tells them; an actor without one has a dash there. */
-function factColumns(actors: readonly ActorSummary[], now: number): readonly Column[] {
-  const labels = new Set(actors.flatMap(({ facts = [] }) => facts.map(({ label }) => label)));
+function factColumns(actors: readonly ActorSummary[], { now, isWide }: TableOptions): readonly Column[] {
   const find = ({ facts = [] }: ActorSummary, label: string): Fact | undefined =>
     facts.find((fact) => fact.label === label);
-  return [...labels].map((label) => ({
+  return factLabels(actors.map(({ facts = [] }) => facts)).map((label) => ({
     heading: label.toUpperCase(),
     text: (actor) => {
       const fact = find(actor, label);
-      return fact === undefined ? '-' : oneLine(factText(fact, now));
+      return fact === undefined ? '-' : cellText(factText(fact, now), isWide);
     },
     value: (actor) => find(actor, label)?.value ?? '-',
   }));
+}
+
+/** Of several lines the first and how many more there are; in wide tables all of them. */
+function cellText(text: string, isWide: boolean): string {
+  const [first = '', ...more] = text.split('\n').map(oneLine);
+  if (isWide || more.length === 0) return [first, ...more].join('; ');
+  return `${first} (+${more.length})`;
 }
 
 function reasonText({ reason }: ActorSummary, isWide: boolean): string {

@@ -4,6 +4,7 @@
  *
  * `pod`, `pods`, `po`, `pod,domain`, `domain app.example.com`, `pod/shop/web-0 election/shop/leader`.
  */
+import { duration } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, Health, ListRequest } from '../../base/views.ts';
@@ -17,6 +18,8 @@ export interface Filters {
   readonly owner?: string;
   /** `state=proving,health=wrong,owner=r1,namespace=shop` */
   readonly selector?: string;
+  /** `30d`: what ends within so long, or is not ok. */
+  readonly ending?: string;
 }
 
 export interface Selection {
@@ -29,6 +32,8 @@ export interface Selection {
   readonly includes: (actor: ActorSummary) => boolean;
   /** The one kind that is meant, whose facts are the columns; null: several. */
   readonly kind: string | null;
+  /** Facts are asked for, whether or not they are columns. */
+  readonly hasFacts: boolean;
 }
 
 export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
@@ -41,12 +46,14 @@ export function readSelection(
   words: readonly string[],
   given: Filters,
   kinds: readonly NamedKind[],
+  now: number,
 ): Selection {
   const filters = { ...given, ...readSelector(given.selector) };
   const ids = words.filter((word) => word.includes('/')).map((word) => readId(word, kinds));
   const [first, ...names] = words.filter((word) => !word.includes('/'));
   const wanted = first === undefined ? [] : first.split(',').map((word) => readKind(word, kinds));
   const health = readHealth(filters.health);
+  const isDue = readEnding(filters.ending, now);
   const base: ListRequest = {
     ...(filters.namespace === undefined ? {} : { namespace: filters.namespace }),
     ...(filters.state === undefined ? {} : { state: filters.state }),
@@ -60,10 +67,12 @@ export function readSelection(
     requests: isListed ? listed : [],
     ids,
     names,
-    includes: ({ id, owner }) =>
-      (filters.owner === undefined || owner === filters.owner) &&
-      (names.length === 0 || names.includes(parseActorId(id).name)),
+    includes: (actor) =>
+      (filters.owner === undefined || actor.owner === filters.owner) &&
+      (names.length === 0 || names.includes(parseActorId(actor.id).name)) &&
+      isDue(actor),
     kind: everyKind.size === 1 ? kind : null,
+    hasFacts: everyKind.size === 1 || filters.ending !== undefined,
   };
 }
 
@@ -107,4 +116,21 @@ function readHealth(text: string | undefined): Health | undefined {
   if (text === undefined || health !== undefined) return health;
   const allowed = healths.join(', ');
   throw new OrreryError('USAGE', `--health: ${JSON.stringify(text)} is not allowed; allowed: ${allowed}`);
+}
+
+/** Whether it ends within the time, or is not ok now. */
+function readEnding(text: string | undefined, now: number): (actor: ActorSummary) => boolean {
+  if (text === undefined) return () => true;
+  const ms = duration.read(text);
+  if (ms === undefined) {
+    const value = JSON.stringify(text);
+    throw new OrreryError('USAGE', `--ending: ${value} is not allowed; allowed: ${duration.allowed}`);
+  }
+  return (actor) => actor.reason.health !== 'ok' || endOf(actor) <= now + ms;
+}
+
+/** When what the actor is about ends, ms since the epoch; infinity: it tells of no end. */
+export function endOf({ facts = [] }: Pick<ActorSummary, 'facts'>): number {
+  const end = facts.find(({ ends }) => ends === true)?.value;
+  return typeof end === 'number' ? end : Number.POSITIVE_INFINITY;
 }

@@ -20,8 +20,14 @@ const asking = {
 
 export const domainMessages: KindMessages = {
   public: {
-    'domain.renew': v.object({ type: v.literal('domain.renew') }),
-    'domain.recheck': v.object({ type: v.literal('domain.recheck') }),
+    'domain.renew': v.pipe(
+      v.object({ type: v.literal('domain.renew') }),
+      v.description('a new certificate now'),
+    ),
+    'domain.recheck': v.pipe(
+      v.object({ type: v.literal('domain.recheck') }),
+      v.description('looks at the Secrets, asks for the renewal window'),
+    ),
   },
   internal: {
     'permit.granted': v.object({ type: v.literal('permit.granted'), issuer: name }),
@@ -37,7 +43,12 @@ export const domainMessages: KindMessages = {
 };
 
 export const issuerMessages: KindMessages = {
-  public: { 'issuer.recheck': v.object({ type: v.literal('issuer.recheck') }) },
+  public: {
+    'issuer.recheck': v.pipe(
+      v.object({ type: v.literal('issuer.recheck') }),
+      v.description('is verified again'),
+    ),
+  },
   internal: {
     'permit.asked': v.object({ type: v.literal('permit.asked'), ...asking }),
     'permit.returned': v.object({

@@ -14,20 +14,36 @@ const candidate = v.pipe(
   v.regex(/^[^\p{Cc}\p{Bidi_Control}]*$/u, 'a candidate’s name has no control characters'),
   // The Lease would hold another name than the one that was asked for.
   v.check((name) => name.isWellFormed(), 'a candidate’s name is whole characters'),
+  v.description('the name under which it campaigns'),
 );
-const term = v.pipe(v.number(), v.integer(), v.minValue(0));
+const term = v.pipe(v.number(), v.integer(), v.minValue(0), v.description('the term that it was told'));
 /** Shorter than a request takes is of no use; longer than an hour nobody would wait. */
-const ttlMs = v.pipe(v.number(), v.integer(), v.minValue(100), v.maxValue(3_600_000));
+const ttlMs = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(100),
+  v.maxValue(3_600_000),
+  v.description('milliseconds after which it is dropped unless it is heard of'),
+);
 
 export const electionMessages: KindMessages = {
   public: {
-    'election.campaign': v.object({
-      type: v.literal('election.campaign'),
-      candidate,
-      ttlMs: v.optional(v.nullable(ttlMs), null),
-    }),
-    'election.renew': v.object({ type: v.literal('election.renew'), candidate, term }),
-    'election.resign': v.object({ type: v.literal('election.resign'), candidate, term: v.optional(term, 0) }),
+    'election.campaign': v.pipe(
+      v.object({
+        type: v.literal('election.campaign'),
+        candidate,
+        ttlMs: v.optional(v.nullable(ttlMs), null),
+      }),
+      v.description('the candidate wants to lead'),
+    ),
+    'election.renew': v.pipe(
+      v.object({ type: v.literal('election.renew'), candidate, term }),
+      v.description('the leader is still there'),
+    ),
+    'election.resign': v.pipe(
+      v.object({ type: v.literal('election.resign'), candidate, term: v.optional(term, 0) }),
+      v.description('the leader gives the term up'),
+    ),
   },
   refine: knowingItsTerm,
 };

@@ -3,5 +3,10 @@ import * as v from 'valibot';
 import type { KindMessages } from '../../actors/admission.ts';
 
 export const workloadMessages: KindMessages = {
-  public: { 'workload.recheck': v.object({ type: v.literal('workload.recheck') }) },
+  public: {
+    'workload.recheck': v.pipe(
+      v.object({ type: v.literal('workload.recheck') }),
+      v.description('probes now'),
+    ),
+  },
 };

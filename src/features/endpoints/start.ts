@@ -2,23 +2,30 @@
 import { runs } from '../../actors/effect-runner.ts';
 import type { EngineView, FeatureRun, StartFeature } from '../../actors/feature.ts';
 import { kindOf } from '../../actors/host/cell.ts';
+import type { Cidr } from '../../base/config-values.ts';
 import type { Transition } from '../../base/views.ts';
 import { slicesReconcile } from '../../machines/service/slices-effects.ts';
 import { workloadConditionPatch, workloadProbe } from '../../machines/workload/workload-effects.ts';
 import { reconcileSlices } from './effects/endpoint-slices.ts';
 import { patchWorkloadCondition } from './effects/workload-condition.ts';
-import { probeWorkload } from './effects/workload-probe.ts';
+import { mayBeProbed, probeWorkload } from './effects/workload-probe.ts';
 import { createEndpointsJoin } from './endpoints-join.ts';
 import type { OtherWriter } from './slice-labels.ts';
 
 export interface EndpointsSettings {
   /** 1 to 1,000. */
   readonly endpointsPerSlice: number;
+  /** What probes may call; absent or null: all but loopback and link-local addresses. */
+  readonly probeCidrs?: readonly Cidr[] | null;
   /** The other controller whose slices are adopted; absent or null: none is. */
   readonly takeOver?: OtherWriter | null;
 }
 
-export function startEndpoints({ endpointsPerSlice, takeOver = null }: EndpointsSettings): StartFeature {
+export function startEndpoints({
+  endpointsPerSlice,
+  takeOver = null,
+  probeCidrs = null,
+}: EndpointsSettings): StartFeature {
   return ({ engine, kube, clock, metrics }): FeatureRun => {
     const { world } = engine;
     const join = createEndpointsJoin({ world, clock, takeOver });
@@ -28,7 +35,7 @@ export function startEndpoints({ endpointsPerSlice, takeOver = null }: Endpoints
       join,
       effects: [
         runs(slicesReconcile, reconcileSlices(slices)),
-        runs(workloadProbe, probeWorkload(clock)),
+        runs(workloadProbe, probeWorkload(clock, mayBeProbed(probeCidrs))),
         runs(workloadConditionPatch, patchWorkloadCondition(kube)),
       ],
       gauges: () => [{ name: 'orrery_endpoints_stuck', value: stuckIn(engine) }],

@@ -11,24 +11,28 @@ import type { KindMessages, Origin } from '../../actors/admission.ts';
 import { OrreryError } from '../../base/errors.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 
-const form = (type: string) =>
-  v.object({
-    type: v.literal(type),
-    family: v.picklist(['IPv4', 'IPv6']),
-    at: v.optional(v.unknown()),
-  });
+const time = v.pipe(v.unknown(), v.description('milliseconds since the epoch, or a time of RFC 3339'));
+
+const form = (type: string, does: string) =>
+  v.pipe(
+    v.object({ type: v.literal(type), family: v.picklist(['IPv4', 'IPv6']), at: v.optional(time) }),
+    v.description(does),
+  );
 
 export const proxierMessages: KindMessages = {
   public: {
-    'proxier.queued': form('proxier.queued'),
-    'proxier.updated': form('proxier.updated'),
-    'proxier.reported': v.object({
-      type: v.literal('proxier.reported'),
-      family: v.picklist(['IPv4', 'IPv6']),
-      queuedAt: v.optional(v.unknown(), null),
-      updatedAt: v.optional(v.unknown(), null),
-      seq: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
-    }),
+    'proxier.queued': form('proxier.queued', 'a change waits for the proxy'),
+    'proxier.updated': form('proxier.updated', 'the proxy has applied every change'),
+    'proxier.reported': v.pipe(
+      v.object({
+        type: v.literal('proxier.reported'),
+        family: v.picklist(['IPv4', 'IPv6']),
+        queuedAt: v.optional(time, null),
+        updatedAt: v.optional(time, null),
+        seq: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(Number.MAX_SAFE_INTEGER)),
+      }),
+      v.description('how a family stands'),
+    ),
   },
   refine: dated,
 };

@@ -14,7 +14,14 @@ export function releases(settings: ReleasesSettings = { bundle: null, release: '
     name: 'releases',
     charts: [releaseChart, candidacyChart],
     messages: {
-      release: { public: { 'release.reconcile': v.object({ type: v.literal('release.reconcile') }) } },
+      release: {
+        public: {
+          'release.reconcile': v.pipe(
+            v.object({ type: v.literal('release.reconcile') }),
+            v.description('begins a round now'),
+          ),
+        },
+      },
     },
     watches: [],
     rights: [

@@ -12,8 +12,16 @@ const actor = (kind: 'pod' | 'service') =>
 
 const place = { pod: actor('pod'), uid, ip, family: v.picklist(['IPv4', 'IPv6']) };
 
+const recheck = (type: string, does: string) =>
+  v.pipe(v.object({ type: v.literal(type) }), v.description(does));
+
 export const podMessages: KindMessages = {
-  public: { 'pod.recheck': v.object({ type: v.literal('pod.recheck') }) },
+  public: {
+    'pod.recheck': recheck(
+      'pod.recheck',
+      'looks again, as if the actor had just been made; a condition that is True stays',
+    ),
+  },
   internal: {
     'route.proven': v.object({ type: v.literal('route.proven'), service: name, serviceUid: uid, uid, ip }),
     'route.unverifiable': v.object({ type: v.literal('route.unverifiable'), service: name, serviceUid: uid }),
@@ -36,7 +44,7 @@ export const podMessages: KindMessages = {
 };
 
 export const serviceMessages: KindMessages = {
-  public: { 'service.recheck': v.object({ type: v.literal('service.recheck') }) },
+  public: { 'service.recheck': recheck('service.recheck', 'samples and reconciles again') },
   internal: {
     'route.wanted': v.object({ type: v.literal('route.wanted'), ...place, curious: v.optional(v.boolean()) }),
     'route.watched': v.object({ type: v.literal('route.watched'), ...place }),
@@ -49,7 +57,9 @@ export const serviceMessages: KindMessages = {
 };
 
 export const routeGateMessages: KindMessages = {
-  public: { 'routegate.recheck': v.object({ type: v.literal('routegate.recheck') }) },
+  public: {
+    'routegate.recheck': recheck('routegate.recheck', 'looks at the world again, and writes its status'),
+  },
   internal: {},
 };
 

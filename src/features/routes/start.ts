@@ -84,7 +84,7 @@ export function together(one: Join, other: Join): Join {
  * before tells it.
  */
 function observeGateWait(metrics: FeatureMetrics, { id, from, to, at }: Transition, context: unknown): void {
-  if (!id.startsWith('pod/') || !from?.startsWith('marking') || !to.startsWith('ready')) return;
+  if (!id.startsWith('pod/') || !from?.startsWith('gated.marking') || !to.startsWith('gated.ready')) return;
   const { heldBefore } = context as PodContext;
   if (heldBefore !== null) metrics.observe('orrery_pod_gate_wait_seconds', (at - heldBefore) / 1000);
 }

@@ -4,8 +4,12 @@ import type { MachineView } from '../../base/views.ts';
 import type { Chart } from '../../machines/chart.ts';
 import { type ChartState, readChart } from './chart-tree.ts';
 
-export function machineView({ name, version, description, machine }: Chart): MachineView {
-  return { name, version, description, config: plain(machine.config) };
+/** @param messages what people may send to its actors, by type */
+export function machineView(
+  { name, version, description, machine }: Chart,
+  messages: MachineView['messages'] = {},
+): MachineView {
+  return { name, version, description, config: plain(machine.config), messages };
 }
 
 /** The chart of a machine, with the times of its constant delays. */

@@ -2,7 +2,8 @@
  * How a caller shows who it is: where a bearer token may stand in a request, and when a request counts as the
  * page's own. Pure.
  *
- * - Programs: `Authorization: Bearer …`.
+ * - Programs: `Authorization: Bearer …`, or `Orrery-Token: …` where something on the way keeps the first for
+ *   itself: the Kubernetes API server takes it off before it hands a request on to a Service.
  * - WebSocket clients that cannot set headers: a subprotocol `base64url.bearer.authorization.k8s.io.<token in
  *   base64url>` beside `orrery.inspect.v1`, as the Kubernetes API server takes it.
  * - The page: a cookie that its script cannot read (HttpOnly), that is sent to this host alone and never
@@ -13,6 +14,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 export const cookieName = 'orrery_token';
+/** No browser sends it along by itself, and no other site's page may set it. */
+export const tokenHeader = 'orrery-token';
 const bearerProtocol = 'base64url.bearer.authorization.k8s.io.';
 
 /** null: the caller gave none. */
@@ -67,8 +70,10 @@ export function isToken(text: unknown): text is string {
   return typeof text === 'string' && text.length <= 8_192 && /^[A-Za-z0-9._~+/-]+=*$/.test(text);
 }
 
-function headerToken({ authorization = '' }: IncomingHttpHeaders): string | null {
-  return /^Bearer +([^\s]+)$/i.exec(authorization)?.[1] ?? null;
+function headerToken(headers: IncomingHttpHeaders): string | null {
+  const own = headers[tokenHeader];
+  if (isToken(own)) return own;
+  return /^Bearer +([^\s]+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
 }
 
 function protocolToken(headers: IncomingHttpHeaders): string | null {

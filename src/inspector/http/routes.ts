@@ -4,6 +4,7 @@
  */
 
 import type { HttpAnswerer, HttpPath, HttpReply } from '../../actors/feature.ts';
+import type { MessageForms } from '../../actors/message-forms.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { actorId } from '../../base/ids.ts';
@@ -28,6 +29,8 @@ export interface HttpParts extends PageParts, EventParts {
   readonly featurePaths: ReadonlyArray<HttpPath & { readonly answer: HttpAnswerer }>;
   /** Every chart, also those of a replica's own life. */
   readonly charts: readonly Chart[];
+  /** What people may send to actors, by kind; absent: it is not told. */
+  readonly messages?: ReadonlyMap<string, MessageForms>;
   readonly metrics: { text(): Promise<{ readonly contentType: string; readonly body: string }> };
   /** Whether metrics need a token, as the API does; absent: they do not. */
   readonly metricsAuth?: 'kubernetes' | 'none';
@@ -73,7 +76,7 @@ function openRoutes(parts: HttpParts): Route[] {
   ];
 }
 
-function apiRoutes({ control, charts }: HttpParts): Route[] {
+function apiRoutes({ control, charts, messages }: HttpParts): Route[] {
   const kinds = charts.filter(({ durable }) => durable).map(({ name }) => name);
   const isKind = (kind: string) => kinds.includes(kind);
   const api = (path: string, about: string, answer: Route['answer']): Route => ({
@@ -115,12 +118,16 @@ function apiRoutes({ control, charts }: HttpParts): Route[] {
         })),
       }),
     ),
-    api('machines/:name', 'one statechart in full', ({ params: { name = '' } }) => {
-      const chart = charts.find((one) => one.name === name);
-      return chart
-        ? jsonAnswer(200, machineView(chart))
-        : problem(404, 'NOT_FOUND', `there is no machine ${name}`);
-    }),
+    api(
+      'machines/:name',
+      'one statechart in full, and the messages that people may send to its actors, as JSON Schema',
+      ({ params: { name = '' } }) => {
+        const chart = charts.find((one) => one.name === name);
+        return chart
+          ? jsonAnswer(200, machineView(chart, messages?.get(name)))
+          : problem(404, 'NOT_FOUND', `there is no machine ${name}`);
+      },
+    ),
   ];
 }
 

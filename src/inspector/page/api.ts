@@ -1,6 +1,13 @@
 /** The page's requests to the replica's HTTP. */
 import type { ActorId } from '../../base/ids.ts';
-import type { DeadPage, DropAnswer, HistoryPage, HistoryView, SendAnswer } from '../../base/views.ts';
+import type {
+  DeadPage,
+  DropAnswer,
+  HistoryPage,
+  HistoryView,
+  MachineView,
+  SendAnswer,
+} from '../../base/views.ts';
 import type { SequenceView } from '../events/sequence.ts';
 
 export interface Session {
@@ -26,6 +33,12 @@ export async function readKinds(): Promise<readonly string[] | null> {
   );
   if ('refused' in answer) return null;
   return answer.ok.machines.flatMap(({ name, isKind }) => (isKind ? [name] : [])).sort();
+}
+
+/** What people may send to actors of the kind; null: it could not be asked, or nothing is told. */
+export async function readForms(kind: string): Promise<NonNullable<MachineView['messages']> | null> {
+  const answer = await call<MachineView>('GET', `machines/${encodeURIComponent(kind)}`);
+  return 'ok' in answer ? (answer.ok.messages ?? null) : null;
 }
 
 export function readEvents(wanted: {

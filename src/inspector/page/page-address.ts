@@ -15,7 +15,12 @@ export interface ListFilter {
   readonly state: string;
   readonly health: string;
   readonly owner: string;
-  /** `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact. */
+  /** `30d`: what ends within so long, or is not ok; empty: all. */
+  readonly ending: string;
+  /**
+   * `wrong`: what is wrong first, then longest in trouble; `since`, `name`, or the label of a fact; with
+   * a `-` before it the other way round.
+   */
   readonly sort: string;
 }
 
@@ -55,6 +60,7 @@ export const noFilter: ListFilter = {
   state: '',
   health: '',
   owner: '',
+  ending: '',
   sort: 'wrong',
 };
 
@@ -146,6 +152,7 @@ function readFilter(parameters: URLSearchParams): ListFilter {
     state: text('state'),
     health: text('health'),
     owner: text('owner'),
+    ending: text('ending'),
     sort: text('sort') || 'wrong',
   };
 }

@@ -28,9 +28,6 @@ export const healthWords: Readonly<Record<Health, string>> = {
   ok: 'ok',
 };
 
-/** What is wrong comes first. */
-export const severity: Readonly<Record<Health, number>> = { wrong: 0, waiting: 1, ok: 2 };
-
 /** A colour and a shape: a check, a turning arc, a triangle. */
 export function Mark({ health, parked = false }: { health: Health; parked?: boolean }): VNode {
   const word = parked ? 'parked' : healthWords[health];

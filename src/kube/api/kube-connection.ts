@@ -30,6 +30,8 @@ import { createRestPort } from './rest.ts';
 export interface KubeConnectionParts {
   /** Path of a kubeconfig, or several as in KUBECONFIG; absent: the service account of the Pod. */
   readonly kubeconfig?: string;
+  /** Of the kubeconfig; absent: its current one. */
+  readonly context?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
@@ -45,15 +47,19 @@ export interface KubeConnection extends KubePort {
  */
 export function connectKube(parts: KubeConnectionParts): KubeConnection {
   const { clock } = parts;
-  const transport = createTransport({ clock, getAccess: createAccess(parts) });
+  const transport = createTransport({ clock, getAccess: kubeAccess(parts) });
   return { ...createRestPort({ transport, clock }), close: () => transport.close() };
 }
 
 /** A token that is wrong stays wrong for a while; asking a plugin at each request would not make it right. */
 const refusalPauseMs = 5_000;
 
-function createAccess({ kubeconfig, clock, random, log = silentLog }: KubeConnectionParts): GetAccess {
-  let config = loadConfig(kubeconfig);
+/**
+ * The way to the API server alone, for whoever asks it something else than objects. @throws OrreryError USAGE
+ */
+export function kubeAccess(parts: KubeConnectionParts): GetAccess {
+  const { kubeconfig, context, clock, random, log = silentLog } = parts;
+  let config = loadConfig(kubeconfig, context);
   let current: { readonly access: Promise<Access>; readonly until: number } | undefined;
   let reloadedAt = Number.NEGATIVE_INFINITY;
 
@@ -77,7 +83,7 @@ function createAccess({ kubeconfig, clock, random, log = silentLog }: KubeConnec
     reloadedAt = clock.monotonic();
     try {
       // From the file, and without what plugins answered before.
-      config = loadConfig(kubeconfig);
+      config = loadConfig(kubeconfig, context);
     } catch (thrown) {
       log.warn(
         { error: asError(thrown).message },
@@ -130,9 +136,10 @@ function tlsOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions
   );
 }
 
-function loadConfig(kubeconfig: string | undefined): KubeConfig {
+function loadConfig(kubeconfig: string | undefined, context: string | undefined): KubeConfig {
   try {
     const config = kubeconfig === undefined ? inCluster() : fromFiles(kubeconfig);
+    if (context !== undefined) choose(config, context);
     prepare(config);
     return config;
   } catch (thrown) {
@@ -140,6 +147,12 @@ function loadConfig(kubeconfig: string | undefined): KubeConfig {
     const where = kubeconfig === undefined ? 'the service account' : `--kubeconfig ${kubeconfig}`;
     throw new OrreryError('USAGE', `${where} cannot be used: ${asError(thrown).message}`, { cause: thrown });
   }
+}
+
+function choose(config: KubeConfig, context: string): void {
+  const names = config.contexts.map(({ name }) => name);
+  if (!names.includes(context)) throw new Error(`it has no context ${context}, only ${names.join(', ')}`);
+  config.setCurrentContext(context);
 }
 
 function inCluster(): KubeConfig {

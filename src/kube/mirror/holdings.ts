@@ -40,7 +40,8 @@ export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership
 export function followNamedKinds(parts: HoldingParts, ownership: Ownership): void {
   const { features, world } = parts;
   const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
-  const declared = new Set(watchesOf(features).map(({ resource }) => kindText(resource)));
+  const shared = watchesOf(features).filter(({ isApart }) => !isApart);
+  const declared = new Set(shared.map(({ resource }) => kindText(resource)));
   const known = new Map<string, HoldingSpec>();
   const hearing = new Map<string, (entry: WorldEntry) => void>();
   let wanted = wantedBy(naming, world);

@@ -20,6 +20,8 @@ export interface MergedWatch {
   readonly digestKind: string | null;
   readonly withoutLabels: boolean;
   readonly isNeeded: boolean;
+  /** Nobody shares it. */
+  readonly isApart: boolean;
   readonly parts: readonly WatchDeclaration[];
   /** They ask for nothing of the objects, but wait for statements that name them. */
   readonly askers: readonly WatchDeclaration[];
@@ -32,14 +34,20 @@ export interface MergedWatch {
  */
 export function watchesOf(features: readonly Watching[]): MergedWatch[] {
   const declared = features.flatMap(({ watches }) => watches);
-  const byKind = Map.groupBy(declared, ({ resource }) => kindText(resource));
+  const byKind = Map.groupBy(declared, placeOf);
   return [...byKind].map(([kind, parts]) => {
     const watch = mergeOne(parts);
-    const isOwn = ({ resource }: WatchDeclaration) => kindText(resource) === kind;
+    if (watch.isApart) return watch;
+    const isOwn = (declaration: WatchDeclaration) => placeOf(declaration) === kind;
     const naming = features.filter(({ watches }) => !watches.some(isOwn));
     const named = namedKind(watch.resource);
     return { ...watch, askers: naming.flatMap(({ namedWatches }) => namedWatches?.declare(named) ?? []) };
   });
+}
+
+/** Those of one place share a mirror. */
+function placeOf({ resource, name, isApart }: WatchDeclaration): string {
+  return isApart && name !== undefined ? `apart/${name}` : kindText(resource);
 }
 
 /** The watch of those that declare one resource. @throws Error if they contradict each other */
@@ -56,6 +64,7 @@ export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
     digestKind: agreed(parts, 'digestKind'),
     withoutLabels: parts.every(({ withoutLabels }) => withoutLabels === true),
     isNeeded: parts.some(({ needed }) => needed === true),
+    isApart: parts.every(({ isApart }) => isApart === true),
     parts,
     askers: [],
   };

@@ -63,7 +63,7 @@ function factsOf({ facts, certificate, window, failures }: DomainContext): reado
     ...(certificate === null
       ? []
       : [
-          { label: 'Expires', value: certificate.notAfter, unit: 'time' },
+          { label: 'Expires', value: certificate.notAfter, unit: 'time', ends: true as const },
           { label: 'Renews', value: renewAt(certificate, window), unit: 'time' },
         ]),
     { label: 'Namespace', value: facts?.owner || '-' },

@@ -61,7 +61,17 @@ export interface Former {
   readonly transitions: number;
   /** When others may take the Lease if nothing more is written. */
   readonly leaseEnd: number;
+  /** Until when it may act as the leader, by what it was told; null: it knows of its end. */
+  readonly toldUntil: number | null;
   readonly reason: string;
+}
+
+/** The latest day (UTC) on which a term began. */
+export interface TermsOfDay {
+  /** Since the epoch. */
+  readonly day: number;
+  /** The highest term that began before it, or that stood when the Lease was first seen. */
+  readonly before: number;
 }
 
 export interface ElectionContext {
@@ -77,6 +87,8 @@ export interface ElectionContext {
   readonly seen: Seen | null;
   /** The highest that is known; it never goes back. */
   readonly term: number;
+  /** By which the terms of the day are counted; null: none has begun since the election is kept. */
+  readonly today: TermsOfDay | null;
   readonly reign: Reign | null;
   readonly asked: Asked | null;
   readonly former: Former | null;
@@ -104,6 +116,7 @@ export function newborn({ namespace, name }: ActorInput): ElectionContext {
     bound: [],
     seen: null,
     term: 0,
+    today: null,
     reign: null,
     asked: null,
     former: null,
@@ -147,7 +160,11 @@ export function shifted(context: ElectionContext, byMs: number): Partial<Electio
     seen: seen && { ...seen, at: later(seen.at) },
     reign: reign && { ...reign, renewedAt: later(reign.renewedAt) },
     asked: asked && { ...asked, at: later(asked.at) },
-    former: former && { ...former, leaseEnd: later(former.leaseEnd) },
+    former: former && {
+      ...former,
+      leaseEnd: later(former.leaseEnd),
+      toldUntil: former.toldUntil === null ? null : later(former.toldUntil),
+    },
     candidates: Object.fromEntries(Object.entries(candidates).map(([id, candidate]) => [id, one(candidate)])),
   };
 }

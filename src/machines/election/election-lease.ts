@@ -8,7 +8,14 @@
 import { equal } from '../../base/equal.ts';
 import { kubeMicroTime } from '../../base/kube-time.ts';
 import { isOlderVersion } from '../../base/resource-version.ts';
-import { candidateOf, isLiving, waiting, withoutCandidate } from './election-candidates.ts';
+import {
+  candidateOf,
+  deadlineOf,
+  holderEnd,
+  isLiving,
+  waiting,
+  withoutCandidate,
+} from './election-candidates.ts';
 import {
   type Asked,
   type ElectionContext,
@@ -47,8 +54,30 @@ export function withSeen(
   const isChanged = seen === null || !equal(record, seen.record);
   return {
     seen: { record, resourceVersion, at: isChanged ? at : seen.at },
-    term: termSeen(context, record),
+    ...withTerm(context, termSeen(context, record), at),
   };
+}
+
+const dayMs = 86_400_000;
+const dayOf = (at: number) => Math.floor(at / dayMs);
+
+function withTerm(
+  context: ElectionContext,
+  term: number,
+  at: number,
+): Pick<ElectionContext, 'term' | 'today'> {
+  const { today, seen } = context;
+  if (term === context.term) return { term, today };
+  const day = dayOf(at);
+  // When those began that stood at the first look, or in a Lease made anew, is not known.
+  if (seen === null) return { term, today: { day, before: term } };
+  if (seen.record === null && term > context.term + 1) return { term, today: { day, before: term - 1 } };
+  return { term, today: today?.day === day ? today : { day, before: context.term } };
+}
+
+/** How many terms have been seen to begin on the day (UTC) of that time. */
+export function termsToday({ term, today }: ElectionContext, at: number): number {
+  return today?.day === dayOf(at) ? term - today.before : 0;
 }
 
 /**
@@ -204,7 +233,7 @@ export function withReign(
   const reign = { holder, transitions, term: transitions + 1, place: placeOf(context), renewedAt: asked.at };
   return {
     reign,
-    term: Math.max(context.term, reign.term),
+    ...withTerm(context, Math.max(context.term, reign.term), asked.at),
     seen: { record: asked.record, resourceVersion, at: asked.at },
     asked: null,
     former: null,
@@ -214,14 +243,44 @@ export function withReign(
 }
 
 /** @param isHeard whether the one that led stays a candidate; who loses or gives up campaigns anew */
-export function withoutReign(context: ElectionContext, reason: string, isHeard = false) {
+export function withoutReign(
+  context: ElectionContext,
+  reason: string,
+  isHeard = false,
+): Partial<ElectionContext> {
   const { reign } = context;
   if (reign === null) return {};
   const { holder, term, place, transitions, renewedAt } = reign;
   const leaseEnd = renewedAt + timingOf(context).leaseMs;
-  const former: Former = { holder, term, place, transitions, leaseEnd, reason };
+  const former: Former = { holder, term, place, transitions, leaseEnd, toldUntil: null, reason };
   return { reign: null, asked: null, former, ...(isHeard ? {} : withoutCandidate(context, holder)) };
 }
+
+/**
+ * The reign ends though its leader has done nothing for it, and it may go on acting until the time that it
+ * was told last (docs/features/elections.md §5.3). Who campaigns for itself hears of it at once.
+ */
+export function withReignTaken(context: ElectionContext, at: number): Partial<ElectionContext> {
+  const end = holderEnd(context);
+  const toldUntil = end === null ? null : Math.min(end, deadlineOf(context));
+  const after = withoutReign(context, 'the election was changed or deleted');
+  if (toldUntil === null || toldUntil <= at || !after.former) return after;
+  return { ...after, former: { ...after.former, toldUntil } };
+}
+
+/** Its leader knows that it has ended. */
+export const withEndKnown = ({ former }: ElectionContext): Partial<ElectionContext> =>
+  former === null ? {} : { former: { ...former, toldUntil: null } };
+
+/** The leader that has ended says so itself. */
+export function isFormerResigning({ former }: ElectionContext, event: ElectionInput): boolean {
+  if (event.type !== 'election.resign' || former === null) return false;
+  return event.candidate === former.holder && (event.term === 0 || event.term === former.term);
+}
+
+/** How long the leader that has ended may still act, ms. */
+export const toldLeftMs = ({ former }: ElectionContext, at: number): number =>
+  Math.max(0, (former?.toldUntil ?? 0) - at);
 
 export function isToBeReleased({ facts, former }: ElectionContext, at: number): boolean {
   return facts?.releaseOnCancel === true && former !== null && at < former.leaseEnd;

@@ -3,7 +3,7 @@ import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
 import { deadlineOf, holderEnd, living } from './election-candidates.ts';
 import { type ElectionContext, placeOf } from './election-context.ts';
-import { foreignEnd, isAnotherPreferred } from './election-lease.ts';
+import { foreignEnd, isAnotherPreferred, termsToday } from './election-lease.ts';
 import { holderAt, leadsText } from './election-words.ts';
 
 type ElectionStanding = Standing<ElectionContext>;
@@ -36,11 +36,18 @@ function sentenceOf(standing: ElectionStanding): Told {
     return { text: `${lease} could not be claimed for ${who}${because(lastError)}` };
   }
   if (isIn(standing, 'leading')) return leadingSentence(standing);
+  if (isIn(standing, 'steppingDown.expiring')) return expiringSentence(context);
   if (isIn(standing, 'steppingDown')) {
     return { text: `${lease} is given back: ${context.former?.reason ?? 'nobody leads'}` };
   }
   if (isIn(standing, 'released')) return { text: 'the Election is not wanted any more', next: null };
   return observingSentence(standing);
+}
+
+function expiringSentence(context: ElectionContext): Told {
+  const { holder = '', reason = '', toldUntil = null } = context.former ?? {};
+  const text = `${holder} was told that it leads, and does until it hears of its end: ${reason}`;
+  return { text, next: toldUntil === null ? null : { text: `${holder} leads no more`, at: toldUntil } };
 }
 
 const leaseName = (context: ElectionContext) => {
@@ -65,7 +72,14 @@ function leadingSentence(standing: ElectionStanding): Told {
   }
   const end = holderEnd(context);
   const next = end === null ? null : { text: `${holder} leads no more unless it is heard of`, at: end };
-  return { text: leads, next };
+  const since = leadsSince(context);
+  return { text: leads, next, ...(since === null ? {} : { since }) };
+}
+
+/** null: the Lease does not say it. */
+function leadsSince({ seen }: ElectionContext): number | null {
+  const since = Date.parse(seen?.record?.acquireTime ?? '');
+  return Number.isNaN(since) ? null : since;
 }
 
 function observingSentence({ context, at }: ElectionStanding): Told {
@@ -90,17 +104,19 @@ function observingSentence({ context, at }: ElectionStanding): Told {
 const count = (candidates: number) => (candidates === 1 ? '1 candidate' : `${candidates} candidates`);
 
 function factsOf({ context, at }: ElectionStanding): readonly Fact[] {
-  const { term, seen, facts, reign } = context;
+  const { term, facts, reign } = context;
+  const today = facts === null ? [] : [{ label: 'Terms today', value: termsToday(context, at) }];
   const { namespace, name } = placeOf(context);
   const candidates = Object.keys(living(context, at)).sort();
-  const since = Date.parse(seen?.record?.acquireTime ?? '');
+  const since = leadsSince(context);
   const renewed = reign?.renewedAt;
   const more = candidates.length > namesTold ? [`and ${candidates.length - namesTold} more`] : [];
   const holder = facts === null ? null : holderAt(context, at);
   return [
     { label: 'Holder', value: holder ?? 'nobody' },
     { label: 'Term', value: term },
-    ...(holder === null || Number.isNaN(since) ? [] : [{ label: 'Since', value: since, unit: 'time' }]),
+    ...(holder === null || since === null ? [] : [{ label: 'Leads since', value: since, unit: 'time' }]),
+    ...today,
     ...(renewed === undefined ? [] : [{ label: 'Renewed', value: renewed, unit: 'time' }]),
     { label: 'Candidates', value: candidates.length },
     ...(candidates.length === 0

@@ -39,6 +39,7 @@ import {
 import { electionEffects } from './election-effects.ts';
 import {
   isAnotherPreferred,
+  isFormerResigning,
   isOwnClaim,
   isSeenNews,
   isStolen,
@@ -46,10 +47,13 @@ import {
   isWiped,
   nextLeader,
   quietMs,
+  toldLeftMs,
   withClaim,
+  withEndKnown,
   withHeld,
   withoutReign,
   withReign,
+  withReignTaken,
   withRenewalAsked,
   withSeen,
 } from './election-lease.ts';
@@ -119,6 +123,8 @@ export const electionSetup = setup({
       !isAnotherPreferred({ seen: { ...event, at: event.at } }, context.reign?.holder),
     isAnotherPreferred: ({ context }: { readonly context: ElectionContext }) =>
       isAnotherPreferred(context, context.reign?.holder),
+    isToldStill: (args) => toldLeftMs(args.context, at(args)) > 0,
+    isFormerResigning: ({ context, event }) => isFormerResigning(context, event),
     isToBeReleased: (args) => isToBeReleased(args.context, at(args)),
     isFollowedElsewhere: ({ context, event }) =>
       event.type === 'lease.followed' &&
@@ -137,6 +143,7 @@ export const electionSetup = setup({
     renewalDue: ({ context, event }) => Math.max(0, renewalAt(context) - (event as Stamp).at),
     deadlineLeft: ({ context, event }) => Math.max(0, deadlineOf(context) - (event as Stamp).at),
     holderLeft: ({ context, event }) => holderLeftMs(context, (event as Stamp).at),
+    toldLeft: ({ context, event }) => toldLeftMs(context, (event as Stamp).at),
     quiet: ({ context, event }) => quietMs(context, (event as Stamp).at),
     /** Following is begun again at once when its time is over; after a failure it waits. */
     followPause: 5_000,
@@ -185,7 +192,8 @@ export const electionSetup = setup({
     loseByWiping: assign(({ context }) => withoutReign(context, 'the Lease was taken away', true)),
     endByResigning: assign(({ context }) => withoutReign(context, 'the leader resigned')),
     endBySilence: assign(({ context }) => withoutReign(context, 'the leader did not renew in time')),
-    endByChange: assign(({ context }) => withoutReign(context, 'the election was changed or deleted')),
+    endByChange: assign((args) => withReignTaken(args.context, at(args))),
+    noteEndKnown: assign(({ context }) => withEndKnown(context)),
     armDeadline: raise({ type: 'election.deadline.due' } as ElectionInput, {
       id: 'deadline',
       delay: 'deadlineLeft',

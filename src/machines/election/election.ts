@@ -17,9 +17,10 @@
 
 import type { Chart } from '../chart.ts';
 import { followOf, lookOf, releaseOf, writeOf } from './election-asks.ts';
-import { type ElectionContext, newborn } from './election-context.ts';
+import { newborn } from './election-context.ts';
 import { electionEffects } from './election-effects.ts';
 import { isDeferrable, isHeartbeat } from './election-heartbeat.ts';
+import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
@@ -176,11 +177,21 @@ export const electionMachine = electionSetup.createMachine({
       ],
       on: {
         'election.observed': [
-          { guard: 'isGone', actions: ['endByChange', 'remember'], target: 'steppingDown' },
-          { guard: 'isMadeInvalid', actions: ['endByChange', 'remember'], target: 'steppingDown' },
+          { guard: 'isGone', actions: ['renewTimes', 'endByChange', 'remember'], target: 'steppingDown' },
+          {
+            guard: 'isMadeInvalid',
+            actions: ['renewTimes', 'endByChange', 'remember'],
+            target: 'steppingDown',
+          },
           {
             guard: 'isElsewhere',
-            actions: ['endByChange', 'remember', 'countFollow', { type: 'lease.follow', params: followOf }],
+            actions: [
+              'renewTimes',
+              'endByChange',
+              'remember',
+              'countFollow',
+              { type: 'lease.follow', params: followOf },
+            ],
             target: 'steppingDown',
           },
           {
@@ -317,14 +328,28 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
       initial: 'deciding',
+      // What is left to be done is done, whatever becomes of the Election meanwhile.
+      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
       states: {
         deciding: {
           description: 'Looks whether somebody waits.',
           always: [
+            { guard: 'isToldStill', target: 'expiring' },
             { guard: 'isLeaderWaiting', target: '#election.contending' },
             { guard: 'isToBeReleased', target: 'releasing' },
             { target: 'done' },
           ],
+        },
+        expiring: {
+          description: 'The leader was told until when it leads; until then nobody else may.',
+          on: {
+            'election.resign': [
+              { guard: 'isImpostor' },
+              { guard: 'isFormerResigning', actions: 'noteEndKnown', target: 'deciding' },
+            ],
+            'clock.leapt': { actions: 'shift', target: 'expiring', reenter: true },
+          },
+          after: { toldLeft: { actions: 'noteEndKnown', target: 'deciding' } },
         },
         releasing: {
           description: 'The Lease is given back, so that others need not wait for its end.',
@@ -353,7 +378,7 @@ export const electionMachine = electionSetup.createMachine({
 export const electionChart: Chart = {
   name: 'election',
   shortName: 'el',
-  version: 3,
+  version: 5,
   description: 'Decides who leads: contends for a Lease in the name of its candidates.',
   machine: electionMachine,
   durable: true,
@@ -364,13 +389,5 @@ export const electionChart: Chart = {
   quiet: isHeartbeat,
   deferrable: isDeferrable,
   moves: true,
-  migrations: {
-    // Since when the condition stands was not kept, and no candidate had a subject of its own.
-    1: ({ value, context }) => ({
-      value,
-      context: { ...(context as ElectionContext), bound: [], validSince: null, follows: 0 },
-    }),
-    // A replica of then would not know that what is saved may be older than what a leader was told.
-    2: (stored) => stored,
-  },
+  migrations: electionMigrations,
 };

@@ -17,7 +17,7 @@ import type {
   RouteUnverifiable,
 } from '../service/route-events.ts';
 import type { Stamp } from '../stamp.ts';
-import type { PodEvent } from './pod-events.ts';
+import type { PodEvent, PodObserved } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 type ByService<T> = Readonly<Record<string, T>>;
@@ -254,26 +254,24 @@ export const ownAnswers = (context: PodContext, event: RouteMissed): readonly Mi
 /**
  * Whether the news is of a Pod that took the place of the one that is known, or of another condition of it.
  */
-export function isAnotherPod({ facts }: PodContext, event: PodInput): boolean {
-  if (event.type !== 'pod.observed' || event.facts === null || facts === null) return false;
-  return !isSame(facts, event.facts);
+export function isAnotherPod({ facts }: PodContext, event: PodObserved): boolean {
+  return event.facts !== null && facts !== null && !isSame(facts, event.facts);
 }
 
 /** Whether somebody took away this Pod's condition that was True. */
-export function isTakenBack({ facts }: PodContext, event: PodInput): boolean {
-  if (event.type !== 'pod.observed' || event.facts?.uid !== facts?.uid) return false;
+export function isTakenBack({ facts }: PodContext, event: PodObserved): boolean {
+  if (event.facts?.uid !== facts?.uid) return false;
   return facts?.condition === 'True' && event.facts?.condition !== 'True';
 }
 
 /** Whether this Pod has another address than the one for which its condition is being written. */
-export function isMoved({ facts }: PodContext, event: PodInput): boolean {
-  if (event.type !== 'pod.observed' || event.facts === null) return false;
-  return isSame(facts, event.facts) && !equal(facts?.address, event.facts.address);
+export function isMoved({ facts }: PodContext, event: PodObserved): boolean {
+  return isSame(facts, event.facts) && !equal(facts?.address, event.facts?.address);
 }
 
 /** Whether this Pod's routes are to be watched from now on, which nobody did until now. */
-export function isWatchNews(context: PodContext, event: PodInput): boolean {
-  if (event.type !== 'pod.observed' || event.facts?.uid !== context.facts?.uid) return false;
+export function isWatchNews(context: PodContext, event: PodObserved): boolean {
+  if (event.facts?.uid !== context.facts?.uid) return false;
   return !isWatched(context) && isWatched({ facts: event.facts });
 }
 

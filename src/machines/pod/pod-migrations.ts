@@ -1,5 +1,5 @@
 /** What earlier versions of the pod chart kept, brought to the next version. */
-import type { StoredState } from '../chart.ts';
+import type { Migration, StoredState } from '../chart.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 type Before = { readonly facts: PodFacts | null; readonly lostRoute: string | null };
@@ -8,7 +8,7 @@ type Before = { readonly facts: PodFacts | null; readonly lostRoute: string | nu
  * Version 2 tells people why a Pod is held back, and keeps what was not verified apart from what was. Whether
  * a proof of version 1 was a verdict is not known any more; it stands as it was told then.
  */
-export function withOwnWords({ value, context }: StoredState): StoredState {
+function withOwnWords({ value, context }: StoredState): StoredState {
   const before = context as Before;
   return {
     value: typeof value === 'string' ? (parents[value] ?? value) : value,
@@ -34,3 +34,28 @@ const parents: Readonly<Record<string, object>> = {
   waitingForAddress: { waitingForAddress: 'told' },
   invalid: { invalid: 'told' },
 };
+
+const ofGatedPods: readonly string[] = [
+  'notApplicable',
+  'groupMissing',
+  'waitingForAddress',
+  'invalid',
+  'proving',
+  'marking',
+  'ready',
+  'lost',
+];
+const retries: readonly unknown[] = ['backingOff', 'waitingForNews'];
+
+/**
+ * Version 3 has one state around all that a Pod with the readiness gate does, and one around the two in which
+ * its patch is made again. Deadlines kept their names.
+ */
+const underParents: Migration = ({ value, context }) => {
+  const [[name, child] = []] = typeof value === 'string' ? [[value]] : Object.entries(value ?? {});
+  if (name === undefined || !ofGatedPods.includes(name)) return { value, context };
+  const isRetry = name === 'marking' && retries.includes(child);
+  return { value: { gated: isRetry ? { marking: { retrying: child } } : value }, context };
+};
+
+export const podMigrations: Readonly<Record<number, Migration>> = { 1: withOwnWords, 2: underParents };

@@ -35,44 +35,44 @@ const words: ReadonlyArray<readonly [string, (context: PodContext) => string]> =
       `The Pod does not list ${facts?.gate.conditionType ?? ''} in spec.readinessGates: RouteGate ${facts?.gate.name ?? ''} does not hold it back.`,
   ],
   [
-    'notApplicable',
+    'gated.notApplicable',
     ({ facts }) =>
       `The object that owns the Pod's group is not of the sort that RouteGate ${facts?.gate.name ?? ''} requires: the Pod is not held back.`,
   ],
   [
-    'groupMissing.reported',
+    'gated.groupMissing.reported',
     (context) => `${heldMessage(context)} A Warning Event on the Pod says so.${unwritten(context)}`,
   ],
-  ['groupMissing', held],
-  ['waitingForAddress', held],
-  ['invalid', held],
-  ['proving', held],
-  ['marking.patching', (context) => `${opened(context).message} The condition is being written.`],
+  ['gated.groupMissing', held],
+  ['gated.waitingForAddress', held],
+  ['gated.invalid', held],
+  ['gated.proving', held],
+  ['gated.marking.patching', (context) => `${opened(context).message} The condition is being written.`],
   [
-    'marking.outdated',
+    'gated.marking.outdated',
     () =>
       'The Pod got another address while its condition was being written; what it says is taken back as soon as that has landed.',
   ],
   [
-    'marking.backingOff',
+    'gated.marking.retrying.backingOff',
     (context) => `${opened(context).message} The condition could not be written, ${failures(context)}.`,
   ],
   [
-    'marking.waitingForNews',
+    'gated.marking.retrying.waitingForNews',
     () =>
       'The Pod was not there when its condition was to be written, or was another one; what became of it will be observed.',
   ],
   [
-    'ready.doubted',
+    'gated.ready.doubted',
     (context) =>
       `${missingList(context)} A route that is not proven again in time sets the condition to False.`,
   ],
-  ['ready', ready],
+  ['gated.ready', ready],
   [
-    'lost.backingOff',
+    'gated.lost.backingOff',
     (context) => `${lostMessage(context)} The condition could not be set to False, ${failures(context)}.`,
   ],
-  ['lost', (context) => `${lostMessage(context)} The condition is being set to False.`],
+  ['gated.lost', (context) => `${lostMessage(context)} The condition is being set to False.`],
 ];
 
 function textOf(standing: PodStanding): string {
@@ -106,15 +106,15 @@ function ready(context: PodContext): string {
 
 function nextOf(standing: PodStanding): Told['next'] | undefined {
   const { context } = standing;
-  if (isIn(standing, 'ready.doubted')) {
+  if (isIn(standing, 'gated.ready.doubted')) {
     const since = oldestDoubt(context)?.since ?? standing.since;
     return { text: 'the condition is set to False', at: since + doubtPatienceMs };
   }
-  const isAsking = isIn(standing, 'proving') && !isIn(standing, 'proving.telling');
+  const isAsking = isIn(standing, 'gated.proving') && !isIn(standing, 'gated.proving.telling');
   if (isAsking && context.asked.length > 0)
     return { text: 'the Services are asked again', at: context.askedAt + askPauseMs(context) };
   // The look that catches what was never said is nothing to wait for.
-  return isIn(standing, 'ready.proven') ? null : undefined;
+  return isIn(standing, 'gated.ready.proven') ? null : undefined;
 }
 
 function factsOf(context: PodContext): readonly Fact[] {

@@ -4,13 +4,15 @@
  */
 import type { Fact } from '../../base/views.ts';
 import { isIn, type Standing, type Told, tells } from '../tell.ts';
-import { hindrances, type ReleaseContext } from './release-context.ts';
+import { type ChangingRound, hindrances, type ReleaseContext } from './release-context.ts';
 import { isOlder, type NodeFacts, newestRelease } from './release-table.ts';
 
 type ReleaseStanding = Standing<ReleaseContext>;
 /** As the chart has them. */
 const formerPatienceMs = 5_000;
 const roundIntervalMs = 30_000;
+/** Objects of the last change that are named. */
+const changesTold = 10;
 
 const objects = ({ bundle }: ReleaseContext) =>
   bundle.objects === 1 ? '1 object' : `${bundle.objects} objects`;
@@ -90,19 +92,31 @@ function factsOf(context: ReleaseContext): readonly Fact[] {
       : `${status.state}, release ${status.release}, at least ${status.minimumCompatible}`;
   const last = changes.at(-1);
   return [
-    { label: 'Leader', value: leader },
     { label: 'Release', value: bundle.release },
+    { label: 'Leader', value: leader },
+    ...(last === undefined ? [] : changeFacts(last)),
     { label: 'Objects', value: bundle.objects },
     { label: 'Written', value: written },
     ...lines('Waiting for', waitingFor),
     ...(lastApplied === null ? [] : [{ label: 'Applied', value: lastApplied, unit: 'time' }]),
-    ...(last === undefined ? [] : [{ label: 'Last change', value: last.at, unit: 'time' }]),
     ...lines('Drifted', drift),
     ...lines(
       'Replicas',
       nodes.map((node) => replicaText(node, nodes, leader)),
     ),
   ];
+}
+
+/** What the last deploy changed: when, and which objects; `explain` has the fields. */
+function changeFacts({ at, made, changed, pruned, more }: ChangingRound): readonly Fact[] {
+  const named = [
+    ...made.map((object) => `made ${object}`),
+    ...changed.map(({ object }) => `changed ${object}`),
+    ...pruned.map((object) => `deleted ${object}`),
+  ];
+  const rest = Math.max(0, named.length - changesTold) + more;
+  const told = [...named.slice(0, changesTold), ...(rest === 0 ? [] : [`and ${rest} more`])];
+  return [{ label: 'Last change', value: at, unit: 'time' }, ...lines('Changed', told)];
 }
 
 const lines = (label: string, values: readonly string[]): readonly Fact[] =>

@@ -1,11 +1,12 @@
 /**
  * The endpoints region of the Service chart: EndpointSlices for workloads outside the cluster.
  *
- * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`.
- * Changes that come faster than they are written lead from one to the next; a lull of `burstLull` in
- * `settling` leads back. What fails lies in `backingOff`, then in `stuck`, which only a pass that succeeds
- * leaves. Its words are in slices-context.ts.
+ * Passes follow each other at three paces, each a state of `reconciling`: `alone`, `burst`, `flood`. Changes
+ * that come faster than they are written lead from one to the next; a lull of `burstLull` in
+ * `written.settling` leads back. What fails lies in `backingOff`, then in `stuck`, which only a pass that
+ * succeeds leaves. Its words are in slices-context.ts.
  */
+import { keepIds } from '../state-ids.ts';
 import {
   alonePass,
   burstPass,
@@ -16,11 +17,6 @@ import {
   retryPass,
   stuckWarning,
 } from './slices-context.ts';
-
-/** A person asks to look again. */
-const recheck = {
-  'service.recheck': { guard: 'hasSlices', target: '#service.endpoints.reconciling' },
-} as const;
 
 /** How long the next pass gathers follows from how the last one ended. */
 const whenDue = [
@@ -36,25 +32,23 @@ const thenSettle = {
   'slices.reconciled': {
     guard: 'isThisPass',
     actions: 'noteReconciled',
-    target: '#service.endpoints.settling',
+    target: '#service.endpoints.written.settling',
   },
 } as const;
 
 const warning = { type: 'kube-event.write', params: stuckWarning } as const;
 
-const failed = [
-  { guard: 'isLastRetry', actions: 'noteSlicesFailure', target: '#service.endpoints.stuck' },
-  { guard: 'isThisPass', actions: 'noteSlicesFailure', target: '#service.endpoints.backingOff' },
-] as const;
+const failed = <const N extends string>(note: N) =>
+  [
+    { guard: 'isLastRetry', actions: note, target: '#service.endpoints.stuck' },
+    { guard: 'isThisPass', actions: note, target: '#service.endpoints.backingOff' },
+  ] as const;
 
-const failedAgain = [
-  {
-    guard: 'isLastRetry',
-    actions: ['noteSlicesFailure', warning],
-    target: '#service.endpoints.stuck.resting',
-  },
-  { guard: 'isThisPass', actions: 'noteSlicesFailure', target: '#service.endpoints.stuck.resting' },
-] as const;
+const failedAgain = <const N extends string>(note: N) =>
+  [
+    { guard: 'isLastRetry', actions: [note, warning], target: '#service.endpoints.stuck.resting' },
+    { guard: 'isThisPass', actions: note, target: '#service.endpoints.stuck.resting' },
+  ] as const;
 
 const reconciling = {
   description: 'A pass over the slices is in work.',
@@ -66,9 +60,9 @@ const reconciling = {
       target: '#service.endpoints.judging',
     },
     'slices.unlisted': { guard: 'isThisPass', target: '#service.endpoints.awaitingLists' },
-    'slices.failed': failed,
+    'slices.failed': failed('noteSlicesFailure'),
   },
-  after: { passPatience: failed },
+  after: { passPatience: failed('noteSlicesSilence') },
   states: {
     first: {
       description: 'The first pass of the Service: it gathers while everything is being listed.',
@@ -132,9 +126,9 @@ const stuck = {
           target: '#service.endpoints.judging',
         },
         'slices.unlisted': { guard: 'isThisPass', target: 'awaitingLists' },
-        'slices.failed': failedAgain,
+        'slices.failed': failedAgain('noteSlicesFailure'),
       },
-      after: { passPatience: failedAgain },
+      after: { passPatience: failedAgain('noteSlicesSilence') },
     },
     awaitingLists: {
       description: 'What the try reads has not been listed anew yet.',
@@ -174,37 +168,39 @@ export const endpointsRegion = {
       tags: 'settled',
       always: whenDue,
     },
-    current: {
+    written: {
       description: 'The slices say what they must.',
-      tags: 'settled',
-      on: recheck,
-      always: [...whenDue, { guard: 'isSliceless', target: 'ignored' }],
-    },
-    sparse: {
-      description:
-        'The slices say what they must and could be held by half as many; they are compacted when nothing has happened for a while.',
-      tags: 'settled',
-      on: recheck,
-      always: [...whenDue, { guard: 'isSliceless', target: 'ignored' }],
-      after: { compactionPause: 'reconciling.compacting' },
-    },
-    settling: {
-      description: 'The slices say what they must after a burst of changes; more may follow.',
-      on: recheck,
-      always: [
-        { guard: 'isPassDue', target: 'reconciling.flood' },
-        { guard: 'isSliceless', target: 'ignored' },
-      ],
-      after: { burstLull: [{ guard: 'isCompactable', target: 'sparse' }, { target: 'current' }] },
+      initial: 'current',
+      // A person asks to look again.
+      on: { 'service.recheck': { guard: 'hasSlices', target: 'reconciling' } },
+      always: { guard: 'isSliceless', target: 'ignored' },
+      states: keepIds('service.endpoints', {
+        current: {
+          description: 'Nothing has changed since the last pass.',
+          tags: 'settled',
+          always: whenDue,
+        },
+        sparse: {
+          description:
+            'The endpoints could be held by half as many slices; they are compacted when nothing has happened for a while.',
+          tags: 'settled',
+          always: whenDue,
+          after: { compactionPause: '#service.endpoints.reconciling.compacting' },
+        },
+        settling: {
+          description: 'A burst of changes was written; more may follow.',
+          always: { guard: 'isPassDue', target: '#service.endpoints.reconciling.flood' },
+          after: { burstLull: [{ guard: 'isCompactable', target: 'sparse' }, { target: 'current' }] },
+        },
+      } as const),
     },
     reconciling,
     judging: {
       description: 'Chooses what follows a pass.',
       always: [
         { guard: 'isPassDue', target: 'reconciling.burst' },
-        { guard: 'isSliceless', target: 'ignored' },
-        { guard: 'isCompactable', target: 'sparse' },
-        { target: 'current' },
+        { guard: 'isCompactable', target: 'written.sparse' },
+        { target: 'written' },
       ],
     },
     awaitingLists: {

@@ -1,8 +1,9 @@
 /**
  * The routes region of the Service chart: samples the Service for the Pods of its group. Its guards, delays
- * and actions stand in service.ts, what they compute in service-context.ts, route-rounds.ts and route-
- * words.ts.
+ * and actions stand in service-setup.ts, what they compute in service-context.ts, route-rounds.ts and
+ * route-words.ts.
  */
+import { keepIds } from '../state-ids.ts';
 
 import { round } from './route-rounds.ts';
 import {
@@ -15,20 +16,29 @@ import {
   verdict,
 } from './route-words.ts';
 
+/** Nobody waits any more, or nobody can be asked for. */
+const whenOver = [
+  { guard: 'isWatching', target: '#service.routes.resting.watching' },
+  { guard: 'isNothingWanted', target: '#service.routes.resting.settled' },
+  { guard: 'isUnaskable', target: '#service.routes.resting.idle' },
+] as const;
+
+const saysVerdict = { type: 'message.send', params: verdict } as const;
+
 export const routesRegion = {
   description: 'Which Pods does the Service reach?',
-  initial: 'idle',
+  initial: 'resting',
   on: {
     'service.observed': [
       { guard: 'isGone', actions: 'forgetRoutes', target: '.gone' },
-      { guard: 'isReturning', actions: ['remember', 'hurry'], target: '.idle' },
+      { guard: 'isReturning', actions: ['remember', 'hurry'], target: '.resting' },
       { guard: 'isRerouted', actions: ['remember', 'hurry', 'abandonRound'] },
       { guard: 'isRouteNews', actions: ['remember', 'hurry'] },
       { guard: 'isNews', actions: 'remember' },
     ],
     'service.endpoints.observed': { guard: 'isRouteless', target: '.gone' },
     'route.wanted': [
-      { guard: 'isMetAlready', actions: ['tellProven', 'keepWant', 'noteKeptTold'] },
+      { guard: 'isMetAlready', actions: ['tellMet', 'keepWant', 'noteKeptTold'] },
       { guard: 'isNewWant', actions: 'keepWant' },
       { guard: 'isAgedWant', actions: 'renewWant' },
     ],
@@ -37,7 +47,7 @@ export const routesRegion = {
     'service.recheck': { actions: 'hurry' },
     'sample.answered': {
       guard: 'isWantedAnswer',
-      actions: ['tellProven', 'credit'],
+      actions: ['tellReached', 'credit'],
     },
     'header.asked': [
       { guard: 'isHeaderKnown', actions: { type: 'message.send', params: headerAnswer } },
@@ -59,13 +69,27 @@ export const routesRegion = {
     { guard: 'isHeaderOwed', actions: [{ type: 'message.send', params: headerNews }, 'settleInquiry'] },
   ],
   states: {
-    idle: {
-      description: 'Nobody wants a proof that the Service can be asked for.',
-      tags: 'settled',
-      always: [
-        { guard: 'isAnythingWanted', target: 'sampling' },
-        { guard: 'isWatching', target: 'watching' },
-      ],
+    resting: {
+      description: 'Nobody waits for a proof that the Service can be asked for.',
+      initial: 'idle',
+      always: { guard: 'isAnythingWanted', target: 'sampling' },
+      states: keepIds('service.routes', {
+        idle: {
+          description: 'Nobody wants a proof that the Service can be asked for.',
+          tags: 'settled',
+          always: { guard: 'isWatching', target: 'watching' },
+        },
+        settled: {
+          description: 'Every Pod that asked was reached.',
+          tags: 'settled',
+          always: { guard: 'isWatching', target: 'watching' },
+        },
+        watching: {
+          description: 'Every Pod that asked was reached; now and then it is looked whether they still are.',
+          always: { guard: 'isUnaskable', target: 'idle' },
+          after: { checkPause: '#service.routes.sampling' },
+        },
+      } as const),
     },
     sampling: {
       description: 'A round of calls through the Service is in work.',
@@ -79,88 +103,59 @@ export const routesRegion = {
         'sample.finished': { guard: 'isThisRound', actions: 'noteRound', target: 'judging' },
         'sample.failed': { guard: 'isThisRound', actions: 'noteFailure', target: 'judging' },
       },
-      after: { roundPatience: { actions: 'noteFailure', target: 'judging' } },
+      after: { roundPatience: { actions: 'noteSilence', target: 'judging' } },
     },
     judging: {
       description: 'Chooses what follows a round.',
       always: [
         { guard: 'isAnyWantStale', actions: 'dropStale' },
-        { guard: 'isWatching', target: 'watching' },
-        { guard: 'isNothingWanted', target: 'settled' },
-        { guard: 'isUnaskable', target: 'idle' },
-        {
-          guard: 'isAnonymousGroup',
-          target: 'settled',
-          actions: [{ type: 'message.send', params: verdict }, 'forgetWants'],
-        },
+        ...whenOver,
+        { guard: 'isAnonymousGroup', target: 'resting.settled', actions: [saysVerdict, 'forgetWants'] },
         {
           guard: 'isAnonymousThroughout',
-          target: 'settled',
-          actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
+          target: 'resting.settled',
+          actions: [saysVerdict, 'noteNoHeader', 'forgetWants'],
         },
         { guard: 'isAnonymousYet', target: 'inquiring' },
-        { guard: 'isHurriedAndRested', target: 'sampling' },
-        { guard: 'isHurried', target: 'waking' },
-        { target: 'pausing' },
+        { target: 'waiting' },
       ],
-    },
-    waking: {
-      description:
-        'Something changed; the next round follows at once, but not before the last one is 200 ms old.',
-      always: [
-        { guard: 'isWatching', target: 'watching' },
-        { guard: 'isNothingWanted', target: 'settled' },
-        { guard: 'isUnaskable', target: 'idle' },
-      ],
-      after: { wakePause: 'sampling' },
     },
     inquiring: {
       description:
         'No answer carried the header: asks the other Services of the group whether any of theirs ever did.',
       entry: { type: 'message.send', params: headerQuestion },
       on: {
-        'header.seen': { actions: 'noteHeader', target: 'pausing' },
+        'header.seen': { actions: 'noteHeader', target: 'waiting' },
         'service.observed': {
           guard: 'isRerouted',
           actions: ['remember', 'hurry', 'abandonRound'],
-          target: 'pausing',
+          target: 'waiting',
         },
       },
       always: {
         guard: 'isAnonymousThroughout',
-        target: 'settled',
-        actions: [{ type: 'message.send', params: verdict }, 'noteNoHeader', 'forgetWants'],
+        target: 'resting.settled',
+        actions: [saysVerdict, 'noteNoHeader', 'forgetWants'],
       },
       // Silence is no verdict: docs/features/routes.md §3.5.
-      after: { answerPatience: 'pausing' },
+      after: { answerPatience: 'waiting' },
     },
-    pausing: {
-      description:
-        'Some Pod is not reached yet; the next round follows after a pause, or at once when something changes.',
-      always: [
-        { guard: 'isWatching', target: 'watching' },
-        { guard: 'isNothingWanted', target: 'settled' },
-        { guard: 'isUnaskable', target: 'idle' },
-        { guard: 'isHurriedAndRested', target: 'sampling' },
-        { guard: 'isHurried', target: 'waking' },
-      ],
-      after: { pause: 'sampling' },
-    },
-    settled: {
-      description: 'Every Pod that asked was reached.',
-      tags: 'settled',
-      always: [
-        { guard: 'isAnythingWanted', target: 'sampling' },
-        { guard: 'isWatching', target: 'watching' },
-      ],
-    },
-    watching: {
-      description: 'Every Pod that asked was reached; now and then it is looked whether they still are.',
-      always: [
-        { guard: 'isAnythingWanted', target: 'sampling' },
-        { guard: 'isUnaskable', target: 'idle' },
-      ],
-      after: { checkPause: 'sampling' },
+    waiting: {
+      description: 'Some Pod is not reached yet.',
+      initial: 'pausing',
+      always: [...whenOver, { guard: 'isHurriedAndRested', target: 'sampling' }],
+      states: keepIds('service.routes', {
+        pausing: {
+          description: 'The next round follows after a pause, or at once when something changes.',
+          always: { guard: 'isHurried', target: 'waking' },
+          after: { pause: '#service.routes.sampling' },
+        },
+        waking: {
+          description:
+            'Something changed; the next round follows at once, but not before the last one is 200 ms old.',
+          after: { wakePause: '#service.routes.sampling' },
+        },
+      } as const),
     },
     gone: {
       description: 'The Service does not exist any more, or no group needs it.',

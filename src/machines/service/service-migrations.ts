@@ -1,9 +1,9 @@
 /** What earlier versions of the service chart kept, brought to the next version. */
-import type { StoredState } from '../chart.ts';
+import type { Migration, StoredState } from '../chart.ts';
 import { noSlices, type SlicesContext } from './slices-context.ts';
 
 /** Version 2 keeps EndpointSlices; in version 1 that region stood in `ignored` and remembered nothing. */
-export function withSlices({ value, context }: StoredState): StoredState {
+function withSlices({ value, context }: StoredState): StoredState {
   return { value, context: { ...(context as object), slices: noSlices } };
 }
 
@@ -36,7 +36,7 @@ function withOwnMisses({ value, context }: StoredState): StoredState {
 }
 
 /** Version 3 differs in both regions. */
-export function withOwnMissesAndPaces(stored: StoredState): StoredState {
+function withOwnMissesAndPaces(stored: StoredState): StoredState {
   return withPaces(withOwnMisses(stored));
 }
 
@@ -78,3 +78,36 @@ function paceOf({ endedAt, failures, burst = 0, compacting }: BurstingSlices): s
   if (endedAt === 0) return 'first';
   return ['alone', 'burst'][burst] ?? 'flood';
 }
+
+/** Under which state those of version 3 stand now; their deadlines kept their names. */
+const parents = {
+  routes: {
+    idle: 'resting',
+    settled: 'resting',
+    watching: 'resting',
+    pausing: 'waiting',
+    waking: 'waiting',
+  },
+  endpoints: { current: 'written', sparse: 'written', settling: 'written' },
+} as const satisfies Record<string, Readonly<Record<string, string>>>;
+
+const underParents: Migration = ({ value, context }) => {
+  const regions = Object.entries(typeof value === 'object' && value !== null ? value : {});
+  const moved = regions.map(([region, state]) => [region, moving(parents, region, state)]);
+  return { value: regions.length === 0 ? value : Object.fromEntries(moved), context };
+};
+
+function moving(
+  all: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  region: string,
+  state: unknown,
+) {
+  const parent = typeof state === 'string' ? all[region]?.[state] : undefined;
+  return parent === undefined ? state : { [parent]: state };
+}
+
+export const serviceMigrations: Readonly<Record<number, Migration>> = {
+  1: withSlices,
+  2: withOwnMissesAndPaces,
+  3: underParents,
+};

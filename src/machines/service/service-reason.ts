@@ -32,7 +32,7 @@ function listed(pods: readonly Want[]): string {
 function routesReason(standing: Standing<ServiceContext>): string | null {
   const { context } = standing;
   const { facts, wants, watched, lastRound, fruitless } = context;
-  if (facts === null || isIn(standing, 'routes.idle') || isIn(standing, 'routes.gone')) return null;
+  if (facts === null || isIn(standing, 'routes.resting.idle') || isIn(standing, 'routes.gone')) return null;
   const missed = watched.filter((one) => one.missed > 0);
   if (wants.length === 0 && missed.length > 0)
     return `the Service did not reach ${listed(missed)} when it looked last; it looks again soon`;

@@ -6,6 +6,7 @@
 import { equal } from '../../base/equal.ts';
 import type { KubeEventWrite } from '../effects.ts';
 import type { Stamp } from '../stamp.ts';
+import { eventsOf } from '../typed-events.ts';
 import type { ServiceEvent } from './route-events.ts';
 import type { SlicesReconcile } from './slices-effects.ts';
 import type { EndpointsFacts, PassEnd } from './slices-events.ts';
@@ -58,6 +59,7 @@ interface Args {
   readonly context: Holder;
   readonly event: Input;
 }
+const { when, change } = eventsOf<Holder, Input>();
 
 /**
  * 5 ms, doubled with each failure, up to 1,000 s; after 15 retries the Service is stuck:
@@ -103,22 +105,28 @@ const otherWriter = ({ facts }: SlicesContext) => facts?.otherWriter ?? '';
 const isIgnorable = ({ selects, empty }: EndpointsFacts) => !selects && empty;
 
 export const slicesGuards = {
-  isSlicesGone: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' && event.facts === null && context.slices.facts !== null,
-  isWithoutSlices: ({ context, event }: Args) =>
-    event.type === 'service.observed' && event.facts === null && context.slices.facts === null,
+  isSlicesGone: when(
+    'service.endpoints.observed',
+    ({ slices }, { facts }) => facts === null && slices.facts !== null,
+  ),
+  isWithoutSlices: when(
+    'service.observed',
+    ({ slices }, { facts }) => facts === null && slices.facts === null,
+  ),
   /** The first facts, or the first after there were none. */
-  isSlicesReturning: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' && event.facts !== null && context.slices.facts === null,
-  isSlicesNews: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' &&
-    event.facts !== null &&
-    !equal(event.facts, context.slices.facts),
+  isSlicesReturning: when(
+    'service.endpoints.observed',
+    ({ slices }, { facts }) => facts !== null && slices.facts === null,
+  ),
+  isSlicesNews: when(
+    'service.endpoints.observed',
+    ({ slices }, { facts }) => facts !== null && !equal(facts, slices.facts),
+  ),
   isPassDue: ({ context }: { context: Holder }) => isDue(context.slices),
   isFirstPassDue: ({ context }: { context: Holder }) => isDue(context.slices) && context.slices.endedAt === 0,
   isDensePassDue: ({ context, event }: Args) =>
     isDue(context.slices) && event.at - context.slices.endedAt < denseMs,
-  isSlicesSeen: ({ event }: Args) => event.type === 'service.endpoints.observed' && event.facts !== null,
+  isSlicesSeen: when('service.endpoints.observed', (_, { facts }) => facts !== null),
   isSliceless: ({ context }: { context: Holder }) => {
     const { facts } = context.slices;
     return facts === null || isIgnorable(facts);
@@ -141,37 +149,37 @@ function isOfPass({ slices }: Holder, event: Input): boolean {
 
 /** What each step of the region changes in the chart's context. */
 export const slicesChanges = {
-  rememberSlices: ({ context, event }: Args) =>
-    event.type === 'service.endpoints.observed' ? changed(context, { facts: event.facts }) : {},
+  rememberSlices: change('service.endpoints.observed', (context, { facts }) => changed(context, { facts })),
   /** Whatever calls for slices again begins anew; versions and counts go on. */
   forgetSlices: ({ context }: Args) =>
     changed(context, { facts: null, done: null, failures: 0, compactable: false, toldOf: '' }),
   startPass: ({ context }: Args) => changed(context, { pass: context.slices.pass + 1 }),
   noteOtherWriter: ({ context }: Args) => changed(context, { toldOf: otherWriter(context.slices) }),
-  noteReconciled: ({ context, event }: Args) => {
-    if (event.type !== 'slices.reconciled') return {};
+  noteReconciled: change('slices.reconciled', (context, event) => {
     const { made, standing, compactable } = event;
     const { failures, pass } = context.slices;
     const ended = { done: { wanted: made, standing }, good: pass, failures: 0, retryAfterMs: 0, compactable };
     const { slices } = changed(context, { ...ended, ...ending(context, event, event.at) });
     return { slices, ...(failures > 0 ? { lastError: null } : {}) };
-  },
-  noteSlicesFailure: ({ context, event }: Args) => {
-    const isTold = event.type === 'slices.failed';
-    const before = context.slices;
-    const { slices } = changed(context, {
-      failures: before.failures + 1,
-      retryAfterMs: isTold ? event.retryAfterMs : 0,
-      done: null,
-      ...ending(context, isTold ? event.end : null, event.at),
-    });
-    return { slices, lastError: isTold ? event.message : 'no outcome of the pass over the slices in time' };
-  },
+  }),
+  noteSlicesFailure: change('slices.failed', (context, { message, retryAfterMs, end, at }) =>
+    failed(context, message, { retryAfterMs, ...ending(context, end, at) }),
+  ),
+  noteSlicesSilence: ({ context, event }: Args) =>
+    failed(context, 'no outcome of the pass over the slices in time', {
+      retryAfterMs: 0,
+      ...ending(context, null, event.at),
+    }),
   startAfresh: ({ context }: Args) => changed(context, { failures: 0 }),
 };
 
 function changed(context: Holder, change: Partial<SlicesContext>): { slices: SlicesContext } {
   return { slices: { ...context.slices, ...change } };
+}
+
+function failed(context: Holder, lastError: string, how: Partial<SlicesContext>): Partial<Holder> {
+  const failures = context.slices.failures + 1;
+  return { ...changed(context, { failures, done: null, ...how }), lastError };
 }
 
 /** The pass saw the world at least as new as the last observation; its own writes are no news. */

@@ -34,8 +34,14 @@ const words: ReadonlyArray<readonly [string, (context: ServiceContext) => string
   ],
   ['endpoints.reconciling.compacting', () => 'the endpoints are being moved to half as many EndpointSlices'],
   ['endpoints.reconciling', () => 'the EndpointSlices are being brought to what the workloads are'],
-  ['endpoints.sparse', () => 'the EndpointSlices list the workloads as they are; half as many would do'],
-  ['endpoints.settling', () => 'the EndpointSlices list the workloads as they are, after a burst of changes'],
+  [
+    'endpoints.written.sparse',
+    () => 'the EndpointSlices list the workloads as they are; half as many would do',
+  ],
+  [
+    'endpoints.written.settling',
+    () => 'the EndpointSlices list the workloads as they are, after a burst of changes',
+  ],
   ['endpoints', () => 'the EndpointSlices list the workloads as they are'],
 ];
 

@@ -85,7 +85,7 @@ describe('rpc.list', () => {
     const view = await answerOf(control.get('pod/shop/web-0'));
     const { id, state, since, owner, shard, rev, nextTimer, lastError, parked, reason } = view ?? {};
     expect(actors).toEqual([{ id, state, since, owner, shard, rev, nextTimer, lastError, parked, reason }]);
-    expect(state).toBe('ready.proven');
+    expect(state).toBe('gated.ready.proven');
     expect(reason).toMatchObject({ health: 'ok', text: expect.stringMatching(/.+/), since });
   });
 

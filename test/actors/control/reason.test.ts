@@ -10,7 +10,7 @@ import { nextRecord } from '../../../src/actors/host/next-record.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { createStepper, type StepResult } from '../../../src/actors/host/step.ts';
 import { createShardRun } from '../../../src/actors/shards/shard-run.ts';
-import type { Chart } from '../../../src/machines/chart.ts';
+import type { Chart, StoredState } from '../../../src/machines/chart.ts';
 import { type Tell, tells } from '../../../src/machines/tell.ts';
 
 const machine = setup({
@@ -41,6 +41,8 @@ function chartOf(tell?: Tell<unknown>): Chart {
   return tell === undefined ? base : { ...base, tell };
 }
 
+const place = { random: { id: () => 'word' }, fence: 1, mailOf: '', replica: 'r' };
+
 /** The record after these events, one a second from 1,000 ms on. */
 function recordAfter(chart: Chart, events: readonly string[]): ActorRecord {
   const stepper = createStepper(chart);
@@ -55,17 +57,7 @@ function recordAfter(chart: Chart, events: readonly string[]): ActorRecord {
         ? stepper.begin({ id, namespace: '_', name: 'one' }, event)
         : stepper.step(stepper.restore(record.snapshot, 1), event);
     const item = { event: { type }, cause: null };
-    record = nextRecord({
-      id,
-      stepper,
-      before: record,
-      item,
-      event,
-      result,
-      fence: 1,
-      mailOf: '',
-      replica: 'r',
-    }).record;
+    record = nextRecord({ ...{ id, stepper, before: record, item, event, result }, ...place }).record;
   }
   if (record === null) throw new Error('no event was given');
   return record;
@@ -92,6 +84,32 @@ describe('since when', () => {
     const chart = chartOf();
     const { trouble: _, ...older } = recordAfter(chart, ['none', 'fail']);
     expect(reasonOf(cell('x'), older, chart, 9_000).reason.since).toBe(2_000);
+  });
+
+  test('a state that was named otherwise when the record was written is still the same state', () => {
+    const written = { ...recordAfter(chartOf(), ['none']), snapshot: { value: 'well', context: {} } };
+    const renamed = ({ value, context }: StoredState) => ({
+      value: value === 'well' ? 'fine' : value,
+      context,
+    });
+    const stepper = createStepper({ ...chartOf(), version: 2, migrations: { 1: renamed } });
+    const event = { type: 'fail', at: 9_000, random: 0.5 };
+    const result = stepper.step(stepper.restore(written.snapshot, 1), event);
+    const item = { event, cause: null };
+    const { record, transition } = nextRecord({
+      ...{ id: 'thing/_/one', stepper, before: written, item, event, result },
+      ...place,
+    });
+    expect([transition.from, transition.to]).toEqual(['fine', 'failed']);
+    expect(record.trouble).toBe(9_000);
+  });
+
+  test('of what is well the chart may know better; of trouble it may not', () => {
+    const chart = chartOf(tells(() => ({ text: 'so it is', since: 7 })));
+    const sinceAfter = (events: readonly string[]) =>
+      reasonOf(cell('x'), recordAfter(chart, events), chart, 99_000).reason.since;
+    expect(sinceAfter(['none'])).toBe(7);
+    expect(sinceAfter(['none', 'fail'])).toBe(2_000);
   });
 });
 

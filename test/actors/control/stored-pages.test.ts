@@ -8,7 +8,8 @@ import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { serve } from '../../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { followEvents } from '../../../src/cli/events-log.ts';
+import { busFeed, followEvents } from '../../../src/cli/events-log.ts';
+import { polledFeed } from '../../../src/cli/server/polled-feed.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 
 const subjects = subjectsOf('test');
@@ -91,31 +92,37 @@ test.each([{ limit: 'all' }, { after: -1 }, { since: 1.5 }, { id: 7 }, { id: 'no
   },
 );
 
-test('the log of events has each transition once: what is past, what happens, and what happened while it was away', async () => {
-  const { clock, asking, control, happen, settle } = scene();
-  await settle(happen('web-0', 1));
-  const told: Transition[] = [];
-  const log = await settle(
-    followEvents({
-      bus: asking,
-      subject: subjects.eventAll,
-      history: (request) => control.history(request),
-      since: clock.now() - 60_000,
-      isLive: true,
-      clock,
-      onStep: (step) => void told.push(step),
-    }),
-  );
-  await settle(happen('web-0', 2));
-  await clock.advance(100);
-  asking.faults.setLink('down');
-  await clock.advance(100);
-  await settle(happen('web-0', 3));
-  await clock.advance(5_000);
-  asking.faults.setLink('up');
-  await clock.advance(1_000);
-  await settle(happen('web-0', 4));
-  await clock.advance(1_000);
-  expect(told.map(({ rev }) => rev)).toEqual([1, 2, 3, 4]);
-  log.stop();
-});
+test.each([
+  ['over NATS', ({ asking }: ReturnType<typeof scene>) => busFeed({ bus: asking, subjects }, {})],
+  ['by asking', ({ control, clock }: ReturnType<typeof scene>) => polledFeed(control.history, {}, clock)],
+])(
+  'the log of events %s has each transition once: past, live, and from while it was away',
+  async (_, feed) => {
+    const parts = scene();
+    const { clock, asking, control, happen, settle } = parts;
+    await settle(happen('web-0', 1));
+    const told: Transition[] = [];
+    const log = await settle(
+      followEvents({
+        feed: feed(parts),
+        history: (request) => control.history(request),
+        since: clock.now() - 60_000,
+        isLive: true,
+        clock,
+        onStep: (step) => void told.push(step),
+      }),
+    );
+    await settle(happen('web-0', 2));
+    await clock.advance(100);
+    asking.faults.setLink('down');
+    await clock.advance(100);
+    await settle(happen('web-0', 3));
+    await clock.advance(5_000);
+    asking.faults.setLink('up');
+    await clock.advance(1_000);
+    await settle(happen('web-0', 4));
+    await clock.advance(1_000);
+    expect(told.map(({ rev }) => rev)).toEqual([1, 2, 3, 4]);
+    log.stop();
+  },
+);

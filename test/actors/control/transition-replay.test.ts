@@ -66,18 +66,18 @@ test('so does every step of simulations in which replicas are killed and message
 });
 
 describe('a recording that was tampered with: the first difference is named', () => {
-  const marking = () => recorded.findIndex(({ to }) => to.startsWith('marking'));
+  const marking = () => recorded.findIndex(({ to }) => to.startsWith('gated.marking'));
   const tampered = (change: (transition: Transition) => object) => {
     const at = marking();
     return recorded.map((one, index) => (index === at ? { ...one, ...change(one) } : one));
   };
 
   test('another state after', () => {
-    const { found } = replayed(linesOf(tampered(() => ({ to: 'proving.asking' }))));
+    const { found } = replayed(linesOf(tampered(() => ({ to: 'gated.proving.asking' }))));
     expect(found).toMatchObject({
       what: 'the state after',
-      recorded: 'proving.asking',
-      replayed: 'marking.patching',
+      recorded: 'gated.proving.asking',
+      replayed: 'gated.marking.patching',
       event: 'route.proven',
     });
   });
@@ -86,7 +86,7 @@ describe('a recording that was tampered with: the first difference is named', ()
     expect(replayed(linesOf(tampered(() => ({ from: 'deciding' })))).found).toMatchObject({
       what: 'the state before',
       recorded: 'deciding',
-      replayed: 'proving.asking',
+      replayed: 'gated.proving.asking',
     });
   });
 
@@ -199,13 +199,13 @@ describe('orrery replay', () => {
   });
 
   test('shows the first difference in words and ends with 1', async () => {
-    const at = recorded.findIndex(({ to }) => to.startsWith('marking'));
+    const at = recorded.findIndex(({ to }) => to.startsWith('gated.marking'));
     const forged = recorded.map((one, index) => (index === at ? { ...one, to: 'ungated' } : one));
     const { code, out, err } = await orrery(file('forged.jsonl', forged));
     const { id, rev } = forged[at] ?? {};
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `${id}, revision ${rev}, route.proven: the state after is another\n  recorded: ungated\n  now:      marking.patching\n`,
+      `${id}, revision ${rev}, route.proven: the state after is another\n  recorded: ungated\n  now:      gated.marking.patching\n`,
     );
   });
 

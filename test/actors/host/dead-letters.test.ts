@@ -110,6 +110,6 @@ test('a stream of dead letters that refuses holds its actor up for half a minute
   await cluster.clock.advance(100);
   await cluster.put('pods', 'shop', 'web-0', pod(0, { uid: 'second' }));
   await cluster.clock.advance(40_000);
-  expect(cluster.states()[id]).toBe('ready.proven');
+  expect(cluster.states()[id]).toBe('gated.ready.proven');
   expect(a.engine.shards.runOf(id)?.mail.outstanding.size).toBe(0);
 });

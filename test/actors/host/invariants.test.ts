@@ -2,6 +2,7 @@
  * The invariants of docs/architecture.md, one by one, on engines with a memory bus and virtual time.
  */
 import { expect, test } from 'vitest';
+import { stamped } from '../../../packages/testing/charts/walk.ts';
 import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import { createStepper } from '../../../src/actors/host/step.ts';
 import { limits } from '../../../src/base/limits.ts';
@@ -9,7 +10,6 @@ import { encode } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import { machines } from '../../chart-of.ts';
 import { samples } from '../../machines/samples.ts';
-import { stamped } from '../../machines/walk.ts';
 import { finished, pod, reachable, TestCluster } from '../harness.ts';
 
 function storedRecords(cluster: TestCluster, id: string): ActorRecord[] {
@@ -27,9 +27,9 @@ test('three Pods of a group with two Services become ready through any number of
   await cluster.shop(3, 2);
   await cluster.clock.advance(2_000);
   expect(cluster.states()).toMatchObject({
-    'pod/shop/web-0': 'ready.proven',
-    'pod/shop/web-1': 'ready.proven',
-    'pod/shop/web-2': 'ready.proven',
+    'pod/shop/web-0': 'gated.ready.proven',
+    'pod/shop/web-1': 'gated.ready.proven',
+    'pod/shop/web-2': 'gated.ready.proven',
   });
   expect(
     cluster
@@ -95,7 +95,7 @@ test('I2: revisions grow by one, fences never go down, one writer for each fence
   expect([...seen.keys()].filter((id) => id.startsWith('pod/'))).toHaveLength(6);
   expect(
     Object.entries(cluster.states()).filter(
-      ([id, state]) => id.startsWith('pod/') && state !== 'ready.proven',
+      ([id, state]) => id.startsWith('pod/') && state !== 'gated.ready.proven',
     ),
   ).toEqual([]);
 });
@@ -113,7 +113,7 @@ test('I3: a replica that cannot save does nothing outside, and goes on where it 
   expect(ofUnsaved).toEqual([]);
   a.bus.faults.onAppend = undefined;
   await cluster.clock.advance(20_000);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
 });
 
 test('I2: a save that lands after its sender gave it up is refused: no older record ever stands over a newer one', async () => {
@@ -136,7 +136,7 @@ test('I2: a save that lands after its sender gave it up is refused: no older rec
   await cluster.clock.advance(20_000);
   expect(isLate).toBe(false);
   expect(revs).toEqual([...revs].sort((one, other) => one - other));
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
 });
 
 test('I1, I3: a replica with a stale fence never patches', async () => {
@@ -175,7 +175,7 @@ test.each([
   expect(refused.length).toBeGreaterThan(0);
   cluster.outside = reachable;
   await cluster.clock.advance(limits.effectTimeoutMs + 10_000);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
 });
 
 test('I5: a message that is delivered twice under one id is taken once, also after a move', async () => {
@@ -307,7 +307,7 @@ test('every saved step is on the event stream once and in order, also when the o
   const revs = new Map<string, number[]>();
   for (const { id, rev } of cluster.transitions()) revs.set(id, [...(revs.get(id) ?? []), rev]);
   for (const [id, found] of revs) expect([id, found]).toEqual([id, found.map((_, index) => index + 1)]);
-  expect(cluster.states()['pod/shop/web-3']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-3']).toBe('gated.ready.proven');
 });
 
 test('a restarted Orrery asks for no proof that it had', async () => {
@@ -329,7 +329,7 @@ test('a restarted Orrery asks for no proof that it had', async () => {
   await cluster.clock.advance(3_000);
   unreached.clear();
   await cluster.clock.advance(8_000);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
   const later = cluster.ran.slice(asked).filter(({ effect }) => effect.type === 'route.sample');
   expect(later.filter(({ effect }) => (effect.probe as { url: string }).url.includes('10.1.0.1'))).toEqual(
     [],

@@ -39,9 +39,9 @@ test.each([
   for (const { bus } of [a, b]) bus.faults.onAppend = undefined;
   await cluster.clock.advance(60_000);
   expect(cluster.states()).toMatchObject({
-    'pod/shop/web-0': 'ready.proven',
-    'pod/shop/web-1': 'ready.proven',
-    'pod/shop/web-2': 'ready.proven',
+    'pod/shop/web-0': 'gated.ready.proven',
+    'pod/shop/web-1': 'gated.ready.proven',
+    'pod/shop/web-2': 'gated.ready.proven',
   });
   expect(lost(cluster)).toEqual([]);
 });
@@ -52,11 +52,11 @@ test('one whose owner dies meanwhile is sent by the next', async () => {
   a.bus.faults.onAppend = (subject) => (isMail(subject) ? 'requestLost' : 'store');
   await cluster.shop(1, 1);
   await cluster.clock.advance(40_000);
-  expect(cluster.states()['pod/shop/web-0']).toMatch(/^proving\./);
+  expect(cluster.states()['pod/shop/web-0']).toMatch(/^gated\.proving\./);
   a.engine.kill();
   await cluster.replica('b');
   await cluster.clock.advance(10_000);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
   expect(lost(cluster)).toEqual([]);
 });
 

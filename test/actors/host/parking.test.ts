@@ -38,7 +38,7 @@ test('the outcome of an effect over which the chart failed comes again, and its 
   expect(broken.failures()).toBe(5);
   broken.mend();
   await cluster.clock.advance(limits.failedAgainMs);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
   const cell = a.engine.shards.runOf('pod/shop/web-0')?.cells.get('pod/shop/web-0');
   expect(cell && recordOf(cell)?.outbox).toEqual([]);
 });
@@ -93,10 +93,10 @@ test('a record that NATS does not take for its size parks its actor, and holds u
   });
   await cluster.shop(2, 1);
   await cluster.clock.advance(3_000);
-  expect(cluster.states()).toMatchObject({ 'pod/shop/web-1': 'ready.proven' });
+  expect(cluster.states()).toMatchObject({ 'pod/shop/web-1': 'gated.ready.proven' });
   expect(cluster.states()['pod/shop/web-0']).toBeUndefined();
   expect(a.engine.shards.runOf('pod/shop/web-0')?.cells.get('pod/shop/web-0')?.error).toMatch(/bytes/);
   isSmall = false;
   await cluster.clock.advance(20_000 + limits.failedAgainMs);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
 });

@@ -27,7 +27,7 @@ test('a Service whose record is of version 1 proves routes on, and its next reco
   await cluster.put('pods', 'shop', 'web-1', pod(1));
   await cluster.clock.advance(10_000);
   expect(b.engine.shards.runOf(id)?.cells.get(id)).toMatchObject({ unreadable: null, error: null });
-  expect(cluster.states()['pod/shop/web-1']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-1']).toBe('gated.ready.proven');
   const after = recordOf(cluster);
   expect(after.rev).toBeGreaterThan(before.rev);
   expect(after.version).toBe(machines.service?.version);

@@ -128,7 +128,7 @@ test('a picture of before an outage is not believed: no Pod is made ready by the
   await cluster.clock.advance(2_000);
   expect(patched(cluster)).toContain('web-1');
   expect(cluster.states()).toMatchObject({
-    'pod/shop/web-1': 'ready.proven',
+    'pod/shop/web-1': 'gated.ready.proven',
     'service/shop/svc-1': expect.anything(),
   });
 });
@@ -143,7 +143,7 @@ test('nor is a Pod taken for gone that is merely not in the picture', async () =
   await cluster.remove('pods', 'shop', 'web-0');
   await cluster.replica('b');
   await cluster.clock.advance(30_000);
-  expect(cluster.states()['pod/shop/web-0']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-0']).toBe('gated.ready.proven');
   await cluster.put('pods', 'shop', 'web-0', pod(0));
   await cluster.synced();
   await cluster.clock.advance(2_000);
@@ -175,5 +175,5 @@ test('a mirror that is not heard of for a moment is believed again, and who wait
   expect(cluster.states()['pod/shop/web-5']).toBeUndefined();
   await cluster.synced();
   await cluster.clock.advance(2_000);
-  expect(cluster.states()['pod/shop/web-5']).toBe('ready.proven');
+  expect(cluster.states()['pod/shop/web-5']).toBe('gated.ready.proven');
 });

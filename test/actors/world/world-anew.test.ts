@@ -32,9 +32,9 @@ test.each([60_000, tombstoneMs - 60_000, tombstoneMs + 60_000, 3 * tombstoneMs])
     expect(known).toEqual(expect.arrayContaining(['web-0', 'web-2']));
     expect(known).toHaveLength(2);
     expect(cluster.states()).toMatchObject({
-      'pod/shop/web-0': 'ready.proven',
+      'pod/shop/web-0': 'gated.ready.proven',
       'pod/shop/web-1': 'gone',
-      'pod/shop/web-2': 'ready.proven',
+      'pod/shop/web-2': 'gated.ready.proven',
     });
   },
 );
@@ -73,7 +73,7 @@ test('its shards are claimed anew, and what the mirrors say again is done', asyn
   await cluster.shop(2, 1);
   await cluster.clock.advance(5_000);
   expect(cluster.states()).toMatchObject({
-    'pod/shop/web-0': 'ready.proven',
-    'pod/shop/web-1': 'ready.proven',
+    'pod/shop/web-0': 'gated.ready.proven',
+    'pod/shop/web-1': 'gated.ready.proven',
   });
 });

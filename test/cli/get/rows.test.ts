@@ -43,6 +43,18 @@ describe('order', () => {
     ]);
   });
 
+  test('what is well comes by its end, the soonest first, and then by name', () => {
+    const ends = (hours: number) => ({ facts: [{ ...expires(hours), ends: true as const }] });
+    const actors = [
+      actor('b', 'ok'),
+      actor('late', 'ok', ends(9)),
+      actor('soon', 'ok', ends(1)),
+      actor('a', 'ok'),
+      actor('wrong', 'wrong', ends(20)),
+    ];
+    expect(names(sorted(actors, undefined, options))).toEqual(['wrong', 'soon', 'late', 'a', 'b']);
+  });
+
   test('by a column of facts, by value and not by its words; what has none comes last', () => {
     const facts = { ...options, hasFacts: true };
     const actors = [
@@ -52,6 +64,7 @@ describe('order', () => {
       actor('over', 'ok', { facts: [expires(-1)] }),
     ];
     expect(names(sorted(actors, 'expires', facts))).toEqual(['over', 'in-9-hours', 'in-10-hours', 'none']);
+    expect(names(sorted(actors, '-expires', facts))).toEqual(['in-10-hours', 'in-9-hours', 'over', 'none']);
   });
 
   test('a column that there is none of is refused, with those that there are', () => {

@@ -4,7 +4,9 @@ import type { ActorSummary } from '../../../src/base/views.ts';
 import { readSelection } from '../../../src/cli/get/selection.ts';
 
 const kinds = [{ name: 'pod', shortName: 'po' }, { name: 'domain', shortName: 'dom' }, { name: 'bus' }];
-const read = (words: string[], filters = {}) => readSelection(words, filters, kinds);
+const read = (words: string[], filters = {}) => readSelection(words, filters, kinds, now);
+const now = Date.UTC(2026, 10, 22);
+const dayMs = 86_400_000;
 const actor = (id: string, owner = 'r1') => ({ id, owner }) as unknown as ActorSummary;
 
 describe('kinds', () => {
@@ -56,6 +58,39 @@ describe('filters', () => {
     );
     expect(() => read([], { selector: 'color=red' })).toThrow(
       '--selector: "color=red" is not allowed; allowed',
+    );
+  });
+});
+
+describe('--ending', () => {
+  const domain = (name: string, health: string, days: number | null): ActorSummary =>
+    ({
+      id: `domain/_/${name}`,
+      reason: { health },
+      facts: days === null ? [] : [{ label: 'Expires', value: now + days * dayMs, unit: 'time', ends: true }],
+    }) as unknown as ActorSummary;
+
+  test('keeps what ends within that time, what has ended, and what is not ok', () => {
+    const { includes, hasFacts } = read(['domains'], { ending: '30d' });
+    expect(hasFacts).toBe(true);
+    const kept = [
+      domain('soon', 'ok', 29),
+      domain('later', 'ok', 31),
+      domain('over', 'wrong', -1),
+      domain('refused', 'wrong', 60),
+      domain('asked', 'waiting', null),
+      domain('unknown', 'ok', null),
+    ].filter(includes);
+    expect(kept.map(({ id }) => id.slice('domain/_/'.length))).toEqual(['soon', 'over', 'refused', 'asked']);
+  });
+
+  test('asks for facts of every kind where none is named, and of none without the flag', () => {
+    expect([read([], { ending: '1d' }).hasFacts, read([]).hasFacts]).toEqual([true, false]);
+  });
+
+  test('a time that is none is refused', () => {
+    expect(() => read([], { ending: 'soon' })).toThrow(
+      '--ending: "soon" is not allowed; allowed: a time such as 90s, 15m, 1h or 2d',
     );
   });
 });

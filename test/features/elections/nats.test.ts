@@ -194,10 +194,35 @@ describe('what others see', () => {
     expect(scene.statuses.at(-1)?.invalid).toMatch(/greater/);
   });
 
+  test('nobody else leads before the time is over that a leader was told, though its Election is deleted', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.campaign('a', 3_000);
+    const { expiresInMs } = await scene.campaign('a', 3_000);
+    expect(expiresInMs).toBeGreaterThan(2_000);
+    await scene.noElection('worker');
+    await scene.advance(expiresInMs - 100);
+    expect(scene.kube.record('worker')?.holder).toBe('a');
+    await scene.advance(300);
+    expect(scene.kube.record('worker')?.holder).toBe('');
+  });
+
+  test('a leader that resigns when its Election was deleted gives the Lease back at once', async () => {
+    const scene = await ElectionScene.start(1);
+    await scene.campaign('a', 3_000);
+    await scene.campaign('a', 3_000);
+    await scene.noElection('worker');
+    expect(scene.kube.record('worker')?.holder).toBe('a');
+    await scene.own('a', 'resign', { candidate: 'a', term: 1 });
+    await scene.advance(50);
+    expect(scene.kube.record('worker')?.holder).toBe('');
+  });
+
   test('when the Election is deleted the Lease is given back and the actor ends', async () => {
     const scene = await ElectionScene.start(1);
     await scene.campaign('a', 60_000);
+    await scene.campaign('a', 60_000);
     await scene.noElection('worker');
+    await scene.advance(11_000);
     expect(scene.kube.record('worker')?.holder).toBe('');
     await expect(scene.renew('a', 1)).rejects.toMatchObject({ code: 'ACTOR_MISSING' });
   });

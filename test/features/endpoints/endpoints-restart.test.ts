@@ -90,7 +90,7 @@ test.each(lists)(
     const kept = [...first(2 * count).filter(isKept), ...others.filter((_, at) => at % 5 < 2)];
     for (const n of others) if (!kept.includes(n)) await stage.put(n, null);
     await stage.cluster.clock.advance(2_000);
-    expect(stage.cluster.states()['service/shop/web']).toContain('endpoints.sparse');
+    expect(stage.cluster.states()['service/shop/web']).toContain('endpoints.written.sparse');
     await stopAll(stage);
     await stage.cluster.clock.advance(60_000);
     expect(await startAgain(stage, lateMs)).toBe(count);

@@ -54,8 +54,8 @@ test('each gate collects its own proofs and writes its own condition on the one 
   for (const type of [first, second])
     expect(last(cluster, type)).toMatchObject({ name: 'web-0', uid: 'pod-uid-0', status: 'True' });
   expect(cluster.states()).toMatchObject({
-    'pod/shop/web-0': 'ready.proven',
-    'pod/shop/web-0@second': 'ready.proven',
+    'pod/shop/web-0': 'gated.ready.proven',
+    'pod/shop/web-0@second': 'gated.ready.proven',
   });
 });
 

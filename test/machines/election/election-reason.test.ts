@@ -77,7 +77,9 @@ test('nobody leads, and another program leads', () => {
       Term: 5,
       Candidates: 2,
       Who: 'a\nb',
-      Since: Date.parse(foreignRecord.acquireTime),
+      'Leads since': Date.parse(foreignRecord.acquireTime),
+      // Which of its five terms began when is not known but of the last.
+      'Terms today': 1,
     },
   });
 });
@@ -107,7 +109,10 @@ test('a leader, its renewals and their failure', () => {
     health: 'ok',
     text: 'a leads under term 1',
     next: { text: 'a leads no more unless it is heard of', at: election.now + 3_000 },
-    facts: { Holder: 'a', Term: 1, Since: election.now, Renewed: election.now, Candidates: 1, Who: 'a' },
+    facts: {
+      ...{ Holder: 'a', Term: 1, 'Leads since': election.now, 'Terms today': 1 },
+      ...{ Renewed: election.now, Candidates: 1, Who: 'a' },
+    },
   });
   const end = election.now + 10_000;
   election.campaigns('a', 60_000).wait(2_000).refused('the server is away');
@@ -146,4 +151,29 @@ test('of many candidates a few are named', () => {
   const election = new Election().sees(foreignRecord, 1);
   for (let n = 10; n < 40; n++) election.campaigns(`c${n}`);
   expect(told(election).facts.Who).toMatch(/^c10\nc11\n(c\d\d\n){8}and 20 more$/);
+});
+
+test('a leader whose Election was deleted leads until the time that it was told', () => {
+  const election = led();
+  const end = election.now + 3_000;
+  election.take({ type: 'election.observed', facts: null });
+  expect(told(election)).toMatchObject({
+    health: 'waiting',
+    text: 'a was told that it leads, and does until it hears of its end: the election was changed or deleted',
+    next: { text: 'a leads no more' },
+  });
+  expect(told(election).next?.at).toBeLessThanOrEqual(end);
+});
+
+test('terms are counted for the day on which they begin, in UTC; those before the first look are not', () => {
+  const lease = (holder: string, transitions: number) => ({ ...foreignRecord, holder, transitions });
+  const today = (election: Election) => told(election).facts['Terms today'];
+  const election = new Election().sees(lease('a', 40), 1);
+  expect([election.context.term, today(election)]).toEqual([41, 0]);
+  election.wait(60_000).sees(lease('b', 41)).wait(60_000).sees(lease('a', 44));
+  expect([election.context.term, today(election)]).toEqual([45, 4]);
+  election.wait(86_400_000);
+  expect(today(election)).toBe(0);
+  election.sees(lease('b', 45));
+  expect(today(election)).toBe(1);
 });

@@ -22,24 +22,24 @@ describe('“proving: wants a proof from every Service of the group”', () => {
   test('each Service is asked, and the Pod is marked only when the last of them has proven it', () => {
     const pod = newPod(observed());
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
-    expect(pod.take(proven('www')).state).toBe('proving.asking');
-    expect(pod.take(proven('api')).state).toBe('proving.asking');
-    expect(pod.take(proven('web')).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('api')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('web')).state).toBe('gated.marking.patching');
   });
 
   test('“No Services → marking at once.”', () => {
-    expect(newPod(observed({ services: {} })).state).toBe('marking.patching');
+    expect(newPod(observed({ services: {} })).state).toBe('gated.marking.patching');
   });
 
   test('“A Service without the named port counts as proven.”', () => {
     const pod = newPod(observed({ services: { web: 'web-1', plain: null } }));
     expect(servicesAsked(pod)).toEqual(['web']);
-    expect(pod.take(proven('web')).state).toBe('marking.patching');
+    expect(pod.take(proven('web')).state).toBe('gated.marking.patching');
   });
 
   test('a Service that cannot tell its Pods apart counts as proven', () => {
     const pod = newPod(observed(), unverifiable('api'), proven('web'), unverifiable('www'));
-    expect(pod.state).toBe('marking.patching');
+    expect(pod.state).toBe('gated.marking.patching');
   });
 
   test.each<[string, ReturnType<typeof proven>]>([
@@ -50,7 +50,7 @@ describe('“proving: wants a proof from every Service of the group”', () => {
     ['a verdict on another Service that had the name', unverifiable('web', 'web-0')],
   ])('what is said of %s proves nothing', (_, event) => {
     const pod = newPod(observed(), proven('api'), proven('www'), event);
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     expect(Object.keys(pod.context.proofs)).toEqual(['api', 'www']);
   });
 
@@ -83,34 +83,34 @@ describe('“A proof is kept per (Service, Pod uid, IP) until one of the three c
   ])('“nothing proven is probed again”: a change of %s asks nobody and keeps every proof', (_, change) => {
     const pod = half().take(observed(change));
     expect(servicesAsked(pod)).toEqual([]);
-    expect(pod.take(proven('www')).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.marking.patching');
   });
 
   test('another Service under the name has to prove it again, and only that one', () => {
     const pod = half().take(observed({ services: { ...podFacts.services, web: 'web-2' } }));
     expect(servicesAsked(pod)).toEqual(['web']);
-    expect(pod.take(proven('www')).state).toBe('proving.asking');
-    expect(pod.take(proven('web', { serviceUid: 'web-2' })).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('web', { serviceUid: 'web-2' })).state).toBe('gated.marking.patching');
   });
 
   test('another address has to be proven by every Service', () => {
     const pod = half().take(observed({ address: { ip: '10.0.0.2', family: 'IPv4' } }));
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
     pod.take(...allProven);
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     pod.take(...['api', 'web', 'www'].map((service) => proven(service, { ip: '10.0.0.2' })));
-    expect(pod.state).toBe('marking.patching');
+    expect(pod.state).toBe('gated.marking.patching');
   });
 
   test('another Pod under the name has to be proven by every Service', () => {
     const pod = half().take(observed({ uid: 'pod-2' }));
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
-    expect(pod.take(...allProven).state).toBe('proving.asking');
+    expect(pod.take(...allProven).state).toBe('gated.proving.asking');
   });
 
   test('an address that is gone for a while and comes back is proven anew: it may have been another Pod’s', () => {
     const pod = half().take(observed({ address: null }));
-    expect(pod.state).toBe('waitingForAddress.unsaid');
+    expect(pod.state).toBe('gated.waitingForAddress.unsaid');
     pod.asked();
     expect(servicesAsked(pod.take(observed()))).toEqual(['api', 'web', 'www']);
   });
@@ -129,13 +129,15 @@ describe('“Services may come and go while proving.”', () => {
     pod.asked();
     pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
     expect(servicesAsked(pod)).toEqual(['late']);
-    expect(pod.take(proven('www')).state).toBe('proving.asking');
-    expect(pod.take(proven('late')).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('late')).state).toBe('gated.marking.patching');
   });
 
   test('one that goes owes nothing any more', () => {
     const pod = newPod(observed(), proven('api'), proven('web'));
-    expect(pod.take(observed({ services: { api: 'api-1', web: 'web-1' } })).state).toBe('marking.patching');
+    expect(pod.take(observed({ services: { api: 'api-1', web: 'web-1' } })).state).toBe(
+      'gated.marking.patching',
+    );
   });
 
   test.each<[string, Record<string, string | null>]>([
@@ -159,22 +161,22 @@ describe('“Services may come and go while proving.”', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
     pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
-    expect(pod.state).toBe('marking.patching');
-    expect(pod.take(patched()).state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.marking.patching');
+    expect(pod.take(patched()).state).toBe('gated.ready.proven');
     expect(servicesAsked(pod)).toEqual([]);
   });
 
   test('one that comes while the patch fails is proven before it is written again', () => {
     const pod = newPod(observed(), ...allProven, refused('error'));
     pod.take(observed({ services: { ...podFacts.services, late: 'late-1' } }));
-    expect(pod.state).toBe('proving.asking');
-    expect(pod.take(proven('late')).state).toBe('marking.patching');
+    expect(pod.state).toBe('gated.proving.asking');
+    expect(pod.take(proven('late')).state).toBe('gated.marking.patching');
   });
 
   test('an address that changes while the condition is being written: what landed is taken back, and proven anew', () => {
     const elsewhere = { address: { ip: '10.0.0.2', family: 'IPv4' } } as const;
     const pod = newPod(observed(), ...allProven, observed(elsewhere));
-    expect(pod.state).toBe('marking.outdated');
+    expect(pod.state).toBe('gated.marking.outdated');
     pod.asked();
     expect(pod.take(patched()).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
     expect(servicesAsked(pod.take(patched('False')))).toEqual(['api', 'web', 'www']);
@@ -205,11 +207,11 @@ describe('marking', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
     pod.take(patched());
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([
       expect.objectContaining({ type: 'kube-event.write', eventType: 'Normal', reason: 'RoutesVerified' }),
     ]);
-    expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
+    expect(pod.take(observed({ condition: 'True' })).state).toBe('gated.ready.proven');
     expect(pod.wait(300_000).asked()).toEqual([]);
     expect(pod.patience).toBeNull();
   });
@@ -218,7 +220,7 @@ describe('marking', () => {
     const pod = newPod(observed(), ...allProven, patched());
     pod.asked();
     expect(pod.wait(300_000).askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
-    expect(pod.take(observed({ condition: 'True' })).state).toBe('ready.proven');
+    expect(pod.take(observed({ condition: 'True' })).state).toBe('gated.ready.proven');
   });
 
   test('written and never seen, it is not written again before a Service that came meanwhile has proven its route (docs/features/routes.md §3.1)', () => {
@@ -226,9 +228,9 @@ describe('marking', () => {
     const pod = newPod(observed(), ...allProven, patched(), observed({ services }));
     pod.asked();
     pod.wait(300_000);
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     expect(servicesAsked(pod)).toEqual(['late']);
-    expect(pod.take(proven('late')).state).toBe('marking.patching');
+    expect(pod.take(proven('late')).state).toBe('gated.marking.patching');
   });
 
   test('“404 → gone”: nothing is patched until it is observed what became of the Pod', () => {
@@ -248,7 +250,7 @@ describe('marking', () => {
       const pauses: number[] = [];
       for (let n = 0; n < 10; n++) {
         pod.take(refused(reason));
-        expect(pod.state).toBe('marking.backingOff');
+        expect(pod.state).toBe('gated.marking.retrying.backingOff');
         expect(pod.context.lastError).toBe(`it was ${reason}`);
         pauses.push(pod.patience ?? 0);
         pod.wait(pod.patience ?? 0);
@@ -256,7 +258,7 @@ describe('marking', () => {
       }
       expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
       expect(pauses.at(-1)).toBe(30_000);
-      expect(pod.take(patched()).state).toBe('ready.proven');
+      expect(pod.take(patched()).state).toBe('gated.ready.proven');
       expect(pod.context.lastError).toBeNull();
     },
   );
@@ -264,7 +266,7 @@ describe('marking', () => {
   test('a patch without an outcome is tried again (I4)', () => {
     const pod = newPod(observed(), ...allProven);
     pod.asked();
-    expect(pod.wait(30_000).state).toBe('marking.backingOff');
+    expect(pod.wait(30_000).state).toBe('gated.marking.retrying.backingOff');
     pod.wait(1_000);
     expect(pod.askedOf('pod-condition.patch')).toHaveLength(1);
   });
@@ -285,7 +287,7 @@ describe('the condition is taken back by somebody', () => {
     '%s instead of True: it is written again from the proofs that there are, nothing is probed again',
     (condition) => {
       const pod = readyPod().take(observed({ condition }));
-      expect(pod.state).toBe('marking.patching');
+      expect(pod.state).toBe('gated.marking.patching');
       expect(pod.asked().map(({ type }) => type)).toEqual(['pod-condition.patch']);
     },
   );
@@ -295,10 +297,10 @@ describe('the condition is taken back by somebody', () => {
       const pod = newPod(observed({ gate, condition: 'True' }));
       pod.asked();
       pod.take(observed({ gate, condition: 'False' }));
-      expect([gate, pod.state]).toEqual([gate, 'proving.asking']);
+      expect([gate, pod.state]).toEqual([gate, 'gated.proving.asking']);
       expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
-      expect(pod.take(proven('api'), proven('web')).state).toBe('proving.asking');
-      expect(pod.take(proven('www')).state).toBe('marking.patching');
+      expect(pod.take(proven('api'), proven('web')).state).toBe('gated.proving.asking');
+      expect(pod.take(proven('www')).state).toBe('gated.marking.patching');
     }
   });
 
@@ -306,7 +308,7 @@ describe('the condition is taken back by somebody', () => {
     const pod = newPod(observed(), ...allProven, patched());
     pod.asked();
     pod.take(observed({ groupResource: 'found' }), observed({ groupResource: 'found', condition: 'True' }));
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([]);
   });
 });

@@ -36,13 +36,13 @@ describe('“ready with whenRouteIsLost: keep is quiet”', () => {
     const pod = readyPod()
       .take(observed({ condition: 'True', ...change }))
       .wait(3_600_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([]);
   });
 
   test('a lost route changes nothing', () => {
     const pod = readyPod().take(lost('web')).wait(3_600_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([]);
   });
 });
@@ -50,10 +50,10 @@ describe('“ready with whenRouteIsLost: keep is quiet”', () => {
 describe('“With withdraw: a Service added later is verified too”', () => {
   test('it is asked, it alone, and proves it: the Pod stays ready', () => {
     const pod = watchedPod().take(watched({ services: withLate }));
-    expect(pod.state).toBe('ready.doubted');
+    expect(pod.state).toBe('gated.ready.doubted');
     expect(servicesAsked(pod)).toEqual(['late']);
     pod.take(proven('late')).wait(3_600_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('“With withdraw: a Service added later is verified too”', () => {
         at: 1_700_000_030_000,
       },
     ]);
-    expect(pod.state).toBe('lost.withdrawing');
+    expect(pod.state).toBe('gated.lost.withdrawing');
   });
 
   test('Services that are added one after the other have 30 s each', () => {
@@ -84,9 +84,9 @@ describe('“With withdraw: a Service added later is verified too”', () => {
       services = { ...services, [`late-${n}`]: `late-${n}-1` };
       pod.take(watched({ services })).wait(9_000);
       if (n > 0) pod.take(proven(`late-${n - 1}`));
-      expect([n, pod.state]).toEqual([n, 'ready.doubted']);
+      expect([n, pod.state]).toEqual([n, 'gated.ready.doubted']);
     }
-    expect(pod.take(proven('late-19')).state).toBe('ready.proven');
+    expect(pod.take(proven('late-19')).state).toBe('gated.ready.proven');
     expect(pod.askedOf('pod-condition.patch')).toEqual([]);
   });
 
@@ -110,18 +110,18 @@ describe('“With withdraw: a Service added later is verified too”', () => {
       .take(watched({ services: withLate }))
       .wait(29_000)
       .take(watched());
-    expect(pod.state).toBe('ready.proven');
-    expect(pod.wait(60_000).state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
+    expect(pod.wait(60_000).state).toBe('gated.ready.proven');
   });
 });
 
 describe('“when a route is not proven again within 30 s … the condition is set False (reason RouteLost, which Service) and the Pod proves again”', () => {
   test('a lost route is asked for at once; proven again in time, the Pod stays ready', () => {
     const pod = watchedPod().take(lost('web'));
-    expect(pod.state).toBe('ready.doubted');
+    expect(pod.state).toBe('gated.ready.doubted');
     expect(servicesAsked(pod)).toEqual(['web']);
     pod.wait(29_999).take(proven('web')).wait(60_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.askedOf('pod-condition.patch')).toEqual([]);
   });
 
@@ -133,8 +133,8 @@ describe('“when a route is not proven again within 30 s … the condition is s
       .wait(60_000)
       .take(lost('web'));
     expect(pod.patience).toBe(30_000);
-    expect(pod.wait(29_999).state).toBe('ready.doubted');
-    expect(pod.wait(1).state).toBe('lost.withdrawing');
+    expect(pod.wait(29_999).state).toBe('gated.ready.doubted');
+    expect(pod.wait(1).state).toBe('gated.lost.withdrawing');
   });
 
   test('the message names the Service that is lost, not one that was doubted and came back', () => {
@@ -156,10 +156,10 @@ describe('“when a route is not proven again within 30 s … the condition is s
       expect.objectContaining({ type: 'message.send', to: ['service/shop/web'] }),
     ]);
     pod.take(watched({ condition: 'False' })).wait(1_000);
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     pod.take(proven('web'));
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'True' }]);
-    expect(pod.take(patched()).state).toBe('ready.proven');
+    expect(pod.take(patched()).state).toBe('gated.ready.proven');
   });
 
   test('a picture that still shows the old True does not make it ready', () => {
@@ -167,9 +167,9 @@ describe('“when a route is not proven again within 30 s … the condition is s
       .take(lost('web'))
       .wait(30_000)
       .take(patched('False'), watched({ groupResource: 'found' }));
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     pod.take(watched({ groupResource: 'missing' }), watched({ groupResource: 'found' }));
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
   });
 
   test('a withdrawal that fails is tried again for ever', () => {
@@ -181,7 +181,7 @@ describe('“when a route is not proven again within 30 s … the condition is s
       pod.wait(pod.patience ?? 0);
       expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
     }
-    expect(pod.take(patched('False')).state).toBe('proving.asking');
+    expect(pod.take(patched('False')).state).toBe('gated.proving.asking');
   });
 
   test.each([
@@ -189,7 +189,7 @@ describe('“when a route is not proven again within 30 s … the condition is s
     ['another Service that had the name', lost('web', ['pod-1'], 'web-0')],
     ['a Service of another group', lost('stranger')],
   ])('the loss of %s changes nothing', (_, event) => {
-    expect(watchedPod().take(event).state).toBe('ready.proven');
+    expect(watchedPod().take(event).state).toBe('gated.ready.proven');
   });
 
   test('a route that is lost while the Pod still proves the others is proven again before it is marked', () => {
@@ -197,16 +197,16 @@ describe('“when a route is not proven again within 30 s … the condition is s
     pod.asked();
     pod.take(lost('web'));
     expect(servicesAsked(pod)).toEqual(['web']);
-    expect(pod.take(proven('www')).state).toBe('proving.asking');
-    expect(pod.take(proven('web')).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('web')).state).toBe('gated.marking.patching');
   });
 
   test('a route that is lost while the condition is being written is doubted as soon as that has landed', () => {
     const pod = newPod(observed({ gate: withdrawing }), ...allProven, lost('web'));
-    expect(pod.state).toBe('marking.patching');
-    expect(pod.wait(500).take(patched()).state).toBe('ready.doubted');
+    expect(pod.state).toBe('gated.marking.patching');
+    expect(pod.wait(500).take(patched()).state).toBe('gated.ready.doubted');
     expect(pod.patience).toBe(29_500);
-    expect(pod.take(proven('web')).state).toBe('ready.proven');
+    expect(pod.take(proven('web')).state).toBe('gated.ready.proven');
   });
 
   test('a Pod that terminates while a route is doubted is left alone', () => {
@@ -225,7 +225,7 @@ describe('the RouteGate changes its mind', () => {
       .wait(10_000)
       .take(observed({ condition: 'True' }))
       .wait(60_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.askedOf('pod-condition.patch')).toEqual([]);
   });
 
@@ -275,7 +275,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
     const pod = newPod(observed({ gate: withdrawing }), ...allProven)
       .wait(30_000)
       .take(lost('web'));
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     expect(withdrawnWithin31s(pod.take(watched()))).toMatchObject([{ status: 'False' }]);
   });
 
@@ -297,7 +297,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
     pod.wait(pod.patience ?? 0);
     pod.asked();
     // The answer never comes; 12 s later that is noticed, and after a pause it is asked for again.
-    expect(pod.state).toBe('lost.withdrawing');
+    expect(pod.state).toBe('gated.lost.withdrawing');
     expect(pod.wait(12_000 + 12_500).askedOf('pod-condition.patch')).toMatchObject([{ status: 'False' }]);
   });
 
@@ -327,7 +327,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
 
   test('a route that is proven again while the withdrawal fails leaves the condition True', () => {
     const pod = watchedPod().take(lost('web')).wait(30_000).take(refused('error'), proven('web'));
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(withdrawnWithin31s(pod)).toEqual([]);
   });
 
@@ -336,7 +336,7 @@ describe('docs/features/routes.md §6.5: “No order of events leaves a True con
       .take(lost('web'))
       .wait(30_000)
       .take(refused('error'), observed({ condition: 'True' }));
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(withdrawnWithin31s(pod)).toEqual([]);
   });
 

@@ -15,7 +15,7 @@ function joint(...events: readonly PodEvent[]): PodEvent {
 describe('joint proofs', () => {
   test('count as if each had come alone', () => {
     const pod = newPod(observed(), joint(proven('api'), proven('web'), proven('www')));
-    expect(pod.state).toBe('marking.patching');
+    expect(pod.state).toBe('gated.marking.patching');
     expect(pod.context.proofs).toEqual({ api: 'api-1', web: 'web-1', www: 'www-1' });
     expect(pod.context.asked).toEqual([]);
   });

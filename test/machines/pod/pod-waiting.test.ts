@@ -10,6 +10,7 @@ import {
   patched,
   podFacts,
   proven,
+  recheck,
   refused,
   servicesAsked,
   toldWhy,
@@ -62,8 +63,36 @@ describe('docs/features/routes.md §7.1: “its condition is False, with a reaso
     const pod = newPod(observed())
       .wait(1_000)
       .take(...allProven);
-    expect(pod.state).toBe('proving.telling');
-    expect(pod.take(patched('False')).state).toBe('marking.patching');
+    expect(pod.state).toBe('gated.proving.telling');
+    expect(pod.take(patched('False')).state).toBe('gated.marking.patching');
+  });
+});
+
+describe('a word on its way is waited for: whichever patch lands last was asked for last', () => {
+  const reasons: Array<[string, Partial<PodFacts>]> = [
+    ['groupMissing', { groupResource: 'missing' }],
+    ['waitingForAddress', { address: null }],
+    ['invalid', { address: { invalid: 'x' } }],
+  ];
+  const free = observed({ services: {} });
+
+  test.each(reasons)('%s', (state, change) => {
+    const pod = newPod(observed({ ...change, services: {} })).wait(1_000);
+    expect(patches(pod)).toMatchObject([{ status: 'False' }]);
+    expect(pod.take(free).state).toBe(`gated.${state}.telling`);
+    expect(patches(pod.take(recheck))).toEqual([]);
+    expect(pod.take(patched('False')).state).toBe('gated.marking.patching');
+    expect(patches(pod)).toMatchObject([{ status: 'True', reason: 'NothingToVerify' }]);
+  });
+
+  test.each(reasons)('%s: also where it is not known whether it landed', (_, change) => {
+    const pod = newPod(observed({ ...change, services: {} })).wait(1_000);
+    pod.asked();
+    expect(pod.take(free, refused('error')).state).toBe('gated.marking.patching');
+    const silent = newPod(observed({ ...change, services: {} }))
+      .wait(1_000)
+      .take(free);
+    expect(silent.wait(30_000).state).toMatch(/^gated\.marking\./);
   });
 });
 
@@ -149,21 +178,21 @@ describe('docs/features/routes.md §5: what cannot be verified', () => {
     ['a Pod without the variable', { verifiable: false }],
   ])('with hold, %s holds the Pod back', (_, change) => {
     const pod = newPod(observed({ ...change, gate: holding }), proven('web'), proven('www'));
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     expect(patches(pod.wait(1_000))).toMatchObject([{ status: 'False', reason: 'WaitingForRoutes' }]);
   });
 
   test('with hold, a verdict proves nothing; a later proof does', () => {
     const pod = newPod(observed({ gate: holding }), proven('web'), proven('api'), unverifiable('www'));
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     pod.asked();
     pod.wait(1_000).take(patched('False')).asked();
     expect(servicesAsked(pod.wait(4_000))).toEqual(['www']);
-    expect(pod.take(proven('www')).state).toBe('marking.patching');
+    expect(pod.take(proven('www')).state).toBe('gated.marking.patching');
   });
 
   test('the gate that changes from hold to pass lets the Pod go', () => {
     const pod = newPod(observed({ ...portless, gate: holding }), proven('web'), proven('www'));
-    expect(pod.take(observed(portless)).state).toBe('marking.patching');
+    expect(pod.take(observed(portless)).state).toBe('gated.marking.patching');
   });
 });

@@ -26,17 +26,17 @@ describe('“ungated: the Pod has no readiness gate of that condition type”', 
 
   test('“but a change is followed”: with the gate it is verified', () => {
     const pod = newPod(observed({ gated: false }), observed());
-    expect(pod.state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
   });
 
   test.each<[string, Partial<PodFacts>]>([
-    ['groupMissing', { groupResource: 'missing' }],
-    ['notApplicable', { groupResource: 'mismatch' }],
-    ['waitingForAddress', { address: null }],
-    ['invalid', { address: { invalid: 'x' } }],
-    ['proving.asking', {}],
-    ['ready.proven', { condition: 'True' }],
+    ['gated.groupMissing', { groupResource: 'missing' }],
+    ['gated.notApplicable', { groupResource: 'mismatch' }],
+    ['gated.waitingForAddress', { address: null }],
+    ['gated.invalid', { address: { invalid: 'x' } }],
+    ['gated.proving.asking', {}],
+    ['gated.ready.proven', { condition: 'True' }],
   ])('a Pod in %s follows when the gate is taken from it', (state, change) => {
     const pod = newPod(observed(change));
     expect(pod.state.replace('.unsaid', '')).toBe(state);
@@ -55,9 +55,9 @@ describe('“groupResource: not found → groupMissing”', () => {
   test('“woken by its creation”, at once and without an Event', () => {
     const pod = toldWhy(newPod(observed({ groupResource: 'missing' })));
     expect(pod.askedOf('pod-condition.patch')).toMatchObject([{ status: 'False', reason: 'GroupMissing' }]);
-    expect(pod.wait(28_999).state).toBe('groupMissing.patient');
+    expect(pod.wait(28_999).state).toBe('gated.groupMissing.patient');
     expect(pod.asked()).toEqual([]);
-    expect(pod.take(observed({ groupResource: 'found' })).wait(1).state).toBe('proving.asking');
+    expect(pod.take(observed({ groupResource: 'found' })).wait(1).state).toBe('gated.proving.asking');
     expect(pod.askedOf('kube-event.write')).toEqual([]);
   });
 
@@ -74,31 +74,31 @@ describe('“groupResource: not found → groupMissing”', () => {
         at: 1_700_000_030_000,
       }),
     ]);
-    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('proving.asking');
+    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('gated.proving.asking');
   });
 
   test('a group resource that is deleted holds back a Pod that still proves, and asks for nothing', () => {
     const pod = newPod(observed());
     pod.asked();
-    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.unsaid');
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('gated.groupMissing.unsaid');
     expect(servicesAsked(pod)).toEqual([]);
-    expect(pod.take(...allProven).state).toBe('groupMissing.unsaid');
+    expect(pod.take(...allProven).state).toBe('gated.groupMissing.unsaid');
   });
 
   test('“a require mismatch → notApplicable”, and a change of it is followed in both directions', () => {
     const pod = newPod(observed({ groupResource: 'mismatch' }));
-    expect(pod.state).toBe('notApplicable');
+    expect(pod.state).toBe('gated.notApplicable');
     expect(pod.asked()).toEqual([]);
-    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('groupMissing.unsaid');
-    expect(pod.take(observed({ groupResource: 'mismatch' })).state).toBe('notApplicable');
-    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('proving.asking');
+    expect(pod.take(observed({ groupResource: 'missing' })).state).toBe('gated.groupMissing.unsaid');
+    expect(pod.take(observed({ groupResource: 'mismatch' })).state).toBe('gated.notApplicable');
+    expect(pod.take(observed({ groupResource: 'found' })).state).toBe('gated.proving.asking');
   });
 });
 
 describe('the address', () => {
   test('“waitingForAddress: no status.podIPs”: nothing is asked until there is one', () => {
     const pod = toldWhy(newPod(observed({ address: null })));
-    expect(pod.state).toBe('waitingForAddress.told');
+    expect(pod.state).toBe('gated.waitingForAddress.told');
     expect(pod.asked()).toMatchObject([{ type: 'pod-condition.patch', reason: 'WaitingForAddress' }]);
     expect(pod.wait(3_600_000).asked()).toEqual([]);
     pod.take(observed());
@@ -107,7 +107,7 @@ describe('the address', () => {
 
   test('“invalid: podIPs[0] does not parse → Warning Event, no HTTP, woken by a Pod change”', () => {
     const pod = toldWhy(newPod(observed({ address: { invalid: '10.0.0.256' } }))).wait(3_600_000);
-    expect(pod.state).toBe('invalid.told');
+    expect(pod.state).toBe('gated.invalid.told');
     expect(pod.asked()).toEqual([
       expect.objectContaining({
         type: 'kube-event.write',
@@ -117,12 +117,12 @@ describe('the address', () => {
       }),
       expect.objectContaining({ type: 'pod-condition.patch', status: 'False', reason: 'InvalidAddress' }),
     ]);
-    expect(pod.take(observed()).state).toBe('proving.asking');
+    expect(pod.take(observed()).state).toBe('gated.proving.asking');
   });
 
   test('an invalid address that goes away is waited for', () => {
     const pod = newPod(observed({ address: { invalid: 'x' } }), observed({ address: null }));
-    expect(pod.state).toBe('waitingForAddress.unsaid');
+    expect(pod.state).toBe('gated.waitingForAddress.unsaid');
   });
 
   test.each([[{ ip: '10.0.0.1', family: 'IPv4' }], [{ ip: 'fd00::1', family: 'IPv6' }]] as const)(
@@ -140,41 +140,41 @@ describe('the address', () => {
 
 test('“onlyIfEnv”: a Pod that cannot be verified “counts as proven for every Service”', () => {
   const pod = newPod(observed({ verifiable: false }));
-  expect(pod.state).toBe('marking.patching');
+  expect(pod.state).toBe('gated.marking.patching');
   expect(servicesAsked(pod)).toEqual([]);
 });
 
 describe('“A condition that exists with status True at first sight → ready, no probing.”', () => {
   test('it is ready; nothing is asked and nothing is written', () => {
     const pod = newPod(observed({ condition: 'True' })).wait(3_600_000);
-    expect(pod.state).toBe('ready.proven');
+    expect(pod.state).toBe('gated.ready.proven');
     expect(pod.asked()).toEqual([]);
   });
 
   test.each(['False', 'Unknown'] as const)('“With %s it is verified like a missing one.”', (condition) => {
     const pod = newPod(observed({ condition }));
     expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
-    expect(pod.take(proven('api'), proven('web')).state).toBe('proving.asking');
-    expect(pod.take(proven('www')).state).toBe('marking.patching');
+    expect(pod.take(proven('api'), proven('web')).state).toBe('gated.proving.asking');
+    expect(pod.take(proven('www')).state).toBe('gated.marking.patching');
   });
 
   test('a new Pod under an old name is looked at anew, whatever the old one had', () => {
     const pod = newPod(observed({ condition: 'True' }), observed({ uid: 'pod-2' }));
-    expect(pod.state).toBe('proving.asking');
-    expect(pod.take(...allProven).state).toBe('proving.asking');
+    expect(pod.state).toBe('gated.proving.asking');
+    expect(pod.take(...allProven).state).toBe('gated.proving.asking');
   });
 });
 
 describe('“terminating, gone from anywhere”', () => {
   const anywhere: Array<[string, Partial<PodFacts>]> = [
     ['ungated', { gated: false }],
-    ['groupMissing.unsaid', { groupResource: 'missing' }],
-    ['notApplicable', { groupResource: 'mismatch' }],
-    ['waitingForAddress.unsaid', { address: null }],
-    ['invalid.unsaid', { address: { invalid: 'x' } }],
-    ['proving.asking', {}],
-    ['marking.patching', { services: {} }],
-    ['ready.proven', { condition: 'True' }],
+    ['gated.groupMissing.unsaid', { groupResource: 'missing' }],
+    ['gated.notApplicable', { groupResource: 'mismatch' }],
+    ['gated.waitingForAddress.unsaid', { address: null }],
+    ['gated.invalid.unsaid', { address: { invalid: 'x' } }],
+    ['gated.proving.asking', {}],
+    ['gated.marking.patching', { services: {} }],
+    ['gated.ready.proven', { condition: 'True' }],
   ];
 
   test.each(anywhere)('from %s a Pod that is being deleted asks and writes nothing more', (state, change) => {
@@ -220,5 +220,5 @@ test('a recheck “looks again, as if the actor had just been made”: proofs ar
   pod.asked();
   pod.take(recheck);
   expect(servicesAsked(pod)).toEqual(['api', 'web', 'www']);
-  expect(pod.take(proven('www')).state).toBe('proving.asking');
+  expect(pod.take(proven('www')).state).toBe('gated.proving.asking');
 });

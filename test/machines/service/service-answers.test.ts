@@ -32,7 +32,7 @@ describe('docs/features/routes.md §4.4: an answer is kept for a Pod that has no
     service.asked();
     service.take(wanted(2));
     expect(told(service)).toEqual([['route.proven', 'web-2']]);
-    expect(routes(service)).toBe('settled');
+    expect(routes(service)).toBe('resting.settled');
     expect(rounds(service.take(wanted(2)))).toMatchObject([{ wanted: ['10.0.0.2'] }]);
   });
 

@@ -37,7 +37,7 @@ describe('“If in a whole round none did, the Service cannot be verified and ev
         event: { type: 'route.unverifiable', service: 'web', serviceUid: 'web-1-lo' },
       },
     ]);
-    expect(routes(service)).toBe('settled');
+    expect(routes(service)).toBe('resting.settled');
   });
 
   test('the only Service of its group need not ask anybody', () => {
@@ -57,7 +57,7 @@ describe('“If in a whole round none did, the Service cannot be verified and ev
   test('silence alone says nothing about the header', () => {
     const service = newService(observed({ peers: [] }), wanted(1), finished(1, { unreachable: 6 }));
     expect(told(service)).toEqual([]);
-    expect(routes(service)).toBe('pausing');
+    expect(routes(service)).toBe('waiting.pausing');
   });
 
   test('once the group was asked in vain, the next Pod is told after its own round', () => {
@@ -102,7 +102,7 @@ describe('“An anonymous answer proves nothing as long as any answer of that gr
   ])('one answer %s in the same round, and the others prove nothing', (_, summary) => {
     const service = newService(observed({ peers: [] }), wanted(1), finished(1, summary));
     expect(told(service)).toEqual([]);
-    expect(routes(service)).toBe('pausing');
+    expect(routes(service)).toBe('waiting.pausing');
   });
 
   test('one such answer of this Service, however long ago, and none without it ever proves anything', () => {

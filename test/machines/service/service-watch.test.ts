@@ -47,7 +47,7 @@ function check(service: ServiceDriver, ...met: number[]): number {
 describe('with keep', () => {
   test('nobody is watched: once everybody is reached, no call is made', () => {
     const service = newService(observed(), wanted(1), answered(1, 1), finished(1)).wait(3_600_000);
-    expect(routes(service)).toBe('settled');
+    expect(routes(service)).toBe('resting.settled');
     expect(rounds(service)).toHaveLength(1);
   });
 
@@ -63,11 +63,11 @@ describe('with keep', () => {
 describe('with withdraw, a Pod that was reached is watched', () => {
   test('the watched Pods are looked for about every 10 s, all of them in one round', () => {
     const service = watching();
-    expect(routes(service)).toBe('watching');
+    expect(routes(service)).toBe('resting.watching');
     expect(rounds(service.wait(7_499))).toEqual([]);
     expect(rounds(service.wait(5_001))).toMatchObject([{ wanted: ['10.0.0.1', '10.0.0.2'], calls: 6 }]);
     expect(told(service.take(finished(2, { healthy: ['10.0.0.1', '10.0.0.2'] })))).toEqual([]);
-    expect(routes(service)).toBe('watching');
+    expect(routes(service)).toBe('resting.watching');
   });
 
   test('a Pod whose condition was True already is watched when it asks for it', () => {

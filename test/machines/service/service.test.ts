@@ -30,7 +30,7 @@ function pausing() {
 describe('“woken by route.wanted”', () => {
   test('nobody wants anything: idle, no call, no deadline', () => {
     const service = newService(observed()).wait(3_600_000);
-    expect(routes(service)).toBe('idle');
+    expect(routes(service)).toBe('resting.idle');
     expect(service.asked()).toEqual([]);
     expect(service.patience).toBeNull();
   });
@@ -77,7 +77,7 @@ describe('“woken by route.wanted”', () => {
 
   test('what cannot be asked for waits, and is asked for as soon as it can be', () => {
     const service = newService(observed({ probes: { IPv4: null, IPv6: null } }), wanted(1)).wait(600_000);
-    expect(routes(service)).toBe('idle');
+    expect(routes(service)).toBe('resting.idle');
     expect(service.asked()).toEqual([]);
     expect(rounds(service.take(observed()))).toMatchObject([{ wanted: ['10.0.0.1'] }]);
   });
@@ -174,7 +174,7 @@ describe('“header with the IP of any wanted Pod and status 200 → that Pod is
       ['route.proven', 'web-1'],
       ['route.proven', 'web-2'],
     ]);
-    expect(routes(service)).toBe('settled');
+    expect(routes(service)).toBe('resting.settled');
   });
 
   test.each([
@@ -189,7 +189,7 @@ describe('“header with the IP of any wanted Pod and status 200 → that Pod is
     const service = newService(observed(), wanted(1));
     service.asked();
     service.take(event);
-    expect(routes(service)).toBe('pausing');
+    expect(routes(service)).toBe('waiting.pausing');
     expect(told(service)).toEqual([]);
     expect(rounds(service.wait(1_000))).toMatchObject([{ round: 2 }]);
   });
@@ -291,9 +291,9 @@ describe('“so rounds go on: pause 0.2 s, growing to 5 s with jitter while noth
 
   test('rounds end when nobody wants anything: everybody is reached, or has taken the question back', () => {
     const reached = newService(observed(), wanted(1), answered(1, 1), finished(1)).wait(600_000);
-    expect([routes(reached), rounds(reached).length]).toEqual(['settled', 1]);
+    expect([routes(reached), rounds(reached).length]).toEqual(['resting.settled', 1]);
     const given = pausing().take(unwanted(1)).wait(600_000);
-    expect([routes(given), rounds(given)]).toEqual(['settled', []]);
+    expect([routes(given), rounds(given)]).toEqual(['resting.settled', []]);
   });
 
   test('a round whose outcome is lost is over after a while (I4)', () => {
@@ -311,9 +311,9 @@ describe('wants end', () => {
 
   test('a Pod that has not asked for three minutes is not sampled for any more', () => {
     const service = newService(observed(), wanted(1));
-    for (let round = 1; round <= 60 && routes(service) !== 'settled'; round++)
+    for (let round = 1; round <= 60 && routes(service) !== 'resting.settled'; round++)
       service.take(finished(round)).wait(6_000);
-    expect(routes(service)).toBe('settled');
+    expect(routes(service)).toBe('resting.settled');
     expect(service.now).toBeGreaterThan(1_700_000_180_000);
     expect(service.now).toBeLessThan(1_700_000_200_000);
   });

@@ -7,11 +7,11 @@
  * a route that was reported lost, the end of the actor.
  */
 
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
-import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind } from './checker.ts';
 
 export const askedTwice: CheckerKind<SimWorld> = {
   name: 'no proof asked twice',

@@ -8,9 +8,10 @@
  * cannot know yet, may have answered in its place: a probe is addressed by name. A Service that cannot tell
  * its Pods apart owes a round in which something answered and nobody named himself.
  */
+
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind, Eye } from './checker.ts';
 
 interface Truth {
   /** Service uid (as facts cut it) or Service name, and address → when it last answered so with 200. */

@@ -7,6 +7,8 @@
  * bound is over.
  */
 
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
@@ -15,9 +17,7 @@ import type { PodContext } from '../../../src/machines/pod/pod-context.ts';
 import type { Digest } from '../digest.ts';
 import { conditionType, namespace } from '../objects.ts';
 import { routesOf } from '../routes-life.ts';
-import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind, Eye } from './checker.ts';
 import { trueAndUnproven } from './withdrawn.ts';
 
 /**
@@ -92,13 +92,13 @@ export function unsettled(
   ];
 }
 
-function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
   const living = replicas().map(({ name }) => name);
   const twice = living.filter((name, index) => living.indexOf(name) !== index);
   return twice.map((name) => `two replicas are called ${name}`);
 }
 
-function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
+export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
   const active = replicas().flatMap(({ engine }) => engine.ownership.active());
   const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
     (name) => active.filter((one) => one === name).length !== 1,
@@ -141,11 +141,15 @@ function actorsBehind(
 }
 
 /** What the records still hold that is to be done soon. */
-function recordsDue(records: ReadonlyMap<string, ActorRecord>, now: number): string[] {
+export function recordsDue(
+  records: ReadonlyMap<string, ActorRecord>,
+  now: number,
+  standing: readonly string[] = ['route.sample'],
+): string[] {
   return [...records].flatMap(([id, record]) => {
     if (isForgotten(record, now)) return [];
     const { outbox } = record;
-    const [first] = outbox.filter(({ effect }) => effect.type !== 'route.sample');
+    const [first] = outbox.filter(({ effect }) => !standing.includes(effect.type));
     return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
   });
 }

@@ -7,11 +7,11 @@
  * last of them.
  */
 
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { type PodContext, unproven } from '../../../src/machines/pod/pod-context.ts';
 import { conditionType, namespace } from '../objects.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind } from './checker.ts';
 
 const limitMs = 31_000;
 

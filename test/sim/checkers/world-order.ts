@@ -7,14 +7,14 @@
  * world stream, after each resource was stated to be complete for the RouteGate.
  */
 
+import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
+import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
 import { selects } from '../../../src/base/digests.ts';
 import type { RouteGateDigest, ServiceDigest } from '../../../src/features/routes/digests.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import type { Digest } from '../digest.ts';
-import type { Sighting } from '../sightings.ts';
 import type { SimWorld } from '../sim-world.ts';
-import type { CheckerKind, Eye } from './checker.ts';
 
 export const worldOrder: CheckerKind<SimWorld> = {
   name: 'I10',
@@ -31,7 +31,7 @@ export const worldOrder: CheckerKind<SimWorld> = {
     });
     const birthOf = (uid: string) => births.get(uid) ?? -1;
     return (sighting) => {
-      if (sighting.kind === 'world') pictures.fold(sighting);
+      if (sighting.kind === 'world') pictures.fold({ ...sighting, digest: sighting.digest as Digest | null });
       if (sighting.kind !== 'saved' || sighting.record.rev === sighting.before?.rev) return;
       const { before } = sighting;
       if (before && sighting.record.world < before.world)

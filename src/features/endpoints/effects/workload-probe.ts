@@ -1,16 +1,46 @@
-/** Effect `workload.probe`: asks each address of a workload once, all at the same time (probe/reach.ts). */
+/**
+ * Effect `workload.probe`: asks each address of a workload once, all at the same time (reach.ts).
+ *
+ * Promises: only addresses that may be called are (docs/features/endpoints.md §8.7): whoever may write a
+ * workload must not make Orrery call itself, the node that it runs on, or a cloud's metadata.
+ */
 
+import { isIP } from 'node:net';
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { type Cidr, inNetworks } from '../../../base/config-values.ts';
 import type { WorkloadProbeRun } from '../../../machines/workload/workload-effects.ts';
 import { reach } from '../reach.ts';
 
-/** Outcome workload.probed. */
-export function probeWorkload(clock: Clock): EffectRunner<WorkloadProbeRun> {
+/** As in Kubernetes' EndpointSlices; and what is nobody's address. */
+const neverByDefault: readonly Cidr[] = [
+  { address: '0.0.0.0', prefix: 8 },
+  { address: '127.0.0.0', prefix: 8 },
+  { address: '169.254.0.0', prefix: 16 },
+  { address: '224.0.0.0', prefix: 4 },
+  { address: '::', prefix: 127 },
+  { address: 'fe80::', prefix: 10 },
+  { address: 'ff00::', prefix: 8 },
+];
+
+/** @param cidrs null: all but loopback, link-local and multicast addresses */
+export function mayBeProbed(cidrs: readonly Cidr[] | null): (address: string) => boolean {
+  if (cidrs !== null) return inNetworks(cidrs);
+  const isRefused = inNetworks(neverByDefault);
+  return (address) => isIP(address) !== 0 && !isRefused(address);
+}
+
+/** Outcome workload.probed. @param mayCall which addresses are called */
+export function probeWorkload(
+  clock: Clock,
+  mayCall: (address: string) => boolean,
+): EffectRunner<WorkloadProbeRun> {
   return async ({ round, addresses, probe }, { signal }) => {
     const problems = await Promise.all(
       addresses.map(async (address) => {
-        const problem = await reach({ ...probe, address }, clock, signal);
+        const problem = mayCall(address)
+          ? await reach({ ...probe, address }, clock, signal)
+          : 'this address is not called (--probe-cidrs)';
         return problem === null ? [] : [`${address} port ${probe.port}: ${problem}`.slice(0, 500)];
       }),
     );

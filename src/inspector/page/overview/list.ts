@@ -7,8 +7,9 @@ import { isDialogOpen, isTyping } from '../keys.ts';
 import { go } from '../navigation.ts';
 import { actorHref, type ListFilter, listHref, noFilter } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, Mark, Owner, StateName, severity, Until, useTick } from '../pieces.ts';
+import { ActorLink, Age, Mark, Owner, StateName, Until, useTick } from '../pieces.ts';
 import { html, useEffect, useRef, useState, type VNode } from '../vendor.ts';
+import { factOf, type Ordered, orderedRows, tally } from './list-order.ts';
 import { VirtualList } from './virtual-list.ts';
 
 /** The order is made anew so often while rows change: rows that jump about cannot be read. */
@@ -17,20 +18,11 @@ const rowHeight = 40;
 /** More columns than this cannot be read beside the reason. */
 const factColumnsMax = 4;
 
-interface Order {
+interface Order extends Ordered {
   readonly at: number;
   readonly filter: ListFilter;
   readonly size: number;
-  readonly ids: readonly ActorId[];
-  /** How many actors of the kind there are, and how they are spread. */
-  readonly total: number;
-  readonly states: Tally;
-  readonly namespaces: Tally;
-  /** Labels of the facts of this kind, in the order in which the chart tells them. */
-  readonly labels: readonly string[];
 }
-
-type Tally = ReadonlyMap<string, number>;
 
 export function ListPage({ store, kind, filter }: { store: Store; kind: string; filter: ListFilter }): VNode {
   useTick(1_000);
@@ -55,7 +47,7 @@ export function ListPage({ store, kind, filter }: { store: Store; kind: string; 
   return html`<div class="list-page">
     <h1>${kind} <span class="quiet">${countText(ids.length, made.current?.total ?? 0)}</span></h1>
     <${Filters} order=${made.current} owners=${ownersOf(store)} filter=${filter} change=${change} />
-    <div class="list-head" aria-hidden="true" style=${columnStyle(shownLabels)}><span></span><span>Name</span><span>State</span><span>Since</span>${shownLabels.map((label) => html`<span class="fact">${label}</span>`)}<span>Reason</span><span>Next</span><span>Owner</span></div>
+    <${Head} labels=${shownLabels} counts=${made.current?.counts ?? noCounts} filter=${filter} change=${change} />
     <${VirtualList} items=${ids} rowHeight=${rowHeight} keyOf=${(id: ActorId) => id} label="${kind} actors" selected=${selected}
       row=${(id: ActorId, index: number) => html`<${Row} row=${store.rows.get(id)} labels=${shownLabels} store=${store} now=${now} isSelected=${index === selected} />`} />
     ${
@@ -89,74 +81,33 @@ function ownersOf({ cluster }: Store): ReadonlyMap<number, string | null> {
 }
 
 function order(store: Store, kind: string, filter: ListFilter, at: number): Order {
-  const rows = rowsOf(store, kind);
-  return {
-    at,
-    filter,
-    size: store.rows.size,
-    ids: ordered(rows, ownersOf(store), filter),
-    total: rows.length,
-    states: tally(rows.map(({ state }) => state)),
-    namespaces: tally(rows.map(({ id }) => id.split('/', 2)[1] ?? '')),
-    labels: labelsOf(rows),
+  const asked = { filter, owners: ownersOf(store), now: store.now() };
+  return { at, filter, size: store.rows.size, ...orderedRows(rowsOf(store, kind), asked) };
+}
+
+const noCounts: ReadonlySet<string> = new Set();
+
+/** Above the columns; those that can be sorted by are buttons, a second press turns the order round. */
+function Head({
+  labels,
+  counts,
+  filter,
+  change,
+}: {
+  labels: readonly string[];
+  counts: ReadonlySet<string>;
+  filter: ListFilter;
+  change: (part: Partial<ListFilter>) => void;
+}): VNode {
+  const column = (text: string, sort: string, isFact = false) => {
+    const [first, second] = counts.has(sort) ? [`-${sort}`, sort] : [sort, `-${sort}`];
+    const isDown = filter.sort === `-${sort}`;
+    const arrow = filter.sort === sort ? '▲' : isDown ? '▼' : '';
+    return html`<button class=${isFact ? 'fact' : ''} aria-pressed=${arrow !== ''} title="Sort by this; again: the other way round"
+      onClick=${() => change({ sort: filter.sort === first ? second : first })}>${text}<span aria-hidden="true"> ${arrow}</span></button>`;
   };
-}
-
-function labelsOf(rows: readonly LiveRow[]): readonly string[] {
-  const labels = new Set<string>();
-  for (const { facts } of rows) for (const { label } of facts ?? []) labels.add(label);
-  return [...labels];
-}
-
-function ordered(
-  rows: readonly LiveRow[],
-  owners: ReadonlyMap<number, string | null>,
-  filter: ListFilter,
-): ActorId[] {
-  const text = filter.q.toLowerCase();
-  return rows
-    .filter((row) => isWanted(row, filter, text, owners))
-    .sort(comparison(filter.sort))
-    .map(({ id }) => id);
-}
-
-type Comparison = (a: LiveRow, b: LiveRow) => number;
-
-const byName: Comparison = (a, b) => (a.id < b.id ? -1 : 1);
-const byTrouble: Comparison = (a, b) => a.reason.since - b.reason.since || byName(a, b);
-
-function comparison(sort: string): Comparison {
-  if (sort === 'name') return byName;
-  if (sort === 'since') return byTrouble;
-  if (sort === 'wrong') return (a, b) => rankOf(a) - rankOf(b) || byTrouble(a, b);
-  return (a, b) => compareFacts(factOf(a, sort), factOf(b, sort)) || byName(a, b);
-}
-
-const rankOf = ({ parked, reason }: LiveRow) => (parked ? -1 : severity[reason.health]);
-
-const factOf = ({ facts }: LiveRow, label: string) => facts?.find((fact) => fact.label === label);
-
-/** What has no such fact comes last. */
-function compareFacts(a: Fact | undefined, b: Fact | undefined): number {
-  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  if (typeof a.value === 'number' && typeof b.value === 'number') return a.value - b.value;
-  return String(a.value).localeCompare(String(b.value), 'en', { numeric: true });
-}
-
-function isWanted(
-  row: LiveRow,
-  filter: ListFilter,
-  text: string,
-  owners: ReadonlyMap<number, string | null>,
-): boolean {
-  if (filter.health !== '' && row.reason.health !== filter.health) return false;
-  if (filter.state !== '' && row.state !== filter.state) return false;
-  if (filter.ns !== '' && row.id.split('/', 2)[1] !== filter.ns) return false;
-  if (filter.owner !== '' && (owners.get(row.shard) ?? row.owner) !== filter.owner) return false;
-  if (text === '') return true;
-  return [row.id, row.reason.text, row.event ?? '', row.lastError ?? ''].some((one) =>
-    one.toLowerCase().includes(text),
-  );
+  return html`<div class="list-head" role="group" aria-label="Columns to sort by" style=${columnStyle(labels)}><span></span>
+    ${column('Name', 'name')}<span>State</span>${column('Since', 'since')}${labels.map((label) => column(label, label, true))}<span>Reason</span><span>Next</span><span>Owner</span></div>`;
 }
 
 function Filters({
@@ -187,18 +138,33 @@ function Filters({
     <label>Health <select value=${filter.health} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ health: currentTarget.value })}>
       <option value="">all</option>${['wrong', 'waiting', 'ok'].map((one) => html`<option value=${one} selected=${filter.health === one}>${one}</option>`)}
     </select></label>
+    ${(order?.hasEnds || filter.ending !== '') && html`<${Ending} filter=${filter} change=${change} />`}
     ${choice('ns', 'Namespace', namespaces)} ${choice('state', 'State', states)} ${choice('owner', 'Owner', replicas)}
     <label>Sort <select value=${filter.sort} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ sort: currentTarget.value })}>
       <option value="wrong">what is wrong first</option><option value="since">longest so</option><option value="name">by name</option>
-      ${(order?.labels ?? []).map((label) => html`<option value=${label} selected=${filter.sort === label}>by ${label}</option>`)}
+      ${(order?.labels ?? []).map((label) => {
+        const isCount = order?.counts.has(label);
+        const value = isCount ? `-${label}` : label;
+        return html`<option value=${value} selected=${filter.sort === value}>${isCount ? `most first: ${label}` : `by ${label}`}</option>`;
+      })}
     </select></label>
   </form>`;
 }
 
-function tally(values: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+const endings = { '': 'any time', '7d': '7 days, or not ok', '30d': '30 days, or not ok' } as const;
+
+/** What ends soon comes together with what fails: both are looked for at once. */
+function Ending({
+  filter,
+  change,
+}: {
+  filter: ListFilter;
+  change: (part: Partial<ListFilter>) => void;
+}): VNode {
+  const all = { ...endings, ...(filter.ending in endings ? {} : { [filter.ending]: filter.ending }) };
+  return html`<label>Ends within <select value=${filter.ending} onChange=${({ currentTarget }: { currentTarget: HTMLSelectElement }) => change({ ending: currentTarget.value })}>
+    ${Object.entries(all).map(([value, text]) => html`<option value=${value} selected=${filter.ending === value}>${text}</option>`)}
+  </select></label>`;
 }
 
 function Row({

@@ -9,7 +9,8 @@ import type { Health, LiveRow } from '../../../base/views.ts';
 import { change, eventName } from '../../../base/words.ts';
 import { deadHref, listHref } from '../page-address.ts';
 import type { Store } from '../page-store.ts';
-import { ActorLink, Age, Mark, Owner, Sparkline, StateName, severity, useTick } from '../pieces.ts';
+import { ActorLink, Age, Mark, Owner, Sparkline, StateName, useTick } from '../pieces.ts';
+import { severity } from '../severity.ts';
 import { html, useRef, type VNode } from '../vendor.ts';
 import { ShardMap } from './shard-map.ts';
 

@@ -1,0 +1,98 @@
+/**
+ * What must hold for every chart, whatever it is for, found out by a walk through all that its sample
+ * reaches: no state that is never entered, none that waits without a deadline, none that people cannot read
+ * about, no difference whether an actor moves between two steps or stays.
+ */
+import type { Chart } from '../../../src/machines/chart.ts';
+import { declaredStates, type SampleEvent, type Situation, stepCopy, type Walk, walk } from './walk.ts';
+
+/** What leads a walk through every state of a chart. */
+export interface Sample {
+  /** Absent: `<kind>/shop/a`. */
+  readonly input?: object;
+  readonly events: readonly SampleEvent[];
+  /** Bound on the walk, if it reaches every state sooner than most; default 2,000. */
+  readonly situationsMax?: number;
+}
+
+/** Situations that are stepped twice, live and from a record; a bound on the time that it takes. */
+const movedMax = 400;
+
+/**
+ * Walks a chart and says what is wrong with it, in words; empty if nothing is.
+ *
+ * @param samples each begins a walk of its own; together they must reach every state
+ */
+export function chartFindings(chart: Chart, samples: readonly Sample[]): string[] {
+  const input = { id: `${chart.name}/shop/a`, namespace: 'shop', name: 'a' };
+  const walks = samples.map(({ events, situationsMax, ...sample }) => ({
+    events,
+    ...walk(chart, sample.input ?? input, events, situationsMax),
+  }));
+  return [
+    ...unreached(chart, walks),
+    ...walks.flatMap(endless),
+    ...undescribed(chart),
+    ...walks.flatMap((one) => movedDifferently(one, one.events)),
+    ...walks.flatMap(takesAnything),
+  ].filter((text, index, all) => all.indexOf(text) === index);
+}
+
+/** States that no event of a sample and no deadline leads to. */
+export function unreached(chart: Chart, walks: readonly Walk[]): string[] {
+  const states = walks.flatMap((one) => [...one.states]);
+  return declaredStates(chart)
+    .filter((path) => !states.includes(path))
+    .map((path) => `no event of the sample and no deadline leads to the state ${path}`);
+}
+
+/**
+ * Atomic states that are active, are not tagged as settled and have no armed deadline of their own or of a
+ * parent.
+ */
+export function endless({ situations }: Walk): string[] {
+  return [...new Set(situations.flatMap(endlessStates))];
+}
+
+function endlessStates({ snapshot, timers, path }: Situation): string[] {
+  if (snapshot.status !== 'active') return [];
+  const armed = [...timers.values()].map((type) => type.replace(/^xstate\.after\.[^.]+\./, ''));
+  return snapshot._nodes.flatMap((node) => {
+    if (node.type !== 'atomic' || node.tags.includes('settled')) return [];
+    const isBounded = armed.some((owner) => node.id === owner || node.id.startsWith(`${owner}.`));
+    return isBounded ? [] : [`${node.id} waits without a deadline after ${path.slice(-3).join(', ')}`];
+  });
+}
+
+export function undescribed({ machine }: Chart): string[] {
+  const found: string[] = [];
+  const look = (config: { description?: string; states?: Record<string, never> }, path: string) => {
+    if (path !== '' && !config.description) found.push(`the state ${path} has no description`);
+    for (const [name, child] of Object.entries(config.states ?? {}))
+      look(child, path === '' ? name : `${path}.${name}`);
+  };
+  look(machine.config as never, '');
+  return found;
+}
+
+/** Steps that end otherwise when the actor was stored and restored before. */
+export function movedDifferently({ situations, stepper }: Walk, events: readonly SampleEvent[]): string[] {
+  const active = situations.filter(({ snapshot }) => snapshot.status === 'active').slice(0, movedMax);
+  return active.flatMap(({ snapshot, path }) =>
+    events.flatMap((event) => {
+      const stamped = { ...event, at: 1_700_000_000_000, random: 0.5 };
+      const direct = JSON.stringify(stepper.persist(stepper.step(snapshot, stamped).snapshot));
+      if (JSON.stringify(stepCopy(stepper, snapshot, event)) === direct) return [];
+      return [`after ${path.join(', ')} a restored actor takes ${event.type} otherwise`];
+    }),
+  );
+}
+
+/** Situations in which an event that nobody knows changes something. */
+export function takesAnything({ situations, stepper }: Walk): string[] {
+  const active = situations.filter(({ snapshot }) => snapshot.status === 'active').slice(0, 200);
+  const taken = active.some(
+    ({ snapshot }) => stepper.step(snapshot, { type: 'never.heard.of', at: 0, random: 0 }).changed,
+  );
+  return taken ? ['an event that nobody knows changes the actor'] : [];
+}

@@ -1,0 +1,99 @@
+/**
+ * Walks a chart's graph: from the beginning, every event of a sample and every armed deadline is tried in
+ * every situation that is reached, breadth first, up to a bound. What is reached is handed to the caller, who
+ * checks it.
+ */
+import { getMicrosteps } from 'xstate';
+import {
+  createStepper,
+  type PersistedSnapshot,
+  type Snapshot,
+  type Stepper,
+} from '../../../src/actors/host/step.ts';
+import type { Chart } from '../../../src/machines/chart.ts';
+
+export interface Situation {
+  readonly snapshot: Snapshot;
+  /** Events of the deadlines that are armed, by timer id. */
+  readonly timers: ReadonlyMap<string, string>;
+  /** Types of the effects that wait for an outcome somewhere on the path; for messages of a failure. */
+  readonly path: readonly string[];
+}
+
+export interface Walk {
+  readonly situations: readonly Situation[];
+  /** Dotted paths of every state that was active at some time. */
+  readonly states: ReadonlySet<string>;
+  readonly stepper: Stepper;
+}
+
+export type SampleEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** @param situationsMax bound on the walk; states are reached long before */
+export function walk(
+  chart: Chart,
+  input: object,
+  events: readonly SampleEvent[],
+  situationsMax = 2_000,
+): Walk {
+  const stepper = createStepper(chart);
+  const seen = new Map<string, Situation>();
+  const states = new Set<string>();
+  const queue: Situation[] = [];
+  const visit = (situation: Situation) => {
+    const key = JSON.stringify([stepper.persist(situation.snapshot), [...situation.timers.keys()].sort()]);
+    for (const { path } of situation.snapshot._nodes) states.add(path.join('.'));
+    if (seen.has(key) || seen.size >= situationsMax) return;
+    seen.set(key, situation);
+    if (situation.snapshot.status === 'active') queue.push(situation);
+  };
+  const missing = new Set(declaredStates(chart));
+  for (const event of events) visit(after(stepper, null, event, input));
+  for (let next = queue.shift(); next; next = queue.shift()) {
+    for (const event of [...events, ...timerEvents(next)]) {
+      visit(after(stepper, next, event, input));
+      for (const path of states) missing.delete(path);
+      if (missing.size > 0) for (const path of passedStates(chart, next, event)) states.add(path);
+    }
+  }
+  return { situations: [...seen.values()], states, stepper };
+}
+
+/** States that a step only passes through. */
+function passedStates({ machine }: Chart, { snapshot }: Situation, event: SampleEvent): string[] {
+  const microsteps = getMicrosteps(machine, snapshot as never, stamped(event));
+  return microsteps.flatMap(([{ _nodes }]) => _nodes.map(({ path }) => path.join('.')));
+}
+
+function timerEvents({ timers }: Situation): SampleEvent[] {
+  return [...timers.values()].map((type) => ({ type }));
+}
+
+export const stamped = (event: SampleEvent) => ({ ...event, at: 1_700_000_000_000, random: 0.5 });
+
+function after(stepper: Stepper, before: Situation | null, event: SampleEvent, input: object): Situation {
+  const result =
+    before === null ? stepper.begin(input, stamped(event)) : stepper.step(before.snapshot, stamped(event));
+  const timers = new Map(before?.timers);
+  for (const change of result.timers) {
+    timers.delete(change.id);
+    if (change.kind === 'set') timers.set(change.id, change.event.type);
+  }
+  return { snapshot: result.snapshot, timers, path: [...(before?.path ?? []), event.type] };
+}
+
+/** Everything that a chart's configuration names as a state, as dotted paths. */
+export function declaredStates(chart: Chart): string[] {
+  const list = (config: { states?: Record<string, unknown> }, prefix: string): string[] =>
+    Object.entries(config.states ?? {}).flatMap(([name, child]) => {
+      const path = prefix === '' ? name : `${prefix}.${name}`;
+      return [path, ...list(child as { states?: Record<string, unknown> }, path)];
+    });
+  return list(chart.machine.config as { states?: Record<string, unknown> }, '');
+}
+
+/** Steps a plain copy of the snapshot: what a replica does that took the actor over. */
+export function stepCopy(stepper: Stepper, snapshot: Snapshot, event: SampleEvent): PersistedSnapshot {
+  const copy = stepper.restore(JSON.parse(JSON.stringify(stepper.persist(snapshot))), stepper.chart.version);
+  return stepper.persist(stepper.step(copy, stamped(event)).snapshot);
+}

@@ -1,0 +1,59 @@
+/**
+ * I6: "Nothing is unbounded. Each bound is in `limits.ts`": none of them is ever exceeded, and nobody tries
+ * again without a pause.
+ */
+import { limits } from '../../../src/base/limits.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/**
+ * A replica of the simulation has a few dozen actors; when it takes all shards over it writes some hundred
+ * messages.
+ */
+const appendsPerSecond = 1_500;
+
+export const bounds: CheckerKind = {
+  name: 'I6',
+  create(eye) {
+    const appends = new Map<SimReplica, number>();
+    return (sighting) => {
+      if (sighting.kind === 'second') {
+        for (const replica of eye.replicas()) {
+          checkReplica(eye, replica);
+          const more = replica.appends - (appends.get(replica) ?? 0);
+          appends.set(replica, replica.appends);
+          if (more > appendsPerSecond) eye.breach(`${replica.name} writes ${more} messages in a second`);
+        }
+      }
+      if (sighting.kind !== 'saved') return;
+      const { id, record, bytes } = sighting;
+      const sizes = [
+        ['bytes', bytes, limits.recordBytes],
+        ['effects', record.outbox.length, limits.outboxEffects],
+        ['unpublished transitions', record.feed.length, limits.unpublishedTransitions],
+        ['remembered ids', record.recentIds.length, limits.recentMessageIds],
+      ] as const;
+      for (const [what, size, most] of sizes)
+        if (size > most) eye.breach(`${id} rev ${record.rev} has ${size} ${what}, allowed are ${most}`);
+    };
+  },
+};
+
+function checkReplica({ breach }: Eye, { engine, name }: SimReplica): void {
+  for (const run of engine.shards.open()) {
+    for (const { id, hot } of run.cells.values()) {
+      const waiting = hot?.mailbox.length ?? 0;
+      // Outcomes are taken whatever the mailbox holds; there are no more of them than effects.
+      const most = limits.mailboxEvents + limits.outboxEffects;
+      if (waiting > most) breach(`${name}: ${id} has ${waiting} events waiting`);
+    }
+  }
+  const moving = engine.ownership.views().filter(({ state }) => /draining/.test(state)).length;
+  // A graceful stop hands over everything at once; only planned moves are few.
+  if (moving > limits.plannedMoves && engine.ownership.active().length > 0 && !isLeaving(engine))
+    breach(`${name} hands over ${moving} holdings at a time`);
+}
+
+function isLeaving(engine: SimReplica['engine']): boolean {
+  return engine.directory.live()?.has(engine.parts.replica) === false;
+}

@@ -1,0 +1,65 @@
+/**
+ * I5: "Delivering a message twice changes nothing the second time", and its other half: a message is not
+ * lost.
+ *
+ * Each message (told by the id of its sender) leads to one step of its actor at most, under however many
+ * sequences it was stored, as long as the record remembers ids; the position of the mail in a record never
+ * goes back. A message of a person is taken, or becomes a dead letter, in the end.
+ */
+import { limits } from '../../../src/base/limits.ts';
+import type { CheckerKind, Eye } from './checker.ts';
+
+/** Which events come by mail, and which of them people send: those are taken or buried, whatever happens. */
+export interface MailEvents {
+  readonly isByMail: (type: string) => boolean;
+  readonly isFromPeople: (type: string) => boolean;
+}
+
+export const repetition = ({ isByMail, isFromPeople }: MailEvents): CheckerKind => ({
+  name: 'I5',
+  create(eye) {
+    /** Message and actor → the revision that it led to, and how many messages the actor had taken by then. */
+    const steps = new Map<string, { rev: number; nth: number }>();
+    const taken = new Map<string, number>();
+    /** Messages of people: id → actor. */
+    const sent = new Map<string, string>();
+    const settled = new Set<string>();
+    let isMailAnew = false;
+    return (sighting) => {
+      if (sighting.kind === 'mail' && isFromPeople(sighting.type) && sighting.messageId !== null)
+        sent.set(sighting.messageId, sighting.id);
+      if (sighting.kind === 'buried' && sighting.messageId !== null) settled.add(sighting.messageId);
+      // With the stream went what nobody had taken yet.
+      if (sighting.kind === 'lost' && sighting.stream === 'mail') {
+        isMailAnew = true;
+        sent.clear();
+      }
+      if (sighting.kind === 'end') checkEnd(eye, sent, settled);
+      if (sighting.kind !== 'saved') return;
+      const { id, record, before } = sighting;
+      const isSame = before !== null && before.mailOf === record.mailOf && record.rev >= before.rev;
+      // A shard that found another stream counts its records' places from nothing.
+      const isCountedAnew = isMailAnew && record.mail === 0;
+      if (isSame && !isCountedAnew && record.mail < before.mail) eye.breach(`${id}: its mail went back`);
+      // Nothing is remembered of an actor that comes back when its record is forgotten.
+      if (before !== null && record.rev < before.rev)
+        for (const known of steps.keys()) if (known.startsWith(`${id} `)) steps.delete(known);
+      const step = record.feed.at(-1);
+      if (!step || record.rev === before?.rev || step.cause === null || !isByMail(step.event.type)) return;
+      settled.add(step.cause);
+      const key = `${id} ${step.event.type} ${step.cause}`;
+      const nth = (taken.get(id) ?? 0) + 1;
+      taken.set(id, nth);
+      const earlier = steps.get(key);
+      if (earlier && nth - earlier.nth <= limits.recentMessageIds)
+        eye.breach(`${key} was taken at revisions ${earlier.rev} and ${step.rev}`);
+      steps.set(key, { rev: step.rev, nth });
+    };
+  },
+});
+
+function checkEnd({ breach }: Eye, sent: ReadonlyMap<string, string>, settled: ReadonlySet<string>): void {
+  for (const [messageId, id] of sent) {
+    if (!settled.has(messageId)) breach(`the message ${messageId} to ${id} was neither taken nor buried`);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * The bus as a simulated process has it: everything enters by the process's door, and what is followed may
+ * come late.
+ *
+ * The memory hub gives one order to all that one client receives. A real server does not: each consumer is a
+ * stream of its own, so what is followed lags by a time drawn for each message, in the order of its own
+ * stream (promise B5 and no more).
+ */
+
+import type { Clock } from '../../../src/base/clock.ts';
+import { asError } from '../../../src/base/errors.ts';
+import type { Bus, Following, FollowOptions, StreamName } from '../../../src/bus/bus.ts';
+import type { SimProcess } from './process.ts';
+
+export interface ProcessBusOptions {
+  readonly bus: Bus;
+  readonly process: SimProcess;
+  readonly world: Clock;
+  /** How late the next message of a following is, ms. */
+  readonly lagMs: (stream: StreamName) => number;
+  /** A handler of the program threw. */
+  readonly onHandlerError: (error: Error) => void;
+}
+
+export function processBus(options: ProcessBusOptions): Bus {
+  const { bus, process } = options;
+  return {
+    get status() {
+      return bus.status;
+    },
+    get counters() {
+      return bus.counters;
+    },
+    onStatus: (callback) => bus.onStatus((status) => process.enter(() => callback(status))),
+    publish: (subject, data, more) => {
+      if (process.state !== 'dead') bus.publish(subject, data, more);
+    },
+    subscribe: (subject, onMessage, more) =>
+      bus.subscribe(subject, (message) => process.enter(() => onMessage(message)), more),
+    request: (subject, data, more) => process.gate(bus.request(subject, data, more)),
+    requestMany: (subject, data, more) => process.gate(bus.requestMany(subject, data, more)),
+    append: (subject, data, more) =>
+      process.state === 'dead' ? new Promise(() => {}) : process.gate(bus.append(subject, data, more)),
+    appendAll: (messages, more) =>
+      process.state === 'dead' ? new Promise(() => {}) : process.gate(bus.appendAll(messages, more)),
+    follow: (stream, more) => follow(options, stream, more),
+    last: (stream, subject) => process.gate(bus.last(stream, subject)),
+    lastOfMany: (stream, subjects) => process.gate(bus.lastOfMany(stream, subjects)),
+    streamState: (stream) => process.gate(bus.streamState(stream)),
+    purge: (stream, more) => process.gate(bus.purge(stream, more)),
+    remove: (stream, sequence) => process.gate(bus.remove(stream, sequence)),
+    close: () => process.gate(bus.close()),
+  };
+}
+
+async function follow(
+  { bus, process, world, lagMs, onHandlerError }: ProcessBusOptions,
+  stream: StreamName,
+  { subjects, from, onMessage, onAnother }: FollowOptions,
+): Promise<Following> {
+  let stopped = false;
+  const waiting: Array<() => void> = [];
+  /** Each timer lets in the oldest: nothing overtakes what came before it. */
+  const later = (fn: () => void) => {
+    waiting.push(fn);
+    world.after(lagMs(stream), () => {
+      const oldest = waiting.shift();
+      if (oldest) process.enter(oldest);
+    });
+  };
+  const inner = await process.gate(
+    bus.follow(stream, {
+      subjects,
+      from,
+      ...(onAnother ? { onAnother: () => later(() => !stopped && onAnother()) } : {}),
+      onMessage: (message) =>
+        later(() => {
+          if (stopped) return;
+          try {
+            onMessage(message);
+          } catch (error) {
+            onHandlerError(asError(error));
+          }
+        }),
+    }),
+  );
+  const caughtUp = new Promise<void>((resolve, reject) => {
+    inner.caughtUp.then(
+      () => later(resolve),
+      (reason) => process.enter(() => reject(reason)),
+    );
+  });
+  caughtUp.catch(() => {});
+  return {
+    caughtUp,
+    stop() {
+      stopped = true;
+      return process.gate(inner.stop());
+    },
+  };
+}

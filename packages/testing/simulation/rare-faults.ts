@@ -1,0 +1,104 @@
+/**
+ * What seldom happens to a cluster and must be survived all the same: nobody there for hours, a store that is
+ * full or made anew, clocks that are set, messages that nobody meant, an etcd that was put back to what it
+ * was, and several processes under one replica's name.
+ */
+import { encodeJson } from '../../../src/bus/codec.ts';
+import type { FaultParts, ForAWhile } from './fault-parts.ts';
+import { createForger } from './forgeries.ts';
+
+const hourMs = 3_600_000;
+
+export function rareFaults(parts: FaultParts, forAWhile: ForAWhile) {
+  return { ...absences(parts, forAWhile), ...storeFaults(parts, forAWhile), ...mistakes(parts, forAWhile) };
+}
+
+function absences({ chance, replicas, start, world }: FaultParts, forAWhile: ForAWhile) {
+  return {
+    /** Nobody runs for hours, and then all come back one after the other. */
+    away() {
+      if (world.mirror.isAway) return null;
+      const names = [...new Set(replicas().map(({ name }) => name))];
+      for (const replica of replicas()) replica.kill(chance.happens(0.5));
+      world.mirror.leave();
+      const ms = chance.between(0.1, 6) * hourMs;
+      world.clock.leap(ms);
+      for (const name of names) forAWhile(chance.seldomLong(0, 5_000), () => start(name));
+      forAWhile(chance.seldomLong(0, 8_000), () => world.mirror.takeOver());
+      return `for ${(ms / hourMs).toFixed(1)} hours`;
+    },
+    /** Somebody sets the clock of a machine, and after a while sets it right. */
+    clockSet() {
+      const replica = chance.pick(replicas().filter(({ isRunning }) => isRunning));
+      if (!replica) return null;
+      const ms = Math.round(chance.between(-1, 1) * hourMs);
+      replica.process.setClock(ms);
+      forAWhile(chance.seldomLong(500, 15_000), () => replica.process.setClock(-ms));
+      return `${replica.name} by ${Math.round(ms / 1_000)} s`;
+    },
+  };
+}
+
+function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhile) {
+  return {
+    /** Nothing can be stored any more, by nobody. */
+    storeFull() {
+      const ms = chance.seldomLong(500, 12_000);
+      const fate = () => 'full' as const;
+      const affected = replicas();
+      const mirror = world.mirror.bus;
+      for (const replica of affected) replica.appendFate = fate;
+      mirror.faults.onAppend = fate;
+      forAWhile(ms, () => {
+        mirror.faults.onAppend = undefined;
+        for (const replica of affected) if (replica.appendFate === fate) replica.appendFate = undefined;
+      });
+      return `for ${Math.round(ms)} ms`;
+    },
+    /** The mail's stream is lost with its disk and made anew; everybody finds out when connected again. */
+    mailAnew() {
+      const affected = replicas();
+      for (const replica of affected) replica.setLink('down');
+      world.hub.makeAnew('mail');
+      world.see({ kind: 'lost', stream: 'mail' });
+      const ms = chance.seldomLong(50, 3_000);
+      forAWhile(ms, () => {
+        for (const replica of affected) replica.setLink('up');
+      });
+      return `and nobody is connected for ${Math.round(ms)} ms`;
+    },
+  };
+}
+
+function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: ForAWhile) {
+  const reflector = world.hub.connect('reflector');
+  const forge = createForger(world, chance);
+  return {
+    /** Somebody says what actors say to one another, or uses the ids of what they say next. */
+    forged: forge,
+    /** Somebody starts one more replica, or two, and gives it a name that is taken. */
+    twin() {
+      const replica = chance.pick(replicas());
+      if (!replica) return null;
+      const more = chance.pick([1, 1, 2]) ?? 1;
+      for (let n = 0; n < more; n++) start(replica.name);
+      return `${more} more of the name ${replica.name}`;
+    },
+    /** An acknowledgement is stored where only replicas write: somebody named it as the place to answer. */
+    reflected() {
+      const shard = chance.int(0, world.shards - 1);
+      const { fence, checkpoint } = world.subjects;
+      const subject = chance.happens(0.5) ? fence(shard) : checkpoint(shard);
+      const acknowledgement = encodeJson({ stream: 'ORRERY_sim_STATE', seq: chance.int(1, 1_000) });
+      reflector.append(subject, acknowledgement).catch(() => {});
+      return subject;
+    },
+    /** etcd is put back to what it was some seconds ago: objects and versions go back. */
+    etcdRestored() {
+      const put = world.kube.backup();
+      const ms = chance.seldomLong(300, 8_000);
+      forAWhile(ms, put);
+      return `to what it is now, in ${Math.round(ms)} ms`;
+    },
+  };
+}

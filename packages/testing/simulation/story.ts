@@ -1,0 +1,72 @@
+/** What was seen of a simulated cluster, judged by the checkers as it happens. */
+import { hash } from '../../../src/actors/shards/rendezvous.ts';
+import type { Transition } from '../../../src/base/views.ts';
+import type { CheckerKind, Eye } from '../checkers/checker.ts';
+import type { See, Sighting } from './sightings.ts';
+import type { Stage } from './stage.ts';
+
+export interface Breach {
+  /** Which promise: the checker's name. */
+  readonly promise: string;
+  readonly text: string;
+  /** Since the start of the simulation, ms. */
+  readonly atMs: number;
+}
+
+export interface Verdict {
+  /** The first promise that was broken. */
+  readonly breach: Breach | null;
+  /** Saved steps. */
+  readonly steps: number;
+  /** The feed. */
+  readonly transitions: readonly Transition[];
+  /** The same for the same story. */
+  readonly fingerprint: string;
+}
+
+export interface Story {
+  readonly see: See;
+  /** Begins to judge. */
+  watch<W extends Stage>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
+  listen(listener: (sighting: Sighting) => void): void;
+  /** A promise was broken. */
+  isOver(): boolean;
+  verdict(): Verdict;
+}
+
+/** @param onSighting takes each sighting, with the time since the start, ms */
+export function createStory(onSighting?: (atMs: number, sighting: Sighting) => void): Story {
+  const transitions: Transition[] = [];
+  const listeners: Array<(sighting: Sighting) => void> = [];
+  let breach: Breach | null = null;
+  let steps = 0;
+  let print = 0;
+  let now = () => 0;
+  const see: See = (sighting) => {
+    // What the last breaths of a run bring is nobody's fault.
+    if (breach !== null) return;
+    onSighting?.(now(), sighting);
+    if (sighting.kind === 'saved') {
+      const { id, sequence, record, before } = sighting;
+      if (record.rev !== before?.rev) steps++;
+      print = hash(`${print} ${id} ${sequence} ${now()} ${record.feed.at(-1)?.to}`);
+    }
+    if (sighting.kind === 'told') transitions.push(sighting.transition);
+    for (const listener of listeners) listener(sighting);
+  };
+  return {
+    see,
+    listen: (listener) => void listeners.push(listener),
+    isOver: () => breach !== null,
+    watch(eye, checkers) {
+      now = () => eye.world.clock.monotonic();
+      for (const { name, create } of checkers) {
+        const onBreach = (text: string) => {
+          breach ??= { promise: name, text, atMs: Math.round(now()) };
+        };
+        listeners.push(create({ ...eye, breach: onBreach }));
+      }
+    },
+    verdict: () => ({ breach, steps, transitions, fingerprint: (print >>> 0).toString(16) }),
+  };
+}

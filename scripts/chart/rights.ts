@@ -1,0 +1,79 @@
+/**
+ * What the chart grants, made of what the features declare: by feature, and by how far a rule must reach,
+ * since a replica that watches some namespaces alone needs no more there.
+ */
+import { stringify } from 'yaml';
+import type { Feature, KubernetesRight } from '../../src/actors/feature.ts';
+import { rightsOf } from '../../src/replica/rights.ts';
+
+export interface ChartRule {
+  readonly why: string;
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** Each list is a role of its own; an empty one is left out. */
+export interface ChartRights {
+  /** Of resources that are in no namespace, and Events, which may be about those. */
+  readonly cluster?: readonly ChartRule[];
+  readonly namespaced?: readonly ChartRule[];
+  /** Apart, since Kubernetes cannot narrow them by label: they are granted where they are needed alone. */
+  readonly secrets?: readonly ChartRule[];
+  /** In Orrery's own namespace. */
+  readonly ownNamespace?: readonly ChartRule[];
+}
+
+/**
+ * By their plural, whatever group they are of; test/deploy/chart-rights.test.ts holds it to what an API
+ * server says.
+ */
+export const clusterScoped: ReadonlySet<string> = new Set([
+  'issuers',
+  'namespaces',
+  'nodes',
+  'releases',
+  'subjectaccessreviews',
+  'tokenreviews',
+]);
+
+export function chartRights(features: readonly Feature[]) {
+  const ofReplica = rightsOf([]);
+  return {
+    replica: { cluster: ofReplica.map(ruleOf) },
+    features: Object.fromEntries(
+      features.map((feature) => [feature.name, byReach(rightsOf([feature]).slice(0, -ofReplica.length))]),
+    ),
+  };
+}
+
+function byReach(rights: readonly KubernetesRight[]): ChartRights {
+  const reaches = new Map<keyof ChartRights, ChartRule[]>();
+  for (const right of rights) {
+    const rule = ruleOf(right);
+    const known = reaches.get(reachOf(right)) ?? [];
+    // A feature may watch a resource for two reasons: one rule is enough.
+    if (!known.some((one) => isSame(one, rule))) reaches.set(reachOf(right), [...known, rule]);
+  }
+  return Object.fromEntries(reaches);
+}
+
+function reachOf({ isOwnNamespace, apiGroup, resources }: KubernetesRight): keyof ChartRights {
+  if (isOwnNamespace) return 'ownNamespace';
+  if (apiGroup === '' && resources.includes('secrets')) return 'secrets';
+  const [plural = ''] = (resources[0] ?? '').split('/');
+  return clusterScoped.has(plural) ? 'cluster' : 'namespaced';
+}
+
+const isSame = (a: ChartRule, b: ChartRule) =>
+  JSON.stringify({ ...a, why: '' }) === JSON.stringify({ ...b, why: '' });
+
+function ruleOf({ why, apiGroup, resources, verbs }: KubernetesRight): ChartRule {
+  return { why, apiGroups: [apiGroup], resources, verbs };
+}
+
+export function rightsFile(features: readonly Feature[]): string {
+  const head =
+    '# What each feature needs of Kubernetes, as it declares it. Written by `npm run docs`; the chart reads it.\n';
+  return head + stringify(chartRights(features), { lineWidth: 0, aliasDuplicateObjects: false });
+}

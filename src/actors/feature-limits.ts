@@ -1,0 +1,21 @@
+/**
+ * Bounds of the features that a replica loads (`--feature`), each with its reason (I6): what somebody else
+ * wrote may hurt its own actors, and nobody else's.
+ */
+export const featureLimits = {
+  /** Of one effect of a loaded feature at a time in one replica, if it names no other. */
+  effectsInFlight: 16,
+  /** The same at most: a feature leaves sockets and memory to the others. */
+  effectsInFlightMax: 64,
+  /** An effect of a loaded feature may take so long at most, ms: what takes longer is asked for again. */
+  effectMs: 900_000,
+  /**
+   * Runs of an effect of a loaded feature that may be left behind when their time is over, for each that may
+   * be in flight: what heeds no signal must not fill the memory.
+   */
+  runsLeft: 4,
+  /** Bytes that a loaded feature keeps of one object: every replica holds all of them in memory. */
+  digestBytes: 16 * 1024,
+  /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */
+  answerBytes: 64 * 1024,
+} as const;

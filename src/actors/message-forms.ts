@@ -1,0 +1,88 @@
+/**
+ * The form of the messages that people may send, as JSON Schema: made from the schemas by which they are
+ * admitted, for the API, the page and the reference. Pure.
+ *
+ * Owns: which parts of a schema are told. What has no word in JSON Schema (a check by a function) is left
+ * out: the admission has the last word, the form is what a person needs to get it right at once.
+ */
+import type { FieldForm, MessageForm } from '../base/views.ts';
+
+export type MessageForms = Readonly<Record<string, MessageForm>>;
+
+/** By which messages are admitted, by type. */
+type Schemas = Readonly<Record<string, unknown>>;
+
+/** What a schema of the library holds, as far as it is read here. */
+interface Schema {
+  readonly type: string;
+  readonly entries?: Readonly<Record<string, Schema>>;
+  readonly wrapped?: Schema;
+  readonly item?: Schema;
+  readonly options?: readonly (string | number)[];
+  readonly literal?: string | number | boolean;
+  readonly default?: unknown;
+  readonly requirement?: unknown;
+  readonly description?: string;
+  readonly pipe?: readonly Schema[];
+}
+
+/** By kind, then by message. @param messages of the features */
+export function messageForms(
+  messages: Iterable<Readonly<Record<string, { readonly public: Schemas }>>>,
+): ReadonlyMap<string, MessageForms> {
+  const kinds = [...messages].flatMap((own) => Object.entries(own));
+  return new Map(kinds.map(([kind, { public: open }]) => [kind, formsOf(open)]));
+}
+
+export function formsOf(schemas: Schemas): MessageForms {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([type, schema]) => [type, messageForm(schema as Schema)]),
+  );
+}
+
+function messageForm(schema: Schema): MessageForm {
+  const entries = Object.entries(schema.entries ?? {});
+  return {
+    type: 'object',
+    ...described(schema),
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, fieldForm(field)])),
+    required: entries.filter(([, { type }]) => type !== 'optional').map(([name]) => name),
+  };
+}
+
+function described({ pipe = [] }: Schema): { readonly description?: string } {
+  const description = pipe.find(({ type }) => type === 'description')?.description;
+  return description === undefined ? {} : { description };
+}
+
+function fieldForm(schema: Schema): FieldForm {
+  const { wrapped, literal, options } = schema;
+  if (schema.type === 'optional' && wrapped) return { ...fieldForm(wrapped), ...described(schema) };
+  if (schema.type === 'nullable' && wrapped) return nullable(fieldForm(wrapped));
+  if (schema.type === 'literal' && literal !== undefined) return { const: literal };
+  if (schema.type === 'picklist' && options) return { enum: options, ...described(schema) };
+  const plain = ['string', 'number', 'boolean', 'array'].includes(schema.type) ? { type: schema.type } : {};
+  return (schema.pipe ?? []).reduce<FieldForm>(withAction, plain);
+}
+
+function nullable(form: FieldForm): FieldForm {
+  const { type } = form;
+  if (type === undefined || typeof type !== 'string') return form;
+  return { ...form, type: [type, 'null'] };
+}
+
+const bounds: Readonly<Record<string, 'minLength' | 'maxLength' | 'minimum' | 'maximum'>> = {
+  min_length: 'minLength',
+  max_length: 'maxLength',
+  min_value: 'minimum',
+  max_value: 'maximum',
+};
+
+function withAction(form: FieldForm, { type, requirement, description }: Schema): FieldForm {
+  const bound = bounds[type];
+  if (bound !== undefined) return { ...form, [bound]: requirement };
+  if (type === 'integer') return { ...form, type: 'integer' };
+  if (type === 'regex' && requirement instanceof RegExp) return { ...form, pattern: requirement.source };
+  if (type === 'ip') return { ...form, format: 'an IP address' };
+  return description === undefined ? form : { ...form, description };
+}

@@ -1,0 +1,187 @@
+/**
+ * Whether a feature can be run at all: everything that is wrong with it, in words, before anything starts.
+ */
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { getInitialSnapshot } from 'xstate';
+import { asError } from '../base/errors.ts';
+import { isActorKind } from '../base/ids.ts';
+import type { FeatureOptions } from './feature-options.ts';
+import { watchesIn } from './join.ts';
+import { isRunnable, type Kind } from './kind.ts';
+import { unplainIn } from './plain.ts';
+import type { Watch } from './watch.ts';
+
+const semver = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
+
+export function problemsOf({ name, version, kinds, metrics = {} }: FeatureOptions): readonly string[] {
+  const names = kinds.map(({ chart }) => chart.name);
+  return [
+    ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
+    ...(semver.test(version)
+      ? []
+      : [`its version ${JSON.stringify(version)} is no semantic version (1.0.0)`]),
+    ...(kinds.length > 0 ? [] : ['it has no kind']),
+    ...twice(names).map((kind) => `the kind ${kind} is defined twice`),
+    ...differing(kinds).map((type) => `two effects are called ${type}`),
+    ...twiceWatched(kinds).map((kind) => `${kind} is watched by two watch(…): share one`),
+    ...Object.keys(metrics).flatMap((metric) =>
+      /^[a-z][a-z0-9_]*$/.test(metric)
+        ? []
+        : [`the metric ${JSON.stringify(metric)} is not a word of a-z, 0-9, _`],
+    ),
+    ...kinds.flatMap((kind) => kindProblems(kind).map((problem) => `kind ${kind.chart.name}: ${problem}`)),
+  ];
+}
+
+const twice = (names: readonly string[]) => [
+  ...new Set(names.filter((name, index) => names.indexOf(name) !== index)),
+];
+
+/** Two objects under one name: which of them runs would be chance. */
+function differing(kinds: readonly Kind[]): readonly string[] {
+  const all = new Set(kinds.flatMap(({ chart }) => chart.effects));
+  return twice([...all].map(({ type }) => type));
+}
+
+function twiceWatched(kinds: readonly Kind[]): readonly string[] {
+  const all = new Set(kinds.flatMap(({ join }) => (join === null ? [] : watchesIn(join))));
+  return twice([...all].map(({ resource: { apiVersion, kind } }: Watch) => `${apiVersion}/${kind}`));
+}
+
+function kindProblems(kind: Kind): readonly string[] {
+  const { chart } = kind;
+  const { name, version, migrations = {} } = chart;
+  const missing = Array.from({ length: Math.max(0, version - 1) }, (_, index) => index + 1).filter(
+    (from) => migrations[from] === undefined,
+  );
+  return [
+    ...(isActorKind(name) ? [] : [`its name ${JSON.stringify(name)} is not a word of a-z, 0-9 and hyphens`]),
+    ...(Number.isSafeInteger(version) && version > 0 ? [] : ['its version is no whole number from 1']),
+    ...missing.map((from) => `no migration leads on from version ${from}`),
+    ...(chart.createdBy.length > 0
+      ? []
+      : ['nothing brings its actors into being: it has neither join nor createdBy']),
+    ...chart.effects.flatMap((effect) =>
+      isRunnable(effect) || effect.type === 'message.send' ? [] : [`the effect ${effect.type} has no runner`],
+    ),
+    ...machineProblems(kind),
+    ...contextProblems(chart.machine, name),
+  ];
+}
+
+/** Every word of the chart has a meaning. */
+function machineProblems({ chart, messages }: Kind): readonly string[] {
+  const { machine } = chart;
+  const effects = new Set(chart.effects.map(({ type }) => type));
+  const words = wordsOf(machine);
+  const { actions, guards, delays } = machine.implementations;
+  return [
+    ...words.actions.flatMap((action) => actionProblems(action, effects, actions)),
+    ...words.guards
+      .filter((guard) => guards[guard] === undefined)
+      .map((guard) => `the guard ${guard} is not implemented`),
+    ...words.delays
+      .filter((delay) => delays[delay] === undefined)
+      .map((delay) => `the delay ${delay} is not implemented`),
+    ...(words.invokes ? ['the chart invokes actors: ask for an effect instead'] : []),
+    ...unschemed(machine, chart.name, [...effects], { ...messages.public, ...messages.internal }).map(
+      (event) => `the event ${event} has no schema in messages or internal`,
+    ),
+  ];
+}
+
+interface Words {
+  readonly actions: readonly unknown[];
+  readonly guards: readonly string[];
+  readonly delays: readonly string[];
+  readonly invokes: boolean;
+}
+
+function wordsOf(machine: AnyStateMachine): Words {
+  const nodes = nodesOf(machine.root);
+  const transitions = nodes.flatMap((node) => [
+    ...[...node.transitions.values()].flat(),
+    ...(node.always ?? []),
+    ...(node.initial ? [node.initial] : []),
+  ]) as ReadonlyArray<{ readonly actions?: readonly unknown[]; readonly guard?: unknown }>;
+  const guards = transitions.flatMap(({ guard }) => guardNames(guard));
+  return {
+    actions: [
+      ...nodes.flatMap(({ entry, exit }) => [...entry, ...exit]),
+      ...transitions.flatMap(({ actions = [] }) => actions),
+    ],
+    guards: [...new Set(guards)],
+    delays: [
+      ...new Set(
+        nodes.flatMap(({ config }) => Object.keys(config.after ?? {}).filter((key) => !/^\d+$/.test(key))),
+      ),
+    ],
+    invokes: nodes.some(({ invoke }) => invoke.length > 0),
+  };
+}
+
+function nodesOf(node: AnyStateNode): readonly AnyStateNode[] {
+  return [node, ...Object.values(node.states).flatMap((child) => nodesOf(child as AnyStateNode))];
+}
+
+/** Those of `and`, `or`, `not` are within them; xstate looks at them itself. */
+function guardNames(guard: unknown): readonly string[] {
+  if (typeof guard === 'string') return [guard];
+  if (typeof guard === 'object' && guard !== null && 'type' in guard && typeof guard.type === 'string')
+    return [guard.type];
+  return [];
+}
+
+/**
+ * What xstate does itself: `assign`, `raise`, `cancel`, …; all else would be done before the step is saved.
+ */
+const isBuiltIn = (action: unknown): boolean => typeof action === 'function' && 'resolve' in action;
+
+function actionProblems(
+  action: unknown,
+  effects: ReadonlySet<string>,
+  implemented: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  if (typeof action === 'function')
+    return isBuiltIn(action)
+      ? []
+      : [`the action ${action.name || 'without a name'} is a function: declare an effect(…)`];
+  const type = typeof action === 'string' ? action : String((action as { type?: unknown }).type);
+  if (effects.has(type)) return [];
+  if (implemented[type] === undefined)
+    return [`the action ${type} is neither implemented nor an effect of the kind`];
+  return isBuiltIn(implemented[type])
+    ? []
+    : [`the action ${type} is a function: declare an effect(…), and list it`];
+}
+
+/** Events that nobody could say: neither the host nor a message that is let in. */
+function unschemed(
+  machine: AnyStateMachine,
+  kind: string,
+  effects: readonly string[],
+  schemas: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const ofHost = new Set([
+    `${kind}.observed`,
+    'effect.settled',
+    'clock.leapt',
+    ...effects.flatMap((type) => [`${type}.done`, `${type}.failed`]),
+  ]);
+  const ofEffect = (event: string) => effects.some((type) => event.startsWith(`${type}.`));
+  return machine.events.filter(
+    (event) =>
+      !ofHost.has(event) && !ofEffect(event) && schemas[event] === undefined && !/\*$|^xstate\./.test(event),
+  );
+}
+
+function contextProblems(machine: AnyStateMachine, kind: string): readonly string[] {
+  const input = { id: `${kind}/namespace/name`, namespace: 'namespace', name: 'name' };
+  try {
+    const { context } = getInitialSnapshot(machine, input) as { readonly context: unknown };
+    const place = unplainIn(context);
+    return place === null ? [] : [`its context is no plain data: ${place}`];
+  } catch (thrown) {
+    return [`its context cannot be made: ${asError(thrown).message}`];
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * A feature of anybody's own: the descriptor that the engine takes, made from kinds.
+ *
+ * Promises: it is the same descriptor as that of the features that come with the program
+ * (actors/feature.ts); what is wrong with it is said when it is made, all at once, with names. Its kinds live
+ * in parts of their own (actors/shards/parts.ts), so that replicas without the feature, or with another
+ * version of it, leave its actors alone.
+ */
+import type { Feature } from '../actors/feature.ts';
+import { OrreryError } from '../base/errors.ts';
+import { problemsOf } from './check.ts';
+import type { FeatureOptions } from './feature-options.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { watchesIn } from './join.ts';
+import type { Kind } from './kind.ts';
+import type { Need } from './need.ts';
+import { startFeature } from './start.ts';
+import { declarationOf, type Watch } from './watch.ts';
+
+/**
+ * Makes a feature. @throws OrreryError USAGE that names everything that is wrong with it
+ */
+export function defineFeature(options: FeatureOptions): Feature {
+  const problems = problemsOf(options);
+  if (problems.length > 0)
+    throw new OrreryError('USAGE', `feature ${options.name} cannot be used: ${problems.join('; ')}`);
+  const { name, version, kinds, metrics = {} } = options;
+  const watches = watchesOf(kinds);
+  const reports = { report: (_object: unknown, _problem: string): void => {} };
+  return {
+    name,
+    edition: { version, fingerprint: fingerprintOf(options, watches) },
+    charts: kinds.map(({ chart }) => chart),
+    messages: Object.fromEntries(kinds.map(({ chart, messages }) => [chart.name, messages])),
+    watches: watches.map((watch) =>
+      declarationOf(name, watch, (object, problem) => reports.report(object, problem)),
+    ),
+    rights: needsOf(options),
+    metrics,
+    load: async () => (parts) => startFeature(options, parts, reports),
+  };
+}
+
+function watchesOf(kinds: readonly Kind[]): readonly Watch[] {
+  return [...new Set(kinds.flatMap(({ join }) => (join === null ? [] : watchesIn(join))))];
+}
+
+/** Each rule once. */
+function needsOf({ kinds, needs = [] }: FeatureOptions): readonly Need[] {
+  const all = [...kinds.flatMap(({ effects }) => effects.flatMap((effect) => effect.needs)), ...needs];
+  return [...new Map(all.map((need) => [JSON.stringify(need), need])).values()];
+}

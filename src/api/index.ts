@@ -1,0 +1,68 @@
+/**
+ * The package `orrery`: what a feature of anybody's own is written with (docs/reference/api.md).
+ *
+ * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.d.ts.
+ */
+export * as v from 'valibot';
+export { and, assign, cancel, enqueueActions, not, or, raise, setup, stateIn } from 'xstate';
+export type { Feature, FeatureMetrics, Labels, MetricDeclaration } from '../actors/feature.ts';
+export { backOffMs } from '../base/back-off.ts';
+export { equal } from '../base/equal.ts';
+export { type ActorId, actorId, parseActorId } from '../base/ids.ts';
+export type { KubeList, KubeObject, ListOptions } from '../base/kube-port.ts';
+export type { Log } from '../base/log-port.ts';
+export type { PlainEvent } from '../base/plain-event.ts';
+export type { Fact, Health } from '../base/views.ts';
+export type { ActorInput } from '../machines/actor-input.ts';
+export { actionsOf } from '../machines/effect.ts';
+export { messageSend as message } from '../machines/effects.ts';
+export type { EffectSettled, Stamp } from '../machines/stamp.ts';
+export { isIn, type Standing, type Tell, type Told } from '../machines/tell.ts';
+export { isGone, isNews, on, tell } from './chart-words.ts';
+export {
+  type AnyDeclared,
+  type Done,
+  type Effect,
+  type EffectOptions,
+  type EventsOf,
+  effect,
+  type Failed,
+  type Tools,
+} from './effect.ts';
+export { Failure } from './failure.ts';
+export { defineFeature } from './feature.ts';
+export type { FeatureOptions, RequestEndpoint, StepTold } from './feature-options.ts';
+export type { HttpAnswer, HttpRequest } from './http-call.ts';
+export { http } from './http-effect.ts';
+export {
+  type JoinOf,
+  join,
+  type ObjectName,
+  type Observed,
+  type RelatedOf,
+  type Relation,
+  type Relations,
+  related,
+} from './join.ts';
+export { defineKind, type Kind, type KindOptions, type MessageFields } from './kind.ts';
+export type { KindName, NamedResource } from './kind-name.ts';
+export { kubernetes, type OfFinalizer, type OnResource } from './kubernetes/effects.ts';
+export type {
+  AppliedObject,
+  ApplyOptions,
+  ApplyParams,
+  Changed,
+  DeleteParams,
+  EventParams,
+  Evicted,
+  EvictParams,
+  KubernetesTools,
+  ObjectAt,
+  Owner,
+  PatchParams,
+  StatusCondition,
+  StatusParams,
+  Written,
+} from './kubernetes/tools.ts';
+export type { Need } from './need.ts';
+export { type ObjectFacts, type Watch, type Watched, type WatchOptions, watch } from './watch.ts';

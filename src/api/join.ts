@@ -1,0 +1,187 @@
+/**
+ * What the world says to the actors of a feature: one actor for each object of a watch, told of that object
+ * and of those of other watches that belong to it.
+ *
+ * Promises: an actor is told once everything that its facts are made of was listed, so that nothing which
+ * merely isn't known yet looks as if it did not exist; what `facts` or `to` throws is said in the log and
+ * leaves its own actor untold (I8). A look costs what it finds, not the size of the world.
+ */
+import type { Affected, Join, Observation } from '../actors/world/join.ts';
+import type { World } from '../actors/world/world.ts';
+import type { AnyDigest, WorldEntry } from '../base/digests.ts';
+import { asError } from '../base/errors.ts';
+import { actorId } from '../base/ids.ts';
+import type { Log } from '../base/log-port.ts';
+import { type Watch, type Watched, watchedOf, worldName } from './watch.ts';
+
+/** The object whose actor is meant. */
+export interface ObjectName {
+  /** Absent or empty: an object of the whole cluster. */
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** Objects of another watch, and to which of the joined objects each belongs. */
+export interface Relation<D = unknown> {
+  readonly of: Watch<D>;
+  to(object: Watched<D>): Iterable<ObjectName>;
+}
+
+/** @param to the joined objects to which an object belongs: a Pod to its Node. Pure */
+export function related<D>(of: Watch<D>, to: (object: Watched<D>) => Iterable<ObjectName>): Relation<D> {
+  return { of, to };
+}
+
+export type Relations = Readonly<Record<string, Relation>>;
+
+/** By name of the relation: the objects that belong to the actor, in no order. */
+export type RelatedOf<R extends Relations> = {
+  readonly [K in keyof R]: R[K] extends Relation<infer D> ? ReadonlyArray<Watched<D>> : never;
+};
+
+export interface JoinOf<F extends object = object> {
+  readonly each: Watch;
+  readonly relations: Relations;
+  facts(
+    object: Watched<unknown>,
+    related: Readonly<Record<string, ReadonlyArray<Watched<unknown>>>>,
+  ): F | null;
+}
+
+/** What the chart of the kind `K` is told: facts; null: nothing calls for the actor any more. */
+export type Observed<K extends string, J extends JoinOf> = {
+  readonly type: `${K}.observed`;
+  readonly facts: J extends JoinOf<infer F> ? F | null : never;
+};
+
+/**
+ * One actor for each object of `each` for which `facts` answers something else than null; its id is
+ * `<kind>/<namespace or _>/<name>`. The chart hears `<kind>.observed` with the facts whenever something of
+ * what they are made of changed, and with `facts: null` once nothing calls for it.
+ *
+ * @param options.facts plain data. Pure
+ */
+export function join<D, F extends object, const R extends Relations = Record<never, never>>(
+  each: Watch<D>,
+  options: {
+    readonly with?: R;
+    readonly facts: (object: Watched<D>, related: RelatedOf<R>) => F | null;
+  },
+): JoinOf<F> {
+  return {
+    each: each as Watch,
+    relations: options.with ?? {},
+    facts: (object, found) => options.facts(object as Watched<D>, found as RelatedOf<R>),
+  };
+}
+
+/** The watches that a join is made of, each once. */
+export const watchesIn = ({ each, relations }: JoinOf): readonly Watch[] => [
+  ...new Set([each, ...Object.values(relations).map(({ of }) => of)]),
+];
+
+export interface JoinParts {
+  readonly feature: string;
+  readonly kind: string;
+  readonly world: Pick<World, 'get' | 'entries' | 'statement'>;
+  readonly log: Log;
+}
+
+/** The join in one replica: an index over the world's picture, and nothing more. */
+export function runJoin(spec: JoinOf, { feature, kind, world, log }: JoinParts): Join {
+  const resource = worldName(feature, spec.each);
+  const mirrors = watchesIn(spec).map((watch) => worldName(feature, watch));
+  const indexes = Object.entries(spec.relations).map(
+    ([name, relation]) => [name, createIndex(worldName(feature, relation.of), relation, complain)] as const,
+  );
+  function complain(what: string, thrown: unknown): void {
+    log.error({ feature, kind, what, error: asError(thrown).message }, 'a join of a feature failed');
+  }
+  const look = (namespace: string, name: string): object | null | undefined => {
+    const object = watchedOf<unknown>(namespace, name, world.get(resource, namespace, name));
+    if (object === null) return null;
+    const key = keyOf({ namespace, name });
+    const found = Object.fromEntries(indexes.map(([relation, index]) => [relation, index.of(key)]));
+    try {
+      return spec.facts(object, found);
+    } catch (thrown) {
+      complain(actorId(kind, namespace, name), thrown);
+      return undefined;
+    }
+  };
+  return {
+    kinds: [kind],
+    fold(entry, before) {
+      const affected: Affected = new Set();
+      const touch = (key: string) => affected.add(actorOf(kind, key));
+      if (entry.resource === resource) touch(keyOf(entry));
+      for (const [, index] of indexes) for (const key of index.fold(entry, before)) touch(key);
+      return affected;
+    },
+    *members() {
+      for (const { namespace, name } of world.entries(resource))
+        if (look(namespace, name) != null) yield actorId(kind, namespace, name);
+    },
+    observe(_kind, namespace, name): Observation | null {
+      if (mirrors.some((mirror) => world.statement(mirror) === null)) return null;
+      const facts = look(namespace === '_' ? '' : namespace, name);
+      return facts === undefined ? null : { type: `${kind}.observed`, facts };
+    },
+  };
+}
+
+const keyOf = ({ namespace = '', name }: ObjectName) => `${namespace}/${name}`;
+
+function actorOf(kind: string, key: string): string {
+  const slash = key.indexOf('/');
+  return actorId(kind, key.slice(0, slash), key.slice(slash + 1));
+}
+
+interface RelationIndex {
+  fold(entry: WorldEntry, before: AnyDigest | null): Iterable<string>;
+  of(key: string): ReadonlyArray<Watched<unknown>>;
+}
+
+/** Which objects of another watch belong to which joined object. */
+function createIndex(
+  resource: string,
+  relation: Relation,
+  complain: (what: string, thrown: unknown) => void,
+): RelationIndex {
+  const byTarget = new Map<string, Map<string, Watched<unknown>>>();
+  const targetsOf = new Map<string, readonly string[]>();
+  const targets = (object: Watched<unknown>): readonly string[] => {
+    try {
+      return [...new Set([...relation.to(object)].map(keyOf))];
+    } catch (thrown) {
+      complain(`${resource} ${keyOf(object)}`, thrown);
+      return [];
+    }
+  };
+  const forget = (key: string): readonly string[] => {
+    const known = targetsOf.get(key) ?? [];
+    for (const target of known) {
+      const inTarget = byTarget.get(target);
+      inTarget?.delete(key);
+      if (inTarget?.size === 0) byTarget.delete(target);
+    }
+    targetsOf.delete(key);
+    return known;
+  };
+  return {
+    fold(entry) {
+      if (entry.resource !== resource) return [];
+      const key = keyOf(entry);
+      const before = forget(key);
+      const object = watchedOf<unknown>(entry.namespace, entry.name, entry.digest);
+      const after = object === null ? [] : targets(object);
+      if (object !== null && after.length > 0) targetsOf.set(key, after);
+      for (const target of after) {
+        const inTarget = byTarget.get(target) ?? new Map<string, Watched<unknown>>();
+        if (object !== null) byTarget.set(target, inTarget.set(key, object));
+      }
+      return new Set([...before, ...after]);
+    },
+    of: (key) => [...(byTarget.get(key)?.values() ?? [])],
+  };
+}

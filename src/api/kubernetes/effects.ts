@@ -1,0 +1,110 @@
+/**
+ * Effects on Kubernetes that come with the program: each is made under a name of the feature's own, so that
+ * two of them never share an outcome, and brings the rights that it needs.
+ */
+import { type Effect, effect } from '../effect.ts';
+import { groupOf, type KindName, type NamedResource, pluralOf, readKindName } from '../kind-name.ts';
+import type { Need } from '../need.ts';
+import type {
+  ApplyOptions,
+  ApplyParams,
+  Changed,
+  DeleteParams,
+  EventParams,
+  Evicted,
+  EvictParams,
+  ObjectAt,
+  Owner,
+  PatchParams,
+  StatusParams,
+  Written,
+} from './tools.ts';
+
+export interface OnResource {
+  readonly resource: KindName | NamedResource;
+}
+
+export interface OfFinalizer extends OnResource {
+  /** `example.com/drain` */
+  readonly finalizer: string;
+}
+
+function needOf({ resource }: OnResource, type: string, verbs: readonly string[], part = ''): Need {
+  const named = readKindName(resource);
+  return {
+    apiGroup: groupOf(named),
+    resources: [`${pluralOf(named)}${part}`],
+    verbs,
+    why: `the effect ${type}`,
+  };
+}
+
+/** `kubernetes.apply('greeting.write', { resource: 'v1/ConfigMap' })`: an effect of that name. */
+export const kubernetes = {
+  /** Server-side apply. */
+  apply: <const T extends string>(
+    type: T,
+    { resource, ...options }: OnResource & ApplyOptions,
+  ): Effect<T, ApplyParams, Written> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['create', 'patch'])],
+      run: (params: ApplyParams, tools) => tools.kubernetes.apply(resource, params, options),
+    }),
+  /** JSON merge patch. */
+  patch: <const T extends string>(type: T, { resource }: OnResource): Effect<T, PatchParams, Written> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['patch'])],
+      run: (params: PatchParams, tools) => tools.kubernetes.patch(resource, params),
+    }),
+  /** Conditions, `observedGeneration` and further fields of the status. */
+  status: <const T extends string>(type: T, { resource }: OnResource): Effect<T, StatusParams, Changed> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['get']), needOf({ resource }, type, ['patch'], '/status')],
+      run: (params: StatusParams, tools) => tools.kubernetes.status(resource, params),
+    }),
+  /** An Event about an object; every replica has the right. */
+  event: <const T extends string>(type: T): Effect<T, EventParams, void> =>
+    effect(type, { run: (params: EventParams, tools) => tools.kubernetes.event(params) }),
+  addFinalizer: <const T extends string>(
+    type: T,
+    { resource, finalizer }: OfFinalizer,
+  ): Effect<T, ObjectAt, Changed> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['get', 'patch'])],
+      run: (params: ObjectAt, tools) => tools.kubernetes.addFinalizer(resource, finalizer, params),
+    }),
+  /** An object that is gone has none. */
+  removeFinalizer: <const T extends string>(
+    type: T,
+    { resource, finalizer }: OfFinalizer,
+  ): Effect<T, ObjectAt, Changed> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['get', 'patch'])],
+      run: (params: ObjectAt, tools) => tools.kubernetes.removeFinalizer(resource, finalizer, params),
+    }),
+  /** Adds an owner reference. */
+  own: <const T extends string>(
+    type: T,
+    { resource }: OnResource,
+  ): Effect<T, ObjectAt & { readonly owner: Owner }, Changed> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['get', 'patch'])],
+      run: ({ owner, ...at }: ObjectAt & { readonly owner: Owner }, tools) =>
+        tools.kubernetes.own(resource, owner, at),
+    }),
+  /** Deletes with preconditions; an object that is gone is done. */
+  delete: <const T extends string>(
+    type: T,
+    { resource }: OnResource,
+  ): Effect<T, DeleteParams, { readonly existed: boolean }> =>
+    effect(type, {
+      needs: [needOf({ resource }, type, ['delete'])],
+      run: (params: DeleteParams, tools) => tools.kubernetes.delete(resource, params),
+    }),
+  /** Evicts a Pod as its budgets allow. */
+  evict: <const T extends string>(type: T): Effect<T, EvictParams, Evicted> =>
+    effect(type, {
+      needs: [{ apiGroup: '', resources: ['pods/eviction'], verbs: ['create'], why: `the effect ${type}` }],
+      run: (params: EvictParams, tools) => tools.kubernetes.evict(params),
+    }),
+} as const;

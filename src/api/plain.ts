@@ -1,0 +1,17 @@
+/** Whether a value is plain data: what a record can hold and give back as it was. */
+
+/** Where it is not, and what stands there; null: it is. */
+export function unplainIn(value: unknown, path = 'context', above: readonly unknown[] = []): string | null {
+  if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return null;
+  if (typeof value === 'number') return Number.isFinite(value) ? null : `${path} is ${value}`;
+  if (typeof value !== 'object') return `${path} is a ${typeof value}`;
+  if (above.includes(value)) return `${path} holds itself`;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null)
+    return `${path} is a ${value.constructor.name}`;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = unplainIn(inner, `${path}.${key}`, [...above, value]);
+    if (found !== null) return found;
+  }
+  return null;
+}

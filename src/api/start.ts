@@ -1,0 +1,154 @@
+/**
+ * A feature in one replica: its joins, the runners of its effects, its requests.
+ *
+ * Promises: whatever the feature's own functions throw hurts the actor or the request that they were called
+ * for, and nobody else (I8); of an effect whose runs do not end when their time is over only so many are left
+ * behind, then it fails at once.
+ */
+import { safeParse } from 'valibot';
+import type { EffectContext, RunnableEffect } from '../actors/effect-runner.ts';
+import type { FeatureParts, FeatureRun } from '../actors/feature.ts';
+import { featureLimits } from '../actors/feature-limits.ts';
+import type { Join } from '../actors/world/join.ts';
+import { asError, OrreryError } from '../base/errors.ts';
+import { parseActorId } from '../base/ids.ts';
+import type { KubeObject } from '../base/kube-port.ts';
+import type { Transition } from '../base/views.ts';
+import { decode, encodeJson } from '../bus/codec.ts';
+import type { Endpoint } from '../bus/rpc.ts';
+import type { AnyEffect } from '../machines/effect.ts';
+import type { Effect, Tools } from './effect.ts';
+import { Failure } from './failure.ts';
+import type { FeatureOptions, RequestEndpoint } from './feature-options.ts';
+import { callHttp } from './http-call.ts';
+import { runJoin } from './join.ts';
+import { createKinds, kubernetesTools } from './kubernetes/calls.ts';
+
+export function startFeature(
+  options: FeatureOptions,
+  parts: FeatureParts,
+  reports: { report: (object: KubeObject, problem: string) => void },
+): FeatureRun {
+  const { name, kinds, requests = {} } = options;
+  const { log, engine } = parts;
+  reports.report = ({ metadata }, problem) =>
+    log.warn(
+      { feature: name, namespace: metadata.namespace, name: metadata.name, problem },
+      'a feature cannot read an object; it is left out',
+    );
+  const toolsOf = toolbox(options, parts);
+  const joins = kinds.flatMap(({ chart, join }) =>
+    join === null ? [] : [runJoin(join, { feature: name, kind: chart.name, world: engine.world, log })],
+  );
+  const own = new Map(
+    kinds.flatMap(({ effects }) => effects.map((effect) => [effect.type, effect] as const)),
+  );
+  return {
+    ...(joins.length === 0 ? {} : { join: allOf(joins) }),
+    effects: [...own.values()].map((effect) => runnable(effect, toolsOf)),
+    requests: Object.entries(requests).map(([word, request]) =>
+      endpointOf(options, word, request, parts, toolsOf),
+    ),
+    onStep: (transition, context) => tellStep(options, parts, transition, context),
+  };
+}
+
+type ToolsOf = (context: Pick<EffectContext, 'key' | 'actor' | 'signal' | 'emit'>) => Tools;
+
+function toolbox({ name }: FeatureOptions, parts: FeatureParts): ToolsOf {
+  const { kube, clock, log, metrics, replica, fetch = globalThis.fetch } = parts;
+  const kinds = createKinds(kube);
+  const now = () => clock.now();
+  const fieldManager = `orrery-${name}`;
+  return ({ key, actor, signal, emit }) => ({
+    ...{ key, actor, signal, emit, now, log, metrics },
+    kubernetes: kubernetesTools({ kube, kinds, signal, key, actor, replica, fieldManager, now }),
+    http: (request) => callHttp(request, { clock, signal, fetch }),
+  });
+}
+
+function runnable(effect: Effect, toolsOf: ToolsOf): RunnableEffect {
+  /** Runs that were given up when their time was over, and have not ended yet. */
+  let left = 0;
+  const most = effect.inFlight * featureLimits.runsLeft;
+  return {
+    type: effect.type,
+    async run(asked: AnyEffect, context: EffectContext) {
+      if (left >= most)
+        throw new Failure(`${left} runs of ${effect.type} have not ended though their time is over`, {
+          code: 'STUCK',
+        });
+      const { type: _, ...params } = asked;
+      const running = effect.run(params, toolsOf(context));
+      const leave = () => {
+        left += 1;
+        const end = () => {
+          left -= 1;
+        };
+        running.then(end, end);
+      };
+      context.signal.addEventListener('abort', leave, { once: true });
+      try {
+        const result: unknown = await running;
+        return { ...(typeof result === 'object' ? result : {}), type: `${effect.type}.done` };
+      } finally {
+        context.signal.removeEventListener('abort', leave);
+      }
+    },
+  };
+}
+
+function endpointOf(
+  { name }: FeatureOptions,
+  word: string,
+  request: RequestEndpoint,
+  { subjects }: FeatureParts,
+  toolsOf: ToolsOf,
+): Endpoint {
+  return {
+    name: `${name}-${word}`,
+    subject: subjects.rpcFeature(name, word),
+    queue: 'orrery',
+    async handler({ data, headers }) {
+      const body = data.byteLength === 0 ? {} : decode(data, headers['Content-Type']);
+      const read = safeParse(request.request, body);
+      if (!read.success) throw new OrreryError('MESSAGE_UNREADABLE', `${word}: ${read.issues[0].message}`);
+      const key = `${name}/${word}`;
+      const { signal } = new AbortController();
+      const tools = toolsOf({ key, actor: `${name}/_/_`, signal, emit: () => {} });
+      return encodeJson(await request.answer(read.output, tools));
+    },
+  };
+}
+
+function tellStep(
+  { kinds, onStep }: FeatureOptions,
+  { log, metrics }: FeatureParts,
+  { id, from, to, event, at }: Transition,
+  context: unknown,
+): void {
+  if (onStep === undefined) return;
+  const { kind } = parseActorId(id);
+  if (!kinds.some(({ chart }) => chart.name === kind)) return;
+  try {
+    onStep({ id, from, to, event, at, context }, { metrics, log });
+  } catch (thrown) {
+    log.error(
+      { actor: id, error: asError(thrown).message },
+      'a feature failed over a step that it was told of',
+    );
+  }
+}
+
+/** The joins of its kinds as one. */
+function allOf(joins: readonly Join[]): Join {
+  return {
+    kinds: joins.flatMap(({ kinds }) => kinds),
+    fold: (entry, before) => joins.flatMap((join) => [...join.fold(entry, before)]),
+    *members() {
+      for (const join of joins) yield* join.members();
+    },
+    observe: (kind, namespace, name) =>
+      joins.find(({ kinds }) => kinds.includes(kind))?.observe(kind, namespace, name) ?? null,
+  };
+}

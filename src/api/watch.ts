@@ -1,0 +1,144 @@
+/**
+ * What a feature keeps of the Kubernetes objects that it watches, typed by a schema.
+ *
+ * Promises: an object that cannot be read as the schema has it, or of which more would be kept than
+ * `featureLimits.digestBytes`, is left out and said in the log; it hurts no other object (I8). A feature's
+ * watch is a mirror of its own: what one feature keeps, or fails to read, changes nothing for another.
+ */
+import { type GenericSchema, type InferOutput, safeParse } from 'valibot';
+import { featureLimits } from '../actors/feature-limits.ts';
+import type { WatchDeclaration } from '../actors/world/watch-declaration.ts';
+import type { AnyDigest, DigestBase, ObjectDigest } from '../base/digests.ts';
+import { asError } from '../base/errors.ts';
+import type { KubeObject } from '../base/kube-port.ts';
+import { encode } from '../bus/codec.ts';
+import { type KindName, type NamedResource, readKindName } from './kind-name.ts';
+
+/** What every digest tells of its object, beside what the feature keeps. */
+export interface ObjectFacts extends DigestBase {
+  /** Empty for an object of the whole cluster. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** An object as a join gets it: what every digest tells, and what the feature keeps of it. */
+export type Watched<D> = ObjectFacts & D;
+
+export interface WatchOptions<S extends GenericSchema> {
+  /**
+   * In Kubernetes' own words, such as `app=web,tier!=cache`: the API server leaves out the rest. Absent: all.
+   */
+  readonly labelSelector?: string;
+  /** What is kept: plain data, nothing secret (it is stored in NATS), at most 16 KiB of each object. */
+  readonly digest: S;
+  /**
+   * From the object to what the schema takes. Absent: the object itself. What it throws leaves the object
+   * out.
+   */
+  readonly read?: (object: KubeObject) => unknown;
+  /** Which objects are kept at all. Absent: all of them. Pure. */
+  readonly wants?: (kept: InferOutput<S>) => boolean;
+}
+
+/** A watch, to be joined with others (`join`, `related`). */
+export interface Watch<D = unknown> {
+  readonly resource: NamedResource;
+  readonly labelSelector: string | null;
+  /** @returns what is kept, or why nothing is */
+  keep(object: KubeObject): Kept<D>;
+  wants(kept: D): boolean;
+}
+
+export type Kept<D> = { readonly kept: D } | { readonly problem: string };
+
+/**
+ * Watches a kind of Kubernetes objects, of any group, with a namespace or without.
+ *
+ * @param kind `v1/Node`, `apps/v1/Deployment`; or in parts, with the plural where it is no regular one
+ * @throws OrreryError USAGE if it is not of that form
+ */
+export function watch<const S extends GenericSchema>(
+  kind: KindName | NamedResource,
+  { labelSelector, digest, read, wants }: WatchOptions<S>,
+): Watch<InferOutput<S>> {
+  return {
+    resource: readKindName(kind),
+    labelSelector: labelSelector ?? null,
+    keep: (object) => keep(digest, read === undefined ? () => object : read, object),
+    wants: (kept) => wants?.(kept) ?? true,
+  };
+}
+
+function keep<S extends GenericSchema>(
+  schema: S,
+  read: (object: KubeObject) => unknown,
+  object: KubeObject,
+): Kept<InferOutput<S>> {
+  try {
+    const result = safeParse(schema, read(object));
+    if (!result.success) {
+      const [issue] = result.issues;
+      const path = issue.path?.map(({ key }) => String(key)).join('.') ?? '';
+      return { problem: path === '' ? issue.message : `field "${path}": ${issue.message}` };
+    }
+    const bytes = encode(result.output).byteLength;
+    if (bytes <= featureLimits.digestBytes) return { kept: result.output };
+    return { problem: `${bytes} bytes would be kept; allowed: ${featureLimits.digestBytes}` };
+  } catch (thrown) {
+    return { problem: asError(thrown).message };
+  }
+}
+
+/** As it stands in the world. */
+interface FeatureDigest extends ObjectDigest {
+  readonly kept: unknown;
+}
+
+/** The name in the world of what the feature watches, and of the mirror that says it was listed. */
+export function worldName(feature: string, { resource: { apiVersion, kind } }: Watch): string {
+  return `${feature}/${apiVersion}/${kind}`;
+}
+
+/** The watch as the mirror takes it. @param report told of each object that is left out */
+export function declarationOf(
+  feature: string,
+  watch: Watch,
+  report: (object: KubeObject, problem: string) => void,
+): WatchDeclaration {
+  return {
+    resource: { apiVersion: watch.resource.apiVersion, kind: watch.resource.kind },
+    name: worldName(feature, watch),
+    isApart: true,
+    digestKind: 'kept',
+    ...(watch.labelSelector === null ? {} : { label: watch.labelSelector }),
+    digest(object) {
+      const read = watch.keep(object);
+      if ('kept' in read) return { kept: read.kept };
+      report(object, read.problem);
+      return { kept: null };
+    },
+    interest: () => ({
+      tellers: [],
+      fold: () => 'nothing',
+      wants: (_namespace, _name, digest) => isWanted(watch, digest),
+    }),
+  };
+}
+
+function isWanted(watch: Watch, digest: AnyDigest): boolean {
+  const { kept } = digest as FeatureDigest;
+  try {
+    return kept !== null && watch.wants(kept);
+  } catch {
+    return false;
+  }
+}
+
+/** The object as joins get it; null where the world holds none. */
+export function watchedOf<D>(namespace: string, name: string, digest: AnyDigest | null): Watched<D> | null {
+  if (digest === null) return null;
+  const { uid, resourceVersion, createdAt, deleting, labels, kept } = digest as FeatureDigest;
+  if (typeof kept !== 'object' || kept === null) return null;
+  const facts: ObjectFacts = { namespace, name, uid, resourceVersion, createdAt, deleting, labels };
+  return { ...(kept as D & object), ...facts };
+}

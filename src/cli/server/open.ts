@@ -1,0 +1,85 @@
+/** `orrery open`: the inspector page in a browser, without a token to paste and a port to forward. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { OrreryError } from '../../base/errors.ts';
+import { whichServer } from '../cluster-connection.ts';
+import { devHttp } from '../dev-file.ts';
+import { addServerFlags, flagTexts, type Program } from '../parser.ts';
+import type { Terminal } from '../terminal.ts';
+import { choice, givenServer, type ServerChoice } from './server-choice.ts';
+
+interface OpenFlags {
+  readonly port: string;
+  readonly browser: boolean;
+  readonly send?: boolean;
+}
+
+const examples = `
+Examples:
+  orrery open                               what login remembered, else the Orrery of the kubeconfig's cluster
+  kubectl orrery open --context staging --no-browser`;
+
+export function openCommand(program: Program, terminal: Terminal): void {
+  const command = program
+    .command('open')
+    .summary('the inspector page in a browser')
+    .description('Serve the inspector page on this machine until Ctrl-C, signed in as whoever runs this.')
+    .option('--port <PORT>', 'on 127.0.0.1; 0: any free one', '0')
+    .option('--send', 'with the right to send events, not only to look')
+    .option('--no-browser', 'print the link only');
+  addServerFlags(command).addHelpText('after', examples);
+  command.action((options: OpenFlags) => open(options, terminal));
+}
+
+async function open(options: OpenFlags, terminal: Terminal): Promise<void> {
+  const port = readPort(options.port);
+  const [{ wayTo }, { createHttpControl }, { serveLocalPage }] = await Promise.all([
+    import('./ways.ts'),
+    import('./http-control.ts'),
+    import('./local-page.ts'),
+  ]);
+  const way = wayTo(which(options, terminal), terminal);
+  try {
+    // Whoever may not look is told here, not by an empty page.
+    await createHttpControl(way).session();
+    const page = await serveLocalPage(way, { port, right: options.send ? 'update' : 'get' });
+    terminal.out(`${way.name}: ${page.url}\n`);
+    terminal.err('the link lets one browser in; Ctrl-C ends it\n');
+    if (options.browser) openBrowser(page.url, terminal);
+    if (!terminal.interrupted.aborted) await once(terminal.interrupted, 'abort');
+    await page.close();
+  } finally {
+    way.close();
+  }
+}
+
+function which(options: OpenFlags, terminal: Terminal): ServerChoice {
+  const given = flagTexts({ ...options });
+  const here = given.server === undefined && !terminal.isPlugin ? devHttp(terminal.directory) : undefined;
+  if (here !== undefined) return choice(here, {});
+  const chosen = whichServer(given, terminal) ?? givenServer({ ...given, server: 'kube' }, terminal);
+  if (chosen === undefined) throw new OrreryError('USAGE', '--server is missing');
+  return chosen;
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new OrreryError(
+    'USAGE',
+    `--port: ${JSON.stringify(text)} is not allowed; allowed: a whole number from 0 to 65535`,
+  );
+}
+
+/** Where there is none, the link stands there anyway. */
+function openBrowser(url: string, { env }: Terminal): void {
+  const programs: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+    darwin: ['open'],
+    win32: ['cmd', '/c', 'start', ''],
+  };
+  const [program = 'xdg-open', ...args] = programs[process.platform] ?? ['xdg-open'];
+  if (process.platform === 'linux' && !env.DISPLAY && !env.WAYLAND_DISPLAY) return;
+  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}

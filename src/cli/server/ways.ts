@@ -1,0 +1,125 @@
+/**
+ * The two ways to Orrery's HTTP: straight to its address, and through the Kubernetes API to its Service, for
+ * whoever has nothing but a kubeconfig.
+ *
+ * Promises: the token that is shown is the one that was given, else a short-lived one that Kubernetes makes
+ * for the account that may do just what is asked; it's kept in memory alone (I9).
+ */
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../../base/clock.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
+import { systemRandom } from '../../base/random.ts';
+import { tokenHeader } from '../../inspector/http/credentials.ts';
+import { connectKube, kubeAccess } from '../../kube/api/kube-connection.ts';
+import type { Access } from '../../kube/api/kube-http.ts';
+import type { Terminal } from '../terminal.ts';
+import { accounts, requestToken, whichKubeconfig } from '../token.ts';
+import type { Right, Way } from './http-exchange.ts';
+import type { ServerChoice, ServicePlace } from './server-choice.ts';
+
+/** Long enough for any command but those that watch, which ask again. */
+const tokenSeconds = 3_600;
+const namespaceOfAccounts = 'orrery';
+
+/** @throws OrreryError USAGE */
+export function wayTo(chosen: ServerChoice, terminal: Terminal): Way {
+  const tokens = tokensFor(chosen, terminal);
+  return chosen.place === null
+    ? straight(chosen, tokens)
+    : throughKubernetes(chosen, chosen.place, tokens, terminal);
+}
+
+function straight({ server, caFile }: ServerChoice, tokens: Tokens): Way {
+  const tls = caFile === undefined ? {} : { ca: readGiven('--server-ca', caFile) };
+  return {
+    name: server,
+    access: async (right, refused): Promise<Access> => {
+      const token = await tokens.of(right, refused);
+      const headers = { 'user-agent': 'orrery', ...(token === null ? {} : { [tokenHeader]: token }) };
+      return { server, headers, tls };
+    },
+    close: tokens.close,
+  };
+}
+
+function throughKubernetes(
+  chosen: ServerChoice,
+  { namespace, service }: ServicePlace,
+  tokens: Tokens,
+  terminal: Terminal,
+): Way {
+  const getAccess = kubeAccess(kubeParts(chosen, terminal));
+  const path = `/api/v1/namespaces/${namespace}/services/${service}/proxy`;
+  return {
+    name: `${namespace}/${service.replace(/^http:/, '')} through the Kubernetes API`,
+    access: async (right, refused): Promise<Access> => {
+      const { signal } = new AbortController();
+      const [access, token] = await Promise.all([getAccess(refused, signal), tokens.of(right, refused)]);
+      const headers = { ...access.headers, ...(token === null ? {} : { [tokenHeader]: token }) };
+      return { ...access, headers, server: access.server.replace(/\/+$/, '') + path };
+    },
+    close: tokens.close,
+  };
+}
+
+interface Tokens {
+  /** null: there is none to be had. */
+  of(right: Right, refused: boolean): Promise<string | null>;
+  close(): void;
+}
+
+function tokensFor(chosen: ServerChoice, terminal: Terminal): Tokens {
+  const given = terminal.env.ORRERY_TOKEN || undefined;
+  const { tokenFile } = chosen;
+  // Read again each time: something may keep the file fresh.
+  if (tokenFile !== undefined) {
+    return { of: async () => readGiven('--token-file', tokenFile).trim(), close: () => {} };
+  }
+  if (given !== undefined) return { of: async () => given.trim(), close: () => {} };
+  if (!('kubeconfig' in kubeParts(chosen, terminal))) return { of: async () => null, close: () => {} };
+  return tokensOfKubernetes(chosen, terminal);
+}
+
+function tokensOfKubernetes(chosen: ServerChoice, terminal: Terminal): Tokens {
+  const kube = connectKube(kubeParts(chosen, terminal));
+  const namespace = chosen.place?.namespace ?? namespaceOfAccounts;
+  const known = new Map<Right, Promise<string | null>>();
+  const request = async (right: Right): Promise<string | null> => {
+    const account = right === 'get' ? accounts.look : accounts.send;
+    try {
+      return (await requestToken(kube, namespace, account, tokenSeconds)).token;
+    } catch (thrown) {
+      // An Orrery that asks for no token, as in development, needs none.
+      if (thrown instanceof OrreryError && thrown.code === 'KUBE_NOT_FOUND') return null;
+      throw thrown;
+    }
+  };
+  return {
+    of(right, refused) {
+      const token = refused ? undefined : known.get(right);
+      if (token !== undefined) return token;
+      const asked = request(right);
+      known.set(right, asked);
+      return asked;
+    },
+    close: () => kube.close(),
+  };
+}
+
+function kubeParts({ kubeconfig, context }: ServerChoice, terminal: Terminal) {
+  const file = whichKubeconfig(kubeconfig === undefined ? {} : { kubeconfig }, terminal);
+  const basics = { clock: systemClock, random: systemRandom, context };
+  return file === undefined ? basics : { ...basics, kubeconfig: file };
+}
+
+function readGiven(flag: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = asError(error).message;
+    throw new OrreryError(
+      'USAGE',
+      `${flag}: ${JSON.stringify(file)} is not allowed; allowed: a file that can be read (${why})`,
+    );
+  }
+}

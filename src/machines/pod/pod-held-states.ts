@@ -1,0 +1,128 @@
+/**
+ * The states of the pod chart in which a Pod is held back. Each of them comes to say why in the Pod's
+ * condition. While that patch is on its way nothing is decided that asks for another one: it could land
+ * first, and be overwritten by the older words.
+ */
+import { heldPatch, invalidNote, missingNote, withdrawal } from './pod-words.ts';
+
+/** Soon the condition says why: what lasts a moment only is not worth a write. */
+const unsaid = <const O, const T extends string>(over: O, then: T) =>
+  ({
+    description: 'The condition does not say yet why the Pod is held back; soon it does.',
+    always: over,
+    after: { tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: then }] },
+  }) as const;
+
+/** Writes why the Pod is held back, and comes to `then`. */
+const telling = <const T extends string>(then: T) =>
+  ({
+    description: 'The condition is being told why the Pod is held back.',
+    entry: ['noteTelling', { type: 'pod-condition.patch', params: heldPatch }],
+    on: {
+      'condition.patched': { guard: 'isSaidFalse', target: then },
+      'condition.refused': { target: 'unsaid', actions: ['noteUntold', 'noteRefusal'] },
+      'pod.recheck': { actions: 'startAfresh' },
+    },
+    after: { patchPatience: { target: 'unsaid', actions: 'noteUntold' } },
+  }) as const;
+
+const groupIsFound = { guard: 'isGroupFound', target: '#pod.deciding' } as const;
+const addressIsThere = { guard: 'hasAddress', target: '#pod.deciding' } as const;
+const addressIsReadable = { guard: 'isAddressReadable', target: '#pod.deciding' } as const;
+const allIsProven = { guard: 'isAllProven', target: '#pod.gated.marking' } as const;
+
+/** A question may have been lost on its way. */
+const askAgain = <const T extends string>(here: T) =>
+  ({ actions: ['countAsking', 'forgetAsked'], target: here, reenter: true }) as const;
+
+export const heldStates = {
+  groupMissing: {
+    description: 'The object that owns the group does not exist (yet).',
+    tags: 'wrong',
+    entry: 'noteWaiting',
+    initial: 'unsaid',
+    states: {
+      unsaid: unsaid(groupIsFound, 'patient'),
+      telling: telling('patient'),
+      patient: {
+        description: 'It may still be on its way.',
+        always: groupIsFound,
+        after: { missingPatience: 'reported' },
+      },
+      reported: {
+        description: 'A Warning Event says so on the Pod.',
+        tags: 'settled',
+        entry: { type: 'kube-event.write', params: missingNote },
+        always: groupIsFound,
+      },
+    },
+  },
+  waitingForAddress: {
+    description: 'The Pod has no address yet.',
+    entry: 'noteWaiting',
+    after: { lookAgain: { target: 'waitingForAddress', reenter: true } },
+    initial: 'unsaid',
+    states: {
+      unsaid: unsaid(addressIsThere, 'told'),
+      telling: telling('told'),
+      told: {
+        description: 'The condition says that the Pod waits for an address.',
+        always: addressIsThere,
+      },
+    },
+  },
+  invalid: {
+    description: "The Pod's address cannot be read, so no answer can be told to be its own.",
+    tags: 'wrong',
+    entry: ['noteWaiting', { type: 'kube-event.write', params: invalidNote }],
+    initial: 'unsaid',
+    states: {
+      unsaid: unsaid(addressIsReadable, 'told'),
+      telling: telling('told'),
+      told: {
+        description: 'The condition says that the address cannot be read.',
+        tags: 'settled',
+        always: addressIsReadable,
+      },
+    },
+  },
+  proving: {
+    description: 'Waits until each Service of the group has been seen to reach this Pod.',
+    entry: ['hold', 'noteWaiting'],
+    always: [
+      {
+        guard: 'isAskingInVain',
+        actions: [{ type: 'message.send', params: withdrawal }, 'forgetAsked'],
+      },
+      { guard: 'isUnprovable', target: '#pod.deciding' },
+      // Ours that landed late, or somebody else's: it counts as if every route were in doubt that is not
+      // proven.
+      { guard: 'isConditionTrue', target: 'ready', actions: 'noteDebts' },
+      { guard: 'isRouteUnasked', actions: ['ask', 'noteAsked'] },
+    ],
+    initial: 'asking',
+    states: {
+      asking: {
+        description:
+          'The Services that owe a proof have been asked for it; after a while they are asked again, and the condition says who is missing.',
+        always: allIsProven,
+        after: {
+          askAgain: askAgain('asking'),
+          tellPause: [{ guard: 'isUntold', target: 'telling' }, { target: 'told' }],
+        },
+      },
+      unsaid: {
+        description: 'The condition does not say what holds; it does once it has stood for a few seconds.',
+        always: allIsProven,
+        after: { tellPause: 'telling', askAgain: askAgain('unsaid') },
+      },
+      telling: telling('told'),
+      told: {
+        description:
+          'The condition says which Services have not reached the Pod; they are asked again after a while.',
+        always: [allIsProven, { guard: 'isUntold', target: 'unsaid' }],
+        after: { askAgain: askAgain('told') },
+      },
+    },
+  },
+} as const;

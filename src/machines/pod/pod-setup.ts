@@ -1,0 +1,202 @@
+/** The words of the pod chart: its guards, deadlines and actions, for pod.ts to put together. Pure. */
+
+import { assign, enqueueActions, setup } from 'xstate';
+import { backOffMs } from '../../base/back-off.ts';
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import { actionsOf } from '../effect.ts';
+import { leftOf } from '../stamp.ts';
+import { eventsOf } from '../typed-events.ts';
+import {
+  adopted,
+  askPauseMs,
+  doubted,
+  doubtPatienceMs,
+  isAllProven,
+  isAnotherPod,
+  isConditionTrue,
+  isDoubtNews,
+  isMoved,
+  isOwed,
+  isOwnLoss,
+  isTakenBack,
+  isWatched,
+  isWatchNews,
+  isWithdrawn,
+  oldestDoubt,
+  ownAnswers,
+  ownProofs,
+  type PodContext,
+  type PodInput,
+  provable,
+  remembered,
+  takenBack,
+  unasked,
+  unproven,
+  withAnswer,
+  withoutProof,
+  withProof,
+  withVerdict,
+} from './pod-context.ts';
+import { podEffects } from './pod-effects.ts';
+import { curiousQuestion, isUntold, question, telling, withdrawn } from './pod-words.ts';
+
+/** Between two writes of why the Pod is held back: 3 s, half of the time waited, 15 s at most. */
+const tellPauseMs = (waitedMs: number): number => Math.min(15_000, Math.max(3_000, waitedMs / 2));
+
+type Args = { readonly context: PodContext };
+const { when, change } = eventsOf<PodContext, PodInput>();
+
+export const podSetup = setup({
+  types: {
+    context: {} as PodContext,
+    events: {} as PodInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    isGone: when('pod.observed', (_, { facts }) => facts === null),
+    isGoneWhileAsking: when(
+      'pod.observed',
+      (context, { facts }) => facts === null && context.asked.length > 0,
+    ),
+    isAnotherPod: when('pod.observed', isAnotherPod),
+    isNews: when('pod.observed', (context, { facts }) => !equal(facts, context.facts)),
+    isConditionTakenBack: when('pod.observed', isTakenBack),
+    isMoved: when('pod.observed', isMoved),
+    isWatchNews: when('pod.observed', isWatchNews),
+    isProofForMe: when('route.proven', (context, event) => ownProofs(context, event).length > 0),
+    isVerdictForMe: when('route.unverifiable', isOwed),
+    isLossForMe: when('route.lost', isOwnLoss),
+    isAnswerForMe: when('route.missed', (context, event) => ownAnswers(context, event).length > 0),
+    isSaidTrue: when('condition.patched', (_, { status }) => status === 'True'),
+    isSaidFalse: when('condition.patched', (_, { status }) => status === 'False'),
+    isRefusedAsGone: when('condition.refused', (_, { reason }) => reason === 'gone'),
+    isKnown: ({ context }) => context.facts !== null,
+    isTerminating: ({ context }: Args) => context.facts?.deleting === true,
+    isUngated: ({ context }: Args) => context.facts?.gated === false,
+    isGated: ({ context }: Args) => context.facts?.gated === true,
+    isGroupMissing: ({ context }: Args) => context.facts?.groupResource === 'missing',
+    isGroupFound: ({ context }: Args) => context.facts?.groupResource !== 'missing',
+    isNotApplicable: ({ context }: Args) => context.facts?.groupResource === 'mismatch',
+    isApplicable: ({ context }: Args) => context.facts?.groupResource !== 'mismatch',
+    hasNoAddress: ({ context }: Args) => context.facts?.address === null,
+    hasAddress: ({ context }: Args) => context.facts !== null && context.facts.address !== null,
+    isAddressInvalid: ({ context }: Args) =>
+      context.facts?.address != null && 'invalid' in context.facts.address,
+    isAddressReadable: ({ context }: Args) =>
+      context.facts !== null && (context.facts.address === null || 'ip' in context.facts.address),
+    isConditionTrue: ({ context }: Args) => isConditionTrue(context),
+    isConditionTrueAndWatched: ({ context }: Args) => isConditionTrue(context) && isWatched(context),
+    isUnseen: ({ context }: Args) => !isConditionTrue(context),
+    isConditionFalse: ({ context }: Args) => context.facts?.condition === 'False',
+    isWatched: ({ context }: Args) => isWatched(context),
+    isUnprovable: ({ context }: Args) => !provable(context.facts),
+    isAskingInVain: ({ context }: Args) => !provable(context.facts) && context.asked.length > 0,
+    isAnythingAsked: ({ context }: Args) => context.asked.length > 0,
+    isAllProven: ({ context }: Args) => isAllProven(context),
+    isNotAllProven: ({ context }: Args) => !isAllProven(context),
+    isRouteUnasked: ({ context }: Args) => provable(context.facts) && unasked(context).length > 0,
+    isRouteOwedAndWithdrawn: ({ context }: Args) =>
+      isWithdrawn(context) && context.facts?.deleting === false && unproven(context).length > 0,
+    isDoubtNews: ({ context }: Args) => isDoubtNews(context),
+    isDoubtOver: ({ context }: Args) => !isWithdrawn(context) || unproven(context).length === 0,
+    isUntold: ({ context }: Args) => isUntold(context),
+  },
+  delays: {
+    /**
+     * 5 s doubling to 60 s: Services remember what they were asked, so this only mends a question that was
+     * lost (I4).
+     */
+    askAgain: ({ context, event }) => leftOf(askPauseMs(context), context.askedAt, event.at),
+    /**
+     * A Pod that waits for less than a second needs no explanation; after that, one write each 3 s at most,
+     * and fewer the longer it waits: a thousand Pods that wait together must not be busy with telling it.
+     */
+    tellPause: ({ context, event }) =>
+      Math.max(
+        leftOf(1_000, context.waitsSince, event.at),
+        leftOf(tellPauseMs(event.at - context.waitsSince), context.told?.at ?? 0, event.at),
+      ),
+    /** Kubernetes says when something changes; this only catches what was never said. */
+    lookAgain: 300_000,
+    /** docs/features/routes.md §2.6: tell about a missing group resource after 30 s. */
+    missingPatience: ({ context, event }) => leftOf(30_000, context.waitsSince, event.at),
+    /**
+     * docs/features/routes.md §6.3: a route must be proven again within 30 s, each one counted for itself.
+     */
+    doubtPatience: ({ context, event }) =>
+      leftOf(doubtPatienceMs, oldestDoubt(context)?.since ?? event.at, event.at),
+    /**
+     * Much longer than the effect may take (pod-effects.ts); then its outcome is lost. It counts from the
+     * step, which may have waited long to be saved: another patch must not overtake one that begins only
+     * then.
+     */
+    patchPatience: 30_000,
+    /** Of a patch that says False and is followed by the same, so that it is made again within the 31 s. */
+    withdrawalPatience: 12_000,
+    /** 0.25 s doubling to 30 s, moved by ± 25 % so that many Pods do not come back together. */
+    backOff: ({ context, event }) => backOffMs(context.failures, 250, 30_000) * (0.75 + 0.5 * event.random),
+    /** The same to 10 s: after a patch that was lost on the way there is time for another within the 31 s. */
+    withdrawalBackOff: ({ context, event }) =>
+      backOffMs(context.failures, 250, 10_000) * (0.75 + 0.5 * event.random),
+  },
+  actions: {
+    remember: assign(change('pod.observed', (context, { facts }) => remembered(context, facts))),
+    keepProof: assign(change('route.proven', withProof)),
+    keepVerdict: assign(change('route.unverifiable', withVerdict)),
+    keepAnswer: assign(change('route.missed', withAnswer)),
+    dropProof: assign(change('route.lost', (context, event) => withoutProof(context, event, event.at))),
+    noteWaiting: assign(({ event }) => ({ waitsSince: event.at })),
+    noteTelling: assign((moment) => telling(moment)),
+    /** Tried again after the pause: whatever it says then is news. */
+    noteUntold: assign(({ event }) => ({ told: { reason: '', message: '', at: event.at } })),
+    noteRefusal: assign(change('condition.refused', (_, { message }) => ({ lastError: message }))),
+    noteSilence: assign({ lastError: 'no answer to the condition patch in time' }),
+    noteWithdrawn: assign((moment) => withdrawn(moment)),
+    ask: enqueueActions(({ context, enqueue }) => {
+      // Actions of a set-up do not know each other by type.
+      for (const params of [curiousQuestion({ context }), question({ context })])
+        if (params.to.length > 0) enqueue({ type: 'message.send', params } as never);
+    }),
+    hold: assign(({ context, event }) => ({
+      heldSince: context.heldSince ?? event.at,
+      asked: [],
+      askings: 0,
+      askedAt: event.at,
+    })),
+    forgetAsked: assign({ asked: [] }),
+    countFailure: assign(({ context }) => ({ failures: context.failures + 1 })),
+    release: assign(({ context }) => ({
+      heldSince: null,
+      heldBefore: context.heldSince,
+      lostRoute: null,
+      told: null,
+      awaitsFalse: false,
+      failures: 0,
+      lastError: null,
+    })),
+    forgetLoss: assign({ lostRoute: null, doubts: {} }),
+    /** What is owed was owed since the Pod began to wait: a True that nobody proved has no time to spare. */
+    noteDebts: assign(({ context }) => ({ doubts: doubted(context, context.waitsSince) })),
+    noteDoubts: assign(({ context, event }) => ({ doubts: doubted(context, event.at) })),
+    noteLoss: assign(({ context }) => ({ lostRoute: oldestDoubt(context)?.service ?? '' })),
+    startAfresh: assign({
+      proofs: {},
+      unverified: {},
+      adopted: [],
+      answers: {},
+      asked: [],
+      failures: 0,
+      lastError: null,
+    }),
+    noteAsked: assign(({ context }) => ({ asked: [...context.asked, ...unasked(context)] })),
+    countAsking: assign(({ context, event }) => ({
+      askings: context.askings + 1,
+      askedAt: event.at,
+    })),
+    adoptProofs: assign(({ context }) => adopted(context)),
+    dropAdopted: assign(({ context }) => takenBack(context)),
+    ...actionsOf(...podEffects),
+  },
+});

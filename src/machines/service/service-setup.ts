@@ -1,0 +1,232 @@
+/** The words of the service chart: guards, deadlines and actions, for service.ts to put together. Pure. */
+
+import { assign, enqueueActions, setup } from 'xstate';
+import { equal } from '../../base/equal.ts';
+import type { ActorInput } from '../actor-input.ts';
+import { actionsOf } from '../effect.ts';
+import { leftOf } from '../stamp.ts';
+import { eventsOf } from '../typed-events.ts';
+import type { PodPlace } from './route-events.ts';
+import {
+  credited,
+  isAnonymous,
+  isAnybodyAskable,
+  isAnyMissed,
+  isAskable,
+  judged,
+  lostPods,
+  patienceOf,
+  reached,
+  started,
+  strangers,
+} from './route-rounds.ts';
+import { canDeny, isGroupUnseen, proof, toTell } from './route-words.ts';
+import {
+  alreadyMet,
+  askers,
+  isAgedWant,
+  isNewWant,
+  isRerouted,
+  isSamePod,
+  isStale,
+  newWant,
+  remembered,
+  type ServiceContext,
+  type ServiceInput,
+  type Want,
+  withKeptTold,
+  withWants,
+  withWatched,
+} from './service-context.ts';
+import { serviceEffects } from './service-effects.ts';
+import { slicesChanges, slicesDelays, slicesGuards } from './slices-context.ts';
+
+/** docs/features/routes.md §4.8: a Service is woken at most each 200 ms. */
+const restMs = 200;
+
+type Args = { readonly context: ServiceContext };
+const { when, change, list } = eventsOf<ServiceContext, ServiceInput>();
+
+const whoWasReached = list('sample.answered', reached);
+const whoWasMet = list('route.wanted', alreadyMet);
+
+/** A message to each of the Pods: every proof names its Pod. */
+function tellProven(enqueue: unknown, context: ServiceContext, pods: readonly PodPlace[]): void {
+  // Actions of a set-up do not know each other by type.
+  const run = enqueue as (action: { type: 'message.send'; params: object }) => void;
+  for (const pod of pods) run({ type: 'message.send', params: proof(context, pod) });
+}
+
+const unanswered = (fruitless: number, lastError: string): Partial<ServiceContext> => ({
+  lastError,
+  fruitless: fruitless + 1,
+  lastRound: null,
+});
+
+export const serviceSetup = setup({
+  types: {
+    context: {} as ServiceContext,
+    events: {} as ServiceInput,
+    input: {} as ActorInput,
+    tags: {} as 'settled' | 'wrong',
+  },
+  guards: {
+    ...slicesGuards,
+    /** The slices are called for no more, and nothing else was. */
+    isRouteless: when(
+      'service.endpoints.observed',
+      (context, { facts }) => facts === null && context.facts === null,
+    ),
+    /** The first facts, or the first after there were none. */
+    isReturning: when('service.observed', (context, { facts }) => facts !== null && context.facts === null),
+    isGone: when('service.observed', (_, { facts }) => facts === null),
+    isNews: when('service.observed', (context, { facts }) => !equal(facts, context.facts)),
+    /** Whatever was asked until now was asked of another Service, or of another place. */
+    isRerouted: when('service.observed', (context, { facts }) => isRerouted(context, facts)),
+    /** A change that can alter where the Service's traffic goes. */
+    isRouteNews: when(
+      'service.observed',
+      (context, { facts }) => facts?.routesToken !== context.facts?.routesToken,
+    ),
+    isMetAlready: when('route.wanted', (context, event) => alreadyMet(context, event).length > 0),
+    isNewWant: when('route.wanted', (context, event) => askers(event).some((pod) => isNewWant(context, pod))),
+    isAgedWant: when('route.wanted', (context, event) =>
+      askers(event).some((pod) => isAgedWant(context, pod, event)),
+    ),
+    isKnownWant: when('route.unwanted', ({ wants, watched }, { pod, uid }) =>
+      [...wants, ...watched].some((want) => want.pod === pod && want.uid === uid),
+    ),
+    isNewWatch: when('route.watched', ({ watched }, event) => !watched.some((one) => isSamePod(one, event))),
+    isWantedAnswer: when(
+      'sample.answered',
+      (context, event) =>
+        event.round === context.round &&
+        reached(context, event).length + strangers(context, event).length > 0,
+    ),
+    isThisRound: ({ context, event }) => 'round' in event && event.round === context.round,
+    isAnyWantStale: ({ context, event }) => context.wants.some((want) => isStale(want, event)),
+    isAnyPodLost: ({ context, event }) => lostPods(context, event.at).length > 0,
+    isAnyoneCurious: ({ context, event }) => toTell(context, event.at).length > 0,
+    isAnythingWanted: ({ context }: Args) => isAskable(context),
+    isUnaskable: ({ context }: Args) => !isAnybodyAskable(context),
+    isNothingWanted: ({ context }: Args) => context.wants.length === 0,
+    isWatching: ({ context }: Args) => context.wants.length === 0 && isAnybodyAskable(context),
+    isHurriedAndRested: ({ context, event }) => context.hurried && event.at - context.startedAt >= restMs,
+    isHurried: ({ context }: Args) => context.hurried,
+    isAnonymousGroup: ({ context }: Args) => isAnonymous(context) && context.header === 'no',
+    isAnonymousThroughout: ({ context }: Args) => isAnonymous(context) && isGroupUnseen(context),
+    isAnonymousYet: ({ context }: Args) => isAnonymous(context) && context.header === 'unknown',
+    isHeaderKnown: ({ context }: Args) => context.header === 'yes',
+    isHeaderNews: ({ context }: Args) => context.header !== 'yes',
+    isDenialDue: ({ context }: Args) => context.inquirers.length > 0 && canDeny(context),
+    isHeaderOwed: ({ context }: Args) => context.header === 'yes' && context.inquired,
+  },
+  delays: {
+    /**
+     * A round's calls are each bounded by the probe's timeout, three at a time; then its outcome is lost
+     * (I4).
+     */
+    roundPatience: ({ context, event }) => patienceOf(context, event.at),
+    /**
+     * 0.2 s growing to 5 s while nothing changes, ± 25 %: docs/features/routes.md §4.7. By 5 % a round: the
+     * pause is then about a twentieth of the time waited. So a route that is programmed within 6 s is seen
+     * within a second at p99 by all of 20 Services, though one round in 40 misses it (with 15 % that ended at
+     * 2 s), at the price of 1.3 times the calls in the first 3 s.
+     */
+    pause: ({ context, event }) =>
+      Math.min(200 * 1.05 ** Math.min(context.fruitless, 70), 5_000) * (0.75 + 0.5 * event.random),
+    wakePause: ({ context, event }) => leftOf(restMs, context.startedAt, event.at),
+    /**
+     * The group's other Services answer within milliseconds, or when their rounds are over; who is silent is
+     * asked again after a round.
+     */
+    answerPatience: 1_500,
+    /**
+     * Watched routes are looked at every 10 s (± 25 %), and each 2 s once one was missed: a lost one is told
+     * so early that its Pod can ask for it once more within the 30 s of the specification.
+     */
+    checkPause: ({ context, event }) => (isAnyMissed(context) ? 2_000 : 10_000) * (0.75 + 0.5 * event.random),
+    ...slicesDelays,
+  },
+  actions: {
+    remember: assign(change('service.observed', (context, { facts }) => remembered(context, facts))),
+    hurry: assign({ hurried: true, fruitless: 0 }),
+    keepWant: assign(
+      change('route.wanted', (context, event) => ({
+        wants: withWants(context, event),
+        hurried: true,
+        fruitless: 0,
+      })),
+    ),
+    renewWant: assign(change('route.wanted', (context, event) => ({ wants: withWants(context, event) }))),
+    keepWatch: assign(
+      change('route.watched', ({ watched }, event) => ({
+        watched: withWatched(watched, newWant(event, event.at)),
+      })),
+    ),
+    dropUnwanted: assign(
+      change('route.unwanted', ({ wants, watched }, event) => {
+        const isOther = ({ pod, uid }: Want) => pod !== event.pod || uid !== event.uid;
+        return { wants: wants.filter(isOther), watched: watched.filter(isOther) };
+      }),
+    ),
+    dropStale: assign(({ context, event }) => ({
+      wants: context.wants.filter((want) => !isStale(want, event)),
+    })),
+    dropLost: assign(({ context, event }) => {
+      const lost = lostPods(context, event.at);
+      return { watched: context.watched.filter((one) => !lost.includes(one)) };
+    }),
+    credit: assign(change('sample.answered', credited)),
+    noteKeptTold: assign(change('route.wanted', withKeptTold)),
+    noteTold: assign(({ context, event }) => {
+      const told = toTell(context, event.at);
+      const wants = context.wants.map((want) => (told.includes(want) ? { ...want, curious: false } : want));
+      return { wants };
+    }),
+    tellReached: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasReached(args))),
+    tellMet: enqueueActions((args) => tellProven(args.enqueue, args.context, whoWasMet(args))),
+    startRound: assign(({ context, event }) => started(context, event)),
+    /** Its answers are not waited for and would not be believed. */
+    abandonRound: assign(({ context }) => ({ round: context.round + 1, lastRound: null })),
+    noteRound: assign(change('sample.finished', (context, event) => judged(context, event.summary, event))),
+    noteFailure: assign(
+      change('sample.failed', ({ fruitless }, { message }) => unanswered(fruitless, message)),
+    ),
+    noteSilence: assign(({ context: { fruitless } }) =>
+      unanswered(fruitless, 'no outcome of the sampling round in time'),
+    ),
+    noteHeader: assign({ header: 'yes' }),
+    noteNoHeader: assign({ header: 'no' }),
+    noteInquiry: assign(
+      change('header.asked', ({ inquirers }, { service }) => ({
+        inquired: true,
+        inquirers: [...new Set([...inquirers, service])],
+      })),
+    ),
+    settleInquiry: assign({ inquired: false, inquirers: [] }),
+    settleDenial: assign({ inquirers: [] }),
+    noteUnseen: assign(
+      change('header.unseen', ({ unseen }, { service }) => ({ unseen: [...new Set([...unseen, service])] })),
+    ),
+    forgetWants: assign({ wants: [] }),
+    forgetRoutes: assign({
+      facts: null,
+      wants: [],
+      watched: [],
+      met: {},
+      lastRound: null,
+      inquirers: [],
+      unseen: [],
+    }),
+    ...actionsOf(...serviceEffects),
+    rememberSlices: assign((args) => slicesChanges.rememberSlices(args)),
+    forgetSlices: assign((args) => slicesChanges.forgetSlices(args)),
+    startPass: assign((args) => slicesChanges.startPass(args)),
+    noteOtherWriter: assign((args) => slicesChanges.noteOtherWriter(args)),
+    noteReconciled: assign((args) => slicesChanges.noteReconciled(args)),
+    noteSlicesFailure: assign((args) => slicesChanges.noteSlicesFailure(args)),
+    noteSlicesSilence: assign((args) => slicesChanges.noteSlicesSilence(args)),
+    startAfresh: assign((args) => slicesChanges.startAfresh(args)),
+  },
+});

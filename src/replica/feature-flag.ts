@@ -1,0 +1,23 @@
+/**
+ * The flag `--feature`: which features of anybody's own are loaded. Replicas and reading commands share it.
+ */
+import type { Reader } from '../base/config-values.ts';
+import { flag } from './flag.ts';
+
+const places: Reader<readonly string[]> = {
+  allowed: 'paths of feature files, or names of packages, with commas between',
+  read(text) {
+    const found = text.split(',').map((one) => one.trim());
+    return found.some((one) => one === '') ? undefined : [...new Set(found)];
+  },
+};
+
+/** Its variable is `ORRERY_FEATURES`. */
+export const featureFlag = flag(places, {
+  placeholder: 'PATH',
+  description:
+    'a feature to load beside those of the program: a file or a package; repeatable, the same for all replicas',
+  defaultText: 'none',
+  otherEnv: 'ORRERY_FEATURES',
+  isRepeatable: true,
+});

@@ -1,0 +1,40 @@
+/** Why a loaded feature does not fit to the others: names that would stand for two things. */
+import type { Feature } from '../actors/feature.ts';
+
+/** @returns each in words; none: it fits */
+export function misfitsOf(feature: Feature, others: readonly Feature[]): readonly string[] {
+  const kinds = new Map(
+    others.flatMap(({ name, charts }) => charts.map((chart) => [chart.name, name] as const)),
+  );
+  const effects = new Map(
+    others.flatMap(({ name, charts }) =>
+      charts.flatMap((chart) => chart.effects.map(({ type }) => [type, name] as const)),
+    ),
+  );
+  const metrics = new Set(others.flatMap((other) => Object.keys(other.metrics)));
+  const own = new Set(feature.charts.flatMap(({ effects }) => effects.map(({ type }) => type)));
+  own.delete('message.send');
+  return [
+    ...others
+      .filter(({ name }) => name === feature.name)
+      .map(({ name }) => `there is a feature ${name} already`),
+    ...feature.charts.flatMap(({ name }) => taken('kind', name, kinds)),
+    ...[...own].flatMap((type) => taken('effect', type, effects)),
+    ...Object.keys(feature.metrics).flatMap((name) =>
+      metrics.has(name) || name.startsWith('orrery_')
+        ? [`the metric ${name} is there already, or begins with orrery_`]
+        : [],
+    ),
+    ...feature.charts.flatMap(({ name }) =>
+      reserved.includes(name) ? [`the kind ${name} is a part of a replica`] : [],
+    ),
+  ];
+}
+
+/** Charts of a replica's own life. */
+const reserved = ['shard', 'watch'];
+
+function taken(what: string, name: string, known: ReadonlyMap<string, string>): readonly string[] {
+  const owner = known.get(name);
+  return owner === undefined ? [] : [`the ${what} ${name} belongs to the feature ${owner} already`];
+}

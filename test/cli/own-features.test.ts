@@ -1,0 +1,139 @@
+/** Features of a user's own, as commands load them: a file in an empty folder, without anything installed. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const sample = readFileSync(join(root, 'test/api/greetings.ts'), 'utf8').replace(
+  '../../src/api/index.ts',
+  'orrery',
+);
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'orrery-own-feature-'));
+  mkdirSync(join(folder, 'greetings'));
+  writeFileSync(join(folder, 'greetings/feature.ts'), sample);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const orrery = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  spawnSync(join(root, 'node_modules/.bin/node'), [join(root, 'src/main.ts'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH ?? '', ...env },
+  });
+
+test('its chart is drawn as those of the program are, from a file or a folder', () => {
+  const { stdout } = orrery(['chart', 'greeting'], { ORRERY_FEATURES: './greetings' });
+  expect(stdout).toContain('greeting, version 1: Greets whom a ConfigMap names.');
+  expect(orrery(['chart', 'greeting', '--feature', 'greetings/feature.ts']).stdout).toBe(stdout);
+});
+
+test('what cannot be used is refused with the file and the reason, on one line, with exit code 2', () => {
+  const { status, stderr } = orrery(['chart', 'pod', '--feature', './nowhere.ts']);
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'error: --feature: ./nowhere.ts cannot be used: there is no such file\n',
+  });
+});
+
+const wrong = (change: string) =>
+  `import { kindOptions, write } from './greetings/feature.ts';
+   import { createMachine } from 'xstate';
+   import { defineFeature, defineKind, setup, v } from 'orrery';
+   const calm = setup({}).createMachine({});
+   const kind = defineKind({ ...kindOptions, ${change} });
+   export const feature = defineFeature({ name: 'wrong', version: '1.0.0', kinds: [kind] });`;
+
+const refusals: ReadonlyArray<readonly [what: string, text: string, reason: string]> = [
+  [
+    'a file without a feature',
+    'export const nothing = 1;',
+    'it exports no feature: export const feature = defineFeature({…})',
+  ],
+  ['a file that cannot be read', 'export const = 1;', 'Unexpected token'],
+  ['a file that throws', "throw new Error('no weather today');", 'no weather today'],
+  ['a file that lacks a package', "import 'no-such-package';", "Cannot find package 'no-such-package'"],
+  [
+    'a kind of the program',
+    wrong("name: 'pod', join: undefined, effects: [], createdBy: ['greeting.again'], machine: calm"),
+    'the kind pod belongs to the feature routes already',
+  ],
+  [
+    'an effect without a runner',
+    wrong('effects: [{ ...write, run: undefined }]'),
+    'the effect greeting.write has no runner',
+  ],
+  [
+    'an event without a schema',
+    wrong('messages: {}'),
+    'the event greeting.again has no schema in messages or internal',
+  ],
+  [
+    'a context that is no plain data',
+    wrong('machine: setup({}).createMachine({ context: { since: new Date(0) } })'),
+    'its context is no plain data: context.since is a Date',
+  ],
+  [
+    'an action that is a function',
+    wrong("machine: setup({ actions: { log: () => {} } }).createMachine({ entry: 'log' })"),
+    'the action log is a function: declare an effect(…), and list it',
+  ],
+  [
+    'a guard that is missing',
+    wrong(
+      "machine: createMachine({ initial: 'x', always: { guard: 'isLate', target: '.x' }, states: { x: {} } })",
+    ),
+    'the guard isLate is not implemented',
+  ],
+  ['a version without a way to it', wrong('version: 2'), 'no migration leads on from version 1'],
+  [
+    'a message that is no object',
+    wrong("messages: { 'greeting.again': v.string() }"),
+    'the schema of greeting.again is no plain v.object',
+  ],
+  [
+    'a feature that is there already',
+    "export { greetings } from './greetings/feature.ts';",
+    'there is a feature greetings already; the kind greeting belongs to the feature greetings already; ' +
+      'the effect greeting.write belongs to the feature greetings already',
+  ],
+];
+
+/** One process for all of them: what each is told. */
+function toldOf(places: readonly string[]): readonly string[] {
+  const script = `
+    import { loadFeatures } from ${JSON.stringify(join(root, 'src/replica/loaded-features.ts'))};
+    const told = [];
+    for (const place of process.argv.slice(2))
+      told.push(await loadFeatures(['./greetings', place], process.cwd()).then(() => 'taken', (error) => error.message));
+    process.stdout.write(JSON.stringify(told));`;
+  writeFileSync(join(folder, 'ask.mjs'), script);
+  const { stdout, stderr } = spawnSync(
+    join(root, 'node_modules/.bin/node'),
+    [join(folder, 'ask.mjs'), ...places],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+}
+
+test('a feature that cannot be run is refused, with its file and everything that is wrong', () => {
+  const places = refusals.map(([, text], index) => {
+    writeFileSync(join(folder, `file-${index}.ts`), text);
+    return `./file-${index}.ts`;
+  });
+  const told = toldOf(places);
+  expect(told).toEqual(
+    refusals.map(([, , reason], index) =>
+      expect.stringMatching(
+        new RegExp(`^--feature: ./file-${index}.ts cannot be used: [^]*${escaped(reason)}`),
+      ),
+    ),
+  );
+});
+
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,0 +1,80 @@
+/**
+ * How patches change an object, as far as simulated worlds need it: JSON merge patches (RFC 7386), lists of
+ * conditions by their type, and server-side apply with an owner for each leaf.
+ */
+import { equal } from '../../../src/base/equal.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isFields(patch)) return patch;
+  const merged: Record<string, unknown> = isFields(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = mergePatch(merged[name], value);
+  }
+  return merged;
+}
+
+/** Conditions are merged by type; everything else as by a merge patch. */
+export function strategicPatch(target: Fields, patch: Fields): unknown {
+  const { status, ...rest } = patch;
+  const merged = mergePatch(target, rest) as Fields;
+  if (!isFields(status)) return merged;
+  const before = isFields(target.status) ? target.status : {};
+  const { conditions, ...others } = status;
+  const known = Array.isArray(before.conditions) ? (before.conditions as Fields[]) : [];
+  const said = Array.isArray(conditions) ? (conditions as Fields[]) : [];
+  const kept = known.map((one) => ({ ...one, ...said.find(({ type }) => type === one.type) }));
+  const added = said.filter(({ type }) => !known.some((one) => one.type === type));
+  return {
+    ...merged,
+    status: { ...(mergePatch(before, others) as Fields), conditions: [...kept, ...added] },
+  };
+}
+
+/** Who set which leaf of an object; paths are JSON. */
+export type Owners = Map<string, Set<string>>;
+
+/**
+ * What the manager applied before and does not apply any more goes, unless somebody else set it too. What it
+ * applies is its own and nobody else's from now on.
+ */
+export function applyPatch(target: Fields, body: Fields, manager: string, owners: Owners): Fields {
+  const paths = new Map(leavesOf(body));
+  const lost = [...(owners.get(manager) ?? [])].filter((path) => !paths.has(path));
+  for (const set of owners.values()) for (const path of paths.keys()) set.delete(path);
+  owners.set(manager, new Set(paths.keys()));
+  let next = mergePatch(target, body) as Fields;
+  for (const path of lost) {
+    if ([...owners.values()].some((set) => set.has(path))) continue;
+    next = without(next, JSON.parse(path) as string[]);
+  }
+  return next;
+}
+
+function* leavesOf(value: unknown, path: readonly string[] = []): Iterable<[string, unknown]> {
+  // What says which object it is belongs to nobody.
+  if (identity.some((one) => equal(one, path))) return;
+  if (!isFields(value)) yield [JSON.stringify(path), value];
+  else for (const [name, inner] of Object.entries(value)) yield* leavesOf(inner, [...path, name]);
+}
+
+const identity = [
+  ['apiVersion'],
+  ['kind'],
+  ['metadata', 'name'],
+  ['metadata', 'namespace'],
+  ['metadata', 'uid'],
+  ['metadata', 'resourceVersion'],
+];
+
+function without(fields: Fields, [name = '', ...rest]: readonly string[]): Fields {
+  if (!(name in fields)) return fields;
+  const { [name]: inner, ...others } = fields;
+  if (rest.length === 0) return others;
+  return isFields(inner) ? { ...others, [name]: without(inner, rest) } : fields;
+}

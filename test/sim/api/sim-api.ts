@@ -1,0 +1,343 @@
+/**
+ * A simulated Kubernetes API: whole objects with uids, versions and generations, their history, watches, and
+ * what goes with its owner. Pure of time but for the collector of orphans.
+ *
+ * Promises: what the API server promises of conditions (uid, resourceVersion), of finalizers, of a status
+ * that only its subresource changes, and of a write that changes nothing. Absent: the way to it
+ * (api-port.ts), schemas, rights; what is refused beside, `refuse` says.
+ */
+
+import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
+import { equal } from '../../../src/base/equal.ts';
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeMeta, KubeObject, KubeResource, ListOptions } from '../../../src/base/kube-port.ts';
+import { kubeTime } from '../../../src/base/kube-time.ts';
+import { applyPatch, type Fields, mergePatch, type Owners, strategicPatch } from './patching.ts';
+import { isSelected } from './selecting.ts';
+
+export interface ApiWrite {
+  readonly resource: KubeResource;
+  /** null: there was none. */
+  readonly before: KubeObject | null;
+  /** null: it is gone. */
+  readonly after: KubeObject | null;
+  /** The replica that wrote it; `world` for whoever else. */
+  readonly by: string;
+}
+
+export interface ApiEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubeObject;
+}
+
+interface Watcher {
+  readonly key: string;
+  readonly selected: Selected;
+  readonly onEvent: (event: ApiEvent) => void;
+  readonly onBroken: () => void;
+}
+
+type Selected = Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
+
+export interface ApiPatch {
+  readonly namespace?: string;
+  readonly name: string;
+  readonly subresource?: string;
+  readonly type: string;
+  readonly body: unknown;
+  readonly fieldManager?: string;
+}
+
+/** How long orphans stay. */
+const orphanMs = 50;
+
+export class SimApi {
+  /** Why a write is refused, by whatever policy the world has; asked after conditions were looked at. */
+  refuse: (write: ApiWrite) => OrreryError | null = () => null;
+  readonly #clock: SimClock;
+  readonly #kinds: readonly KubeResource[];
+  readonly #objects = new Map<string, Map<string, KubeObject>>();
+  readonly #owners = new Map<string, Owners>();
+  readonly #watchers = new Set<Watcher>();
+  readonly #listeners: Array<(write: ApiWrite) => void> = [];
+  #history: Array<{ readonly version: number; readonly write: ApiWrite }> = [];
+  #compactedTo = 0;
+  #version = 1;
+  #uids = 0;
+
+  /** @param kinds what discovery knows */
+  constructor(clock: SimClock, kinds: readonly KubeResource[]) {
+    this.#clock = clock;
+    this.#kinds = kinds;
+  }
+
+  onWrite(listener: (write: ApiWrite) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** @throws OrreryError KUBE_NOT_FOUND */
+  resolve(apiVersion: string, kind: string): KubeResource {
+    const found = this.#kinds.find((one) => one.kind === kind && versionOf(one) === apiVersion);
+    if (!found) throw new OrreryError('KUBE_NOT_FOUND', `${apiVersion} has no kind ${kind}`);
+    return found;
+  }
+
+  find(resource: KubeResource, namespace: string | undefined, name: string): KubeObject | null {
+    return this.#of(resource).get(placeKey(resource, namespace, name)) ?? null;
+  }
+
+  /** @throws OrreryError KUBE_NOT_FOUND */
+  get(resource: KubeResource, namespace: string | undefined, name: string): KubeObject {
+    const found = this.find(resource, namespace, name);
+    if (found) return found;
+    const facts = { status: 404, reason: 'NotFound' };
+    throw new OrreryError('KUBE_NOT_FOUND', `${resource.plural} "${name}" not found`, { facts });
+  }
+
+  all(resource: KubeResource): readonly KubeObject[] {
+    return [...this.#of(resource).values()];
+  }
+
+  list(resource: KubeResource, selected: Selected): { version: string; items: readonly KubeObject[] } {
+    const items = this.all(resource).filter((one) => isSelected(one, selected));
+    return { version: `${this.#version}`, items };
+  }
+
+  create(resource: KubeResource, { metadata, status: _, ...rest }: KubeObject, by = 'world'): KubeObject {
+    const { name, namespace } = metadata;
+    if (this.find(resource, namespace, name) !== null)
+      throw conflict(`${resource.plural} "${name}" already exists`, 'AlreadyExists');
+    return this.#commit(resource, null, { ...rest, metadata: this.#born(resource, metadata) }, by);
+  }
+
+  /** @throws OrreryError KUBE_CONFLICT if metadata.resourceVersion is another than the object's */
+  replace(resource: KubeResource, object: KubeObject, by = 'world', subresource?: string): KubeObject {
+    const before = this.get(resource, object.metadata.namespace, object.metadata.name);
+    return this.#change(resource, before, object, by, subresource);
+  }
+
+  patch(resource: KubeResource, patch: ApiPatch, by = 'world'): KubeObject {
+    const { namespace, name, type, body, subresource, fieldManager = '' } = patch;
+    if (type === 'apply') return this.#apply(resource, patch, fieldManager, by);
+    const before = this.get(resource, namespace, name);
+    const change = type === 'strategic' ? strategicPatch : mergePatch;
+    const after = change(before as Fields, body as Fields) as KubeObject;
+    const { uid, resourceVersion } = ((body as Fields).metadata ?? {}) as Partial<KubeMeta>;
+    const asked = { uid: uid ?? before.metadata.uid, resourceVersion: resourceVersion ?? '' };
+    const metadata = { ...after.metadata, ...asked } as KubeMeta;
+    return this.#change(resource, before, { ...after, metadata }, by, subresource);
+  }
+
+  remove(
+    resource: KubeResource,
+    namespace: string | undefined,
+    name: string,
+    options: { readonly uid?: string; readonly resourceVersion?: string } = {},
+    by = 'world',
+  ): void {
+    const before = this.get(resource, namespace, name);
+    checkConditions(before, options.uid, options.resourceVersion);
+    if ((before.metadata.finalizers ?? []).length === 0) {
+      this.#commit(resource, before, null, by);
+      return;
+    }
+    if (before.metadata.deletionTimestamp !== undefined) return;
+    const metadata = { ...before.metadata, deletionTimestamp: kubeTime(this.#clock.now()) };
+    this.#commit(resource, before, { ...before, metadata }, by);
+  }
+
+  /** @returns ends it; null: that version is not known any more. What happened since is told at once. */
+  watch(
+    resource: KubeResource,
+    selected: Selected,
+    from: string,
+    { onEvent, onBroken }: Pick<Watcher, 'onEvent' | 'onBroken'>,
+  ): (() => void) | null {
+    if (Number(from) < this.#compactedTo) return null;
+    const watcher: Watcher = { key: kindKey(resource), selected, onEvent, onBroken };
+    for (const { version, write } of this.#history) if (version > Number(from)) deliver(watcher, write);
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Every watch breaks; `isCompacted`: and nothing of the past is known any more. */
+  breakWatches(isCompacted: boolean): void {
+    if (isCompacted) {
+      this.#history = [];
+      this.#compactedTo = this.#version;
+    }
+    for (const { onBroken } of [...this.#watchers]) onBroken();
+    this.#watchers.clear();
+  }
+
+  #of(resource: KubeResource): Map<string, KubeObject> {
+    const key = kindKey(resource);
+    const known = this.#objects.get(key);
+    if (known) return known;
+    const made = new Map<string, KubeObject>();
+    this.#objects.set(key, made);
+    return made;
+  }
+
+  #born({ namespaced }: KubeResource, { name, namespace, labels, annotations, ...rest }: KubeMeta): KubeMeta {
+    const { ownerReferences, finalizers } = rest;
+    return {
+      name,
+      ...(namespaced ? { namespace: namespace ?? 'default' } : {}),
+      uid: `${String(++this.#uids).padStart(8, '0')}-uid`,
+      generation: 1,
+      creationTimestamp: kubeTime(this.#clock.now()),
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+    };
+  }
+
+  #apply(
+    resource: KubeResource,
+    { namespace, name, body }: ApiPatch,
+    manager: string,
+    by: string,
+  ): KubeObject {
+    const before = this.find(resource, namespace, name);
+    const { uid, resourceVersion } = ((body as Fields).metadata ?? {}) as Partial<KubeMeta>;
+    const key = `${kindKey(resource)} ${placeKey(resource, namespace, name)}`;
+    if (before === null) {
+      if (uid !== undefined) throw conflict(`${resource.plural} "${name}": uid mismatch`, 'Conflict');
+      const owners: Owners = new Map();
+      const made = applyPatch({}, body as Fields, manager, owners) as KubeObject;
+      const created = this.create(resource, made, by);
+      this.#owners.set(key, owners);
+      return created;
+    }
+    checkConditions(before, uid, resourceVersion);
+    const owners: Owners = new Map(
+      [...(this.#owners.get(key) ?? [])].map(([one, set]) => [one, new Set(set)]),
+    );
+    const next = applyPatch(before as Fields, body as Fields, manager, owners) as KubeObject;
+    const after = this.#change(
+      resource,
+      before,
+      { ...next, metadata: { ...next.metadata, resourceVersion: '' } },
+      by,
+    );
+    this.#owners.set(key, owners);
+    return after;
+  }
+
+  #change(
+    resource: KubeResource,
+    before: KubeObject,
+    next: KubeObject,
+    by: string,
+    subresource?: string,
+  ): KubeObject {
+    const { uid, resourceVersion } = next.metadata;
+    checkConditions(before, uid, resourceVersion);
+    if (subresource === 'status')
+      return this.#commit(resource, before, { ...before, ...part(next, 'status') }, by);
+    const { status: _, ...fields } = next;
+    const { labels, annotations, ownerReferences, finalizers } = next.metadata;
+    const isNew = !equal(next.spec, before.spec);
+    const metadata = {
+      ...before.metadata,
+      ...given({ labels, annotations, ownerReferences, finalizers }),
+      ...(isNew ? { generation: (before.metadata.generation ?? 0) + 1 } : {}),
+    };
+    const after = { ...fields, metadata, ...part(before, 'status') };
+    const isOver = metadata.deletionTimestamp !== undefined && (finalizers ?? []).length === 0;
+    return this.#commit(resource, before, isOver ? null : after, by);
+  }
+
+  #commit(
+    resource: KubeResource,
+    before: KubeObject | null,
+    next: KubeObject | null,
+    by: string,
+  ): KubeObject {
+    if (before !== null && next !== null && equal(before, next)) return before;
+    const told = next ?? before;
+    if (told === null) throw new Error('a write is about an object');
+    const metadata = { ...told.metadata, resourceVersion: `${this.#version + 1}` };
+    const object: KubeObject = {
+      apiVersion: versionOf(resource),
+      kind: resource.kind,
+      ...structuredClone({ ...told, metadata }),
+    };
+    const write: ApiWrite = { resource, before, after: next === null ? null : object, by };
+    const refusal = this.refuse(write);
+    if (refusal !== null) throw refusal;
+    this.#version += 1;
+    const key = placeKey(resource, metadata.namespace, metadata.name);
+    if (next === null) this.#of(resource).delete(key);
+    else this.#of(resource).set(key, object);
+    const told_ = next === null ? { ...write, before: object } : write;
+    this.#history.push({ version: this.#version, write: told_ });
+    for (const watcher of [...this.#watchers]) deliver(watcher, told_);
+    for (const listener of this.#listeners) listener(write);
+    if (next === null) this.#collect(metadata.uid ?? '');
+    return object;
+  }
+
+  /** What belonged to nobody else goes with its owner. */
+  #collect(uid: string): void {
+    const isOwned = ({ metadata }: KubeObject) =>
+      (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid);
+    this.#clock.after(orphanMs, () => {
+      for (const resource of this.#kinds) {
+        for (const object of this.all(resource).filter(isOwned)) {
+          const { namespace, name } = object.metadata;
+          if (this.#isOrphan(object)) this.remove(resource, namespace, name);
+        }
+      }
+    });
+  }
+
+  #isOrphan({ metadata }: KubeObject): boolean {
+    const living = new Set([...this.#objects.values()].flatMap((one) => [...one.values()]).map(uidOf));
+    return (metadata.ownerReferences ?? []).every(({ uid }) => !living.has(uid as string));
+  }
+}
+
+const uidOf = ({ metadata }: KubeObject) => metadata.uid;
+const versionOf = ({ group, version }: KubeResource) => (group === '' ? version : `${group}/${version}`);
+const kindKey = ({ group, plural }: KubeResource) => `${group}/${plural}`;
+const placeKey = ({ namespaced }: KubeResource, namespace: string | undefined, name: string) =>
+  `${namespaced ? (namespace ?? 'default') : ''}/${name}`;
+const part = (object: KubeObject, name: string) =>
+  object[name] === undefined ? {} : { [name]: object[name] };
+const given = (fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+function conflict(message: string, reason: string): OrreryError {
+  return new OrreryError('KUBE_CONFLICT', message, { facts: { status: 409, reason } });
+}
+
+function checkConditions(
+  { metadata }: KubeObject,
+  uid: string | undefined,
+  resourceVersion: string | undefined,
+): void {
+  if (uid !== undefined && uid !== metadata.uid)
+    throw conflict(`${metadata.name}: the uid is ${metadata.uid}, not ${uid}`, 'Conflict');
+  const isSame = resourceVersion === metadata.resourceVersion;
+  if (resourceVersion !== undefined && resourceVersion !== '' && !isSame)
+    throw conflict(`${metadata.name}: the object has been modified`, 'Conflict');
+}
+
+/** As a watch with a selector tells it: what leaves the selection is deleted, what enters is added. */
+function deliver({ key, selected, onEvent }: Watcher, { resource, before, after }: ApiWrite): void {
+  if (kindKey(resource) !== key) return;
+  const was = before !== null && isSelected(before, selected);
+  const is = after !== null && isSelected(after, selected);
+  if (is && after) onEvent({ type: was ? 'MODIFIED' : 'ADDED', object: after });
+  else if (was && before) onEvent({ type: 'DELETED', object: goneAs(before, after) });
+}
+
+/** The last state of what is gone, under the version at which it went. */
+function goneAs(before: KubeObject, after: KubeObject | null): KubeObject {
+  if (after === null) return before;
+  const { resourceVersion = '' } = after.metadata;
+  return { ...before, metadata: { ...before.metadata, resourceVersion } };
+}

@@ -1,0 +1,56 @@
+/** What makes any simulation go: replicas that come back, and what happens at drawn times. */
+
+import { type ReplicaParts, SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
+import type { See } from '../../packages/testing/simulation/sightings.ts';
+import type { Stage } from '../../packages/testing/simulation/stage.ts';
+import type { Chance } from '../../packages/testing/time/chance.ts';
+import type { Profile } from './profile.ts';
+
+/** The replicas that live, and those that died since anybody asked. Several may have one name. */
+export function createReplicas(
+  world: Stage,
+  { skewMaxMs }: Pick<Profile, 'skewMaxMs'>,
+  lives: Chance,
+  life: ReplicaParts['life'],
+) {
+  const replicas = new Set<SimReplica>();
+  return {
+    replicas,
+    live() {
+      for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
+      return [...replicas];
+    },
+    start(name: string) {
+      const skewMs = lives.between(-skewMaxMs, skewMaxMs);
+      const sleepsWhilePaused = lives.happens(0.3);
+      const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
+      world.see({ kind: 'done', text: `${name} starts` });
+      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
+    },
+  };
+}
+
+/** Sets off what happens and what fails, at drawn times, until the chaos is over. */
+export function act(
+  clock: { after(ms: number, fn: () => void): unknown },
+  chance: Chance,
+  isOver: () => boolean,
+  actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
+): void {
+  const again = (everyMs: number, action: () => void) => {
+    clock.after(chance.between(0, 2 * everyMs), () => {
+      if (isOver()) return;
+      action();
+      again(everyMs, action);
+    });
+  };
+  for (const [everyMs, action] of actions) again(everyMs, action);
+}
+
+export function everySecond(clock: { after(ms: number, fn: () => void): unknown }, see: See): void {
+  const tick = () => {
+    see({ kind: 'second' });
+    clock.after(1_000, tick);
+  };
+  tick();
+}

@@ -1,0 +1,31 @@
+/**
+ * "A holder other than us is respected until it was seen to change + the *record's* `leaseDurationSeconds`.
+ * An empty holder is free at once" (docs/features/elections.md §1.3).
+ */
+
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import { leaseRecordOf } from '../../../../src/features/elections/lease.ts';
+import type { ApiStage } from '../../features/feature-world.ts';
+import type { ElectionPeople } from '../election-world.ts';
+
+export const foreignHolder = ({ api }: ApiStage, { candidates }: ElectionPeople): CheckerKind => ({
+  name: 'a foreign holder is respected',
+  create(eye) {
+    /** Since when each Lease stands as it does. */
+    const since = new Map<string, number>();
+    api.onWrite(({ resource, before, after, by }) => {
+      if (resource.plural !== 'leases') return;
+      const { name } = (after ?? before)?.metadata ?? {};
+      const stoodMs = eye.now() - (since.get(name ?? '') ?? 0);
+      since.set(name ?? '', eye.now());
+      if (before === null || after === null || !/^r\d+$/.test(by)) return;
+      const { holder, durationSeconds } = leaseRecordOf(before);
+      const isForeign = holder !== '' && !candidates.some((one) => one.name === holder);
+      if (isForeign && stoodMs < durationSeconds * 1_000)
+        eye.breach(
+          `${by} takes the Lease ${name} from ${holder}, which wrote it ${Math.round(stoodMs)} ms ago`,
+        );
+    });
+    return () => {};
+  },
+});

@@ -1,0 +1,32 @@
+/**
+ * "A leader leads until `expiresInMs` after it asked … That's never longer than Orrery may hold the Lease
+ * without a renewal" (docs/features/elections.md §5.3): nobody may believe that he leads while another one
+ * may, whichever way they campaign.
+ */
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import type { ElectionPeople } from '../election-world.ts';
+
+/** Whoever was robbed of a Lease finds out within its renew deadline. */
+const robbedMs = 8_000;
+
+/** @param slackMs by how much the clocks of replicas differ */
+export const oneAtATime = (people: ElectionPeople, slackMs: number): CheckerKind => ({
+  name: 'one leads at a time',
+  create(eye) {
+    const before = people.onBelief;
+    people.onBelief = (belief) => {
+      before(belief);
+      const now = eye.now();
+      if (now - (people.robbedAt.get(belief.election) ?? 0) < robbedMs) return;
+      for (const { belief: other } of [...people.candidates, ...people.programs]) {
+        if (other === null || other.who === belief.who || other.election !== belief.election) continue;
+        const bothMs = Math.min(other.until, belief.until) - now;
+        if (bothMs > slackMs)
+          eye.breach(
+            `${belief.election}: ${belief.who} leads (${belief.term}), and ${other.who} (${other.term}) may for another ${Math.round(bothMs)} ms`,
+          );
+      }
+    };
+    return () => {};
+  },
+});

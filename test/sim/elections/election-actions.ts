@@ -1,0 +1,178 @@
+/** What happens in the world of elections: to candidates, to programs, to Leases and Elections. */
+import { kubeMicroTime } from '../../../src/base/kube-time.ts';
+import { leaseRecordOf } from '../../../src/features/elections/lease.ts';
+import { elections, leases } from '../../../src/features/elections/resources.ts';
+import type { WorldParts } from '../features/feature-world.ts';
+import type { ClientGo } from './client-go.ts';
+import { type ElectionPeople, namespace } from './election-world.ts';
+
+export interface Actors {
+  readonly people: ElectionPeople;
+  readonly names: readonly string[];
+  living(): readonly ClientGo[];
+  makeElection(name: string): void;
+  startProgram(election: string, name: string): void;
+}
+
+type Action = readonly [name: string, act: () => string | null];
+
+export function electionActions(parts: WorldParts, actors: Actors): readonly Action[] {
+  const { chance } = parts;
+  const all = [
+    ...candidateActions(parts, actors),
+    ...programActions(parts, actors),
+    ...leaseActions(parts, actors),
+    ...electionChanges(parts, actors),
+  ];
+  // Where both the Election and its Lease are deleted, nothing says any more what the term was (§4.3).
+  const not = chance.happens(0.5) ? 'lease deleted' : 'election made anew';
+  return all.filter(([name]) => name !== not && chance.happens(0.6));
+}
+
+function candidateActions({ chance, stage }: WorldParts, { people }: Actors): readonly Action[] {
+  const any = () => chance.pick(people.candidates);
+  const { clock } = stage;
+  return [
+    [
+      'silent',
+      () => {
+        const candidate = any();
+        if (!candidate?.isCampaigning) return null;
+        candidate.stop();
+        clock.after(chance.seldomLong(100, 12_000), () => candidate.resume());
+        return candidate.name;
+      },
+    ],
+    [
+      'resigns',
+      () => {
+        const candidate = chance.pick(people.candidates.filter(({ isLeading }) => isLeading));
+        if (!candidate) return null;
+        candidate.resign();
+        clock.after(chance.seldomLong(100, 6_000), () => candidate.resume());
+        return candidate.name;
+      },
+    ],
+    [
+      'unheard',
+      () => {
+        const candidate = any();
+        if (!candidate) return null;
+        candidate.bus.faults.setLink(chance.happens(0.5) ? 'down' : 'silent');
+        clock.after(chance.seldomLong(100, 8_000), () => candidate.bus.faults.setLink('up'));
+        return candidate.name;
+      },
+    ],
+  ];
+}
+
+function programActions({ chance, stage }: WorldParts, { living, startProgram }: Actors): readonly Action[] {
+  const { clock } = stage;
+  const again = (name: string) => {
+    const [, election = '', base = ''] = /^(.*)-(g\d+)_/.exec(name) ?? [];
+    clock.after(chance.seldomLong(100, 6_000), () => startProgram(election, `${election}-${base}`));
+  };
+  return [
+    [
+      'program killed',
+      () => {
+        const program = chance.pick(living());
+        if (!program) return null;
+        program.process.die();
+        again(program.name);
+        return program.name;
+      },
+    ],
+    [
+      'program ends',
+      () => {
+        const program = chance.pick(living());
+        if (!program) return null;
+        program.end();
+        again(program.name);
+        return program.name;
+      },
+    ],
+    [
+      'program paused',
+      () => {
+        const program = chance.pick(living().filter(({ process }) => process.state === 'running'));
+        if (!program) return null;
+        program.process.pause();
+        clock.after(chance.seldomLong(100, 10_000), () => program.process.resume());
+        return program.name;
+      },
+    ],
+  ];
+}
+
+function leaseActions({ chance, stage }: WorldParts, { names, people }: Actors): readonly Action[] {
+  const { api, clock } = stage;
+  const rob = (name: string) => void people.robbedAt.set(`${namespace}/${name}`, clock.now());
+  const any = () => chance.pick(names) ?? '';
+  const change = (name: string, change: object) => {
+    const lease = api.find(leases, namespace, name);
+    if (lease === null) return null;
+    rob(name);
+    api.replace(leases, { ...lease, spec: { ...(lease.spec as object), ...change } });
+    return name;
+  };
+  return [
+    [
+      'lease deleted',
+      () => {
+        const name = any();
+        if (api.find(leases, namespace, name) === null) return null;
+        rob(name);
+        api.remove(leases, namespace, name);
+        return name;
+      },
+    ],
+    ['lease cleared', () => change(any(), { holderIdentity: '' })],
+    [
+      'lease seized',
+      () => {
+        const name = any();
+        const lease = api.find(leases, namespace, name);
+        if (lease === null) return null;
+        const time = kubeMicroTime(clock.now());
+        const leaseTransitions = leaseRecordOf(lease).transitions + 1;
+        const times = { acquireTime: time, renewTime: time, leaseTransitions };
+        return change(name, {
+          holderIdentity: `seizer-${chance.int(0, 99)}`,
+          leaseDurationSeconds: 2,
+          ...times,
+        });
+      },
+    ],
+  ];
+}
+
+function electionChanges({ chance, stage }: WorldParts, { names, makeElection }: Actors): readonly Action[] {
+  const { api, clock } = stage;
+  const any = () => chance.pick(names) ?? '';
+  return [
+    [
+      'election made anew',
+      () => {
+        const name = any();
+        if (api.find(elections, namespace, name) === null) return null;
+        api.remove(elections, namespace, name);
+        clock.after(chance.seldomLong(10, 5_000), () => {
+          if (api.find(elections, namespace, name) === null) makeElection(name);
+        });
+        return name;
+      },
+    ],
+    [
+      'election edited',
+      () => {
+        const name = any();
+        if (api.find(elections, namespace, name) === null) return null;
+        const spec = { releaseOnCancel: chance.happens(0.5) };
+        api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
+        return name;
+      },
+    ],
+  ];
+}

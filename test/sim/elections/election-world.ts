@@ -1,0 +1,125 @@
+/**
+ * The world of elections: Elections with candidates over NATS, and programs with client-go's election on
+ * clocks of their own that contend for the same Leases.
+ */
+
+import { createProcess } from '../../../packages/testing/replicas/process.ts';
+import { elections as feature } from '../../../src/features/elections/feature.ts';
+import { elections, leases } from '../../../src/features/elections/resources.ts';
+import { startElections } from '../../../src/features/elections/start.ts';
+import { apiPort } from '../api/api-port.ts';
+import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import { foreignHolder } from './checkers/foreign-holder.ts';
+import { oneAtATime } from './checkers/one-at-a-time.ts';
+import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
+import { ClientGo } from './client-go.ts';
+import { electionActions } from './election-actions.ts';
+import { type Belief, NatsCandidate } from './nats-candidate.ts';
+import { unsettledElections } from './settled-elections.ts';
+
+export const namespace = 'shop';
+
+/** What the checkers know of the contenders. */
+export interface ElectionPeople {
+  readonly candidates: NatsCandidate[];
+  readonly programs: ClientGo[];
+  readonly beliefs: Belief[];
+  onBelief: (belief: Belief) => void;
+  /** When somebody last wrote over a Lease that was not his, by election: who led could not know. */
+  readonly robbedAt: Map<string, number>;
+}
+
+const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+
+export const electionSimulation: FeatureSimulation = {
+  name: 'elections',
+  kinds: [elections, leases],
+  // Deadlines in a record are wall times: the clocks of replicas must be right (docs/features/elections.md,
+  // Limits).
+  without: ['clockSet', 'away'],
+  standing: ['lease.follow'],
+  restMs: 120_000,
+  skewMaxMs: 100,
+  create: createElections,
+};
+
+function createElections(parts: WorldParts): FeatureWorld {
+  const { stage, chance, say } = parts;
+  const { api } = stage;
+  const people: ElectionPeople = {
+    candidates: [],
+    programs: [],
+    beliefs: [],
+    onBelief: () => {},
+    robbedAt: new Map(),
+  };
+  const names = Array.from({ length: chance.int(1, 2) }, (_, n) => `worker-${n}`);
+  const use = { feature: feature(), start: startElections({ leaseNamespaces: {} }) };
+  const makeElection = (name: string) => {
+    const releaseOnCancel = chance.happens(0.8);
+    api.create(elections, { metadata: { namespace, name }, spec: { ...timing, releaseOnCancel } });
+  };
+  const { startProgram, startCandidate } = contenders(parts, people);
+  const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
+  const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
+  return {
+    uses: () => [use],
+    checkers: [
+      oneLeaderPerTerm(people),
+      oneAtATime(people, 2 * Math.min(parts.profile.skewMaxMs, 100) + 20),
+      foreignHolder(stage, people),
+    ],
+    begin() {
+      for (const election of names) {
+        makeElection(election);
+        const isMixed = chance.happens(0.6);
+        for (let n = 0; n < chance.int(1, 3); n++) startCandidate(election, `${election}-c${n}`);
+        for (let n = 0; isMixed && n < chance.int(1, 2); n++) startProgram(election, `${election}-g${n}`);
+      }
+    },
+    act() {
+      const action = chance.pick(actions);
+      const what = action?.[1]();
+      if (what) say(`${action?.[0]}: ${what}`);
+    },
+    heal() {
+      for (const { process } of people.programs) process.resume();
+      for (const candidate of people.candidates) {
+        candidate.bus.faults.setLink('up');
+        candidate.resume();
+      }
+      for (const name of names) if (api.find(elections, namespace, name) === null) makeElection(name);
+    },
+    unsettled: (records) => unsettledElections(stage, people, names, records),
+  };
+}
+
+/** Who campaigns: over NATS, and by client-go's rules. */
+function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
+  const { api, clock } = stage;
+  const onBelief = (belief: Belief) => people.onBelief(belief);
+  let incarnations = 0;
+  const startProgram = (election: string, name: string) => {
+    const process = createProcess(clock, {
+      skewMs: chance.between(-60_000, 60_000),
+      sleepsWhilePaused: false,
+    });
+    const kube = apiPort({ api, clock, process, weather: stage.weather, by: name });
+    const program = new ClientGo({
+      ...{ process, kube, onBelief, now: () => clock.now() },
+      chance: chance.of(`${name} ${++incarnations}`),
+      place: { namespace, name: election },
+      name: `${name}_${incarnations}`,
+      leaseSeconds: timing.leaseDurationSeconds,
+      renewDeadlineMs: timing.renewDeadlineSeconds * 1_000,
+      retryMs: timing.retryPeriodSeconds * 1_000,
+      releaseOnCancel: chance.happens(0.5),
+    });
+    people.programs.push(program);
+  };
+  const startCandidate = (election: string, name: string) => {
+    const ttlMs = chance.pick([900, 1_500, 3_000, 6_000]) ?? 3_000;
+    people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
+  };
+  return { startProgram, startCandidate };
+}

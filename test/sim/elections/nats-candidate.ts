@@ -1,0 +1,110 @@
+/**
+ * A candidate over NATS, as docs/features/elections.md §5 asks for it: it campaigns while it waits and renews
+ * while it leads, again within a third of its time. What it may believe of itself is kept for the checkers.
+ */
+
+import type { Stage } from '../../../packages/testing/simulation/stage.ts';
+import { decode, encodeJson } from '../../../src/bus/codec.ts';
+import { headerOf } from '../../../src/bus/envelope.ts';
+import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
+
+/** Somebody may act as the leader until then, world time. */
+export interface Belief {
+  readonly who: string;
+  readonly election: string;
+  /** null: whoever knows no terms. */
+  readonly term: number | null;
+  readonly until: number;
+}
+
+export interface CandidateParts {
+  readonly stage: Stage;
+  readonly namespace: string;
+  readonly election: string;
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly onBelief: (belief: Belief) => void;
+}
+
+const patienceMs = 4_000;
+
+export class NatsCandidate {
+  readonly name: string;
+  readonly bus: MemoryBus;
+  belief: Belief | null = null;
+  isCampaigning = true;
+  readonly #parts: CandidateParts;
+
+  constructor(parts: CandidateParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.bus = parts.stage.hub.connect(parts.name);
+    this.#again();
+  }
+
+  /** It says nothing any more, and does not act either. */
+  stop(): void {
+    this.isCampaigning = false;
+    this.#believe(null);
+  }
+
+  resume(): void {
+    this.isCampaigning = true;
+  }
+
+  /** First it ends, then it tells. */
+  resign(): void {
+    const term = this.belief?.term;
+    this.stop();
+    if (term !== undefined) void this.#ask('resign', { candidate: this.name, term });
+  }
+
+  get isLeading(): boolean {
+    return this.belief !== null && this.belief.until > this.#parts.stage.clock.now();
+  }
+
+  #again(): void {
+    const { stage, ttlMs } = this.#parts;
+    stage.clock.after(ttlMs / 3, () => {
+      if (!this.isCampaigning) return this.#again();
+      void this.#campaign().finally(() => this.#again());
+    });
+  }
+
+  async #campaign(): Promise<void> {
+    const { stage, ttlMs } = this.#parts;
+    const askedAt = stage.clock.now();
+    const { term } = this.belief ?? {};
+    const answer = this.isLeading
+      ? await this.#ask('renew', { candidate: this.name, term })
+      : await this.#ask('campaign', { candidate: this.name, ttlMs });
+    if (answer === null || !this.isCampaigning) return;
+    const { leading, expiresInMs = 0, term: its = 0 } = answer;
+    this.#believe(leading ? { until: askedAt + expiresInMs, term: its } : null);
+  }
+
+  #believe(led: { readonly until: number; readonly term: number } | null): void {
+    const { election, namespace } = this.#parts;
+    this.belief = led && { ...led, who: this.name, election: `${namespace}/${election}` };
+    if (this.belief) this.#parts.onBelief(this.belief);
+  }
+
+  async #ask(verb: 'campaign' | 'renew' | 'resign', body: object): Promise<Answer | null> {
+    const { stage, namespace, election, ttlMs } = this.#parts;
+    const subject = stage.subjects.rpcCandidate(namespace, election, this.name, verb);
+    const timeoutMs = Math.min(patienceMs, ttlMs);
+    try {
+      const { data, headers } = await this.bus.request(subject, encodeJson(body), { timeoutMs });
+      return headerOf(headers, 'Orrery-Error') === undefined ? (decode(data) as Answer) : null;
+    } catch {
+      // Nobody answered: what was told before goes on until its end.
+      return null;
+    }
+  }
+}
+
+interface Answer {
+  readonly leading: boolean;
+  readonly expiresInMs?: number;
+  readonly term?: number;
+}

@@ -1,0 +1,175 @@
+/**
+ * One seed of a feature's simulation: replicas with the feature, the real mirrors and a simulated Kubernetes,
+ * in which everything that can fail does; then peace, until everything is as the world says that it must be.
+ *
+ * Promises: the same seed gives the same story; the first broken promise ends the run.
+ */
+
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import { createFaults } from '../../../packages/testing/simulation/faults.ts';
+import { createStage, type StageParts } from '../../../packages/testing/simulation/stage.ts';
+import { createStory, type Story } from '../../../packages/testing/simulation/story.ts';
+import { type Chance, createChance } from '../../../packages/testing/time/chance.ts';
+import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { SimApi } from '../api/sim-api.ts';
+import { engineCheckers } from '../checkers/all.ts';
+import { namedTwice, ownersMissing, recordsDue } from '../checkers/settled.ts';
+import { act, createReplicas, everySecond } from '../driving.ts';
+import { drawProfile, type Profile, profileText } from '../profile.ts';
+import { kubeWeather } from '../sim-kube.ts';
+import type { Outcome, SimulationOptions } from '../simulation.ts';
+import { featureLife } from './feature-life.ts';
+import type { ApiStage, FeatureSimulation, FeatureWorld } from './feature-world.ts';
+
+/** What was done last has left its traces by then. */
+const calmLeastMs = 8_000;
+/** A broker's answer that never comes, a claim and a load that are given up, and then the longest pause. */
+const restMs = 180_000;
+
+export async function simulateFeature(
+  simulation: FeatureSimulation,
+  { seed, chaosMs, onSighting, trace = null }: SimulationOptions,
+): Promise<Outcome> {
+  const chance = createChance(seed).of(simulation.name);
+  const profile = profileOf(simulation, chance.of('profile'), chaosMs);
+  const story = createStory(onSighting);
+  const say = (text: string) => story.see({ kind: 'done', text });
+  const { shards } = profile;
+  const stage = apiStage({ chance, times: profile, shards, see: story.see, trace }, simulation);
+  const { clock } = stage;
+  const world = simulation.create({
+    stage,
+    chance: chance.of('world'),
+    profile,
+    say,
+    replicas: () => live(),
+  });
+  const life = featureLife(stage, world, chance.of('life'));
+  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  const unsettled = judge({ story, world, simulation, stage, live });
+  const boundMs = simulation.restMs ?? restMs;
+  const settled = liveness(boundMs, unsettled);
+  const eye = { world: stage, now: () => clock.now(), replicas: live };
+  story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
+  const faults = createFaults({
+    world: stage,
+    profile,
+    start,
+    say,
+    chance: chance.of('faults'),
+    replicas: live,
+  });
+  let isCalm = false;
+  story.listen((sighting) => {
+    if (sighting.kind === 'saved' && !isCalm) faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
+  });
+  if (chance.happens(0.5)) world.begin();
+  else clock.after(chance.between(0, 3_000), () => world.begin());
+  for (let n = 0; n < profile.replicas; n++)
+    clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
+  everySecond(clock, story.see);
+  act(clock, chance.of('when'), () => isCalm, [
+    [profile.churnEveryMs, () => world.act()],
+    [profile.faultEveryMs, faults.act],
+  ]);
+  await clock.run(chaosMs, story.isOver);
+  if (!story.isOver()) {
+    isCalm = true;
+    faults.end();
+    world.heal();
+    await peace({ story, clock, boundMs, unsettled });
+  }
+  for (const replica of live()) replica.kill(false);
+  const told = `${simulation.name}: ${profileText(profile)}`;
+  return { seed, profile: told, simulatedMs: clock.monotonic(), ...story.verdict() };
+}
+
+/** What is not at rest, asked whenever somebody wants to know. */
+function judge(parts: {
+  readonly story: Story;
+  readonly world: FeatureWorld;
+  readonly simulation: FeatureSimulation;
+  readonly stage: ApiStage;
+  readonly live: () => readonly SimReplica[];
+}): () => readonly string[] {
+  const { story, world, simulation, stage, live } = parts;
+  const records = new Map<string, ActorRecord>();
+  story.listen((sighting) => {
+    if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+  });
+  return () => {
+    const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
+    if (missing.length > 0) return missing;
+    return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
+  };
+}
+
+function profileOf({ without = [], skewMaxMs }: FeatureSimulation, chance: Chance, chaosMs: number): Profile {
+  const drawn = drawProfile(chance, chaosMs);
+  const not = new Set<string>(['etcdRestored', ...without]);
+  return {
+    ...drawn,
+    skewMaxMs: Math.min(drawn.skewMaxMs, skewMaxMs ?? drawn.skewMaxMs),
+    faults: new Set([...drawn.faults].filter((one) => !not.has(one))),
+  };
+}
+
+/** Nothing fails any more: ends as soon as everything is at rest. */
+async function peace({
+  story,
+  clock,
+  boundMs,
+  unsettled,
+}: {
+  readonly story: Story;
+  readonly clock: SimClock;
+  readonly boundMs: number;
+  readonly unsettled: () => readonly string[];
+}): Promise<void> {
+  story.see({ kind: 'calm' });
+  for (let waited = 0; waited <= boundMs + 5_000 && !story.isOver(); waited += 1_000) {
+    await clock.run(1_000, story.isOver);
+    if (waited >= calmLeastMs && unsettled().length === 0) break;
+  }
+  story.see({ kind: 'end' });
+}
+
+function apiStage(parts: StageParts, { kinds }: FeatureSimulation): ApiStage {
+  const { chance } = parts;
+  const base = createStage(parts, chance.of('network'));
+  const api = new SimApi(base.clock, kinds);
+  const breaks = chance.of('watches');
+  const stage: ApiStage = {
+    ...base,
+    api,
+    weather: kubeWeather(chance.of('weather'), () => stage.kubeErrors),
+    kubeErrors: 0,
+    // The replicas themselves mirror: what they see breaks off.
+    mirror: {
+      isAway: false,
+      bus: base.hub.connect('nobody'),
+      leave() {},
+      takeOver: () => api.breakWatches(breaks.happens(0.3)),
+    },
+    kube: { backup: () => () => {} },
+  };
+  return stage;
+}
+
+/** Everything comes to what the world says within a bound. */
+function liveness(boundMs: number, unsettled: () => readonly string[]): CheckerKind {
+  return {
+    name: 'liveness',
+    create(eye) {
+      let calmAt: number | null = null;
+      return (sighting) => {
+        if (sighting.kind === 'calm') calmAt = eye.now();
+        if (sighting.kind !== 'second' || calmAt === null || eye.now() - calmAt <= boundMs) return;
+        const [first] = unsettled();
+        if (first !== undefined) eye.breach(`${boundMs / 1000} s after the last fault: ${first}`);
+      };
+    },
+  };
+}

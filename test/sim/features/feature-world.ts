@@ -1,0 +1,70 @@
+/**
+ * What the simulation of a feature is made of: a small world beside it, what happens there, and the checkers
+ * of what the feature's page promises. Everything in the replicas is real, the mirror included; what they
+ * reach is simulated.
+ */
+
+import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import type { FaultKind } from '../../../packages/testing/simulation/fault-kinds.ts';
+import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
+import type { Chance } from '../../../packages/testing/time/chance.ts';
+import type { Feature, StartFeature } from '../../../src/actors/feature.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import type { KubeResource } from '../../../src/base/kube-port.ts';
+import type { SimApi } from '../api/sim-api.ts';
+import type { Profile } from '../profile.ts';
+import type { KubeWeather } from '../sim-kube.ts';
+
+/** The stage with a Kubernetes API on it. */
+export interface ApiStage extends FaultyWorld {
+  readonly api: SimApi;
+  readonly weather: KubeWeather;
+}
+
+/** A feature in one replica. */
+export interface FeatureUse {
+  readonly feature: Feature;
+  readonly start: StartFeature;
+}
+
+export interface WorldParts {
+  readonly stage: ApiStage;
+  readonly chance: Chance;
+  readonly profile: Profile;
+  readonly replicas: () => readonly SimReplica[];
+  /** Tells the trace what was done. */
+  readonly say: (text: string) => void;
+}
+
+export interface FeatureWorld {
+  /** What runs in the replica of this name. */
+  uses(replica: string): readonly FeatureUse[];
+  /** Of the program in the replica of this name; absent: 1.0.0. */
+  releaseOf?(replica: string): string;
+  readonly checkers: readonly CheckerKind[];
+  /** Makes what is there at the beginning. */
+  begin(): void;
+  /** Something happens, at times of its own. */
+  act(): void;
+  /** Nothing is in the way of anything any more. */
+  heal(): void;
+  /** What is not as the world says that it must be, once nothing fails any more; none: all is. */
+  unsettled(records: ReadonlyMap<string, ActorRecord>): readonly string[];
+}
+
+export interface FeatureSimulation {
+  /** The feature's. */
+  readonly name: string;
+  /** What discovery knows. */
+  readonly kinds: readonly KubeResource[];
+  /** Faults that mean nothing to it, or that its page does not promise to bear. */
+  readonly without?: readonly FaultKind[];
+  /** By how much the clocks of its replicas may be wrong, ms; absent: as drawn. */
+  readonly skewMaxMs?: number;
+  /** Effects that go on for as long as their actor does. */
+  readonly standing?: readonly string[];
+  /** Longest time to come to rest, ms. */
+  readonly restMs?: number;
+  create(parts: WorldParts): FeatureWorld;
+}

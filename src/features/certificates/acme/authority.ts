@@ -127,7 +127,9 @@ const serverAuth = oid('1.3.6.1.5.5.7.3.1');
 /** SHA-1 of the key's bits (RFC 5280 4.2.1.2, method 1). @param publicKey SubjectPublicKeyInfo */
 function identifierOf(publicKey: Buffer): Buffer {
   const [info] = childrenOf(publicKey);
-  const bits = childrenOf(info?.content).find(({ tag }) => tag === tags.bits)?.content.subarray(1);
+  const bits = childrenOf(info?.content)
+    .find(({ tag }) => tag === tags.bits)
+    ?.content.subarray(1);
   return createHash('sha1')
     .update(bits ?? publicKey)
     .digest();

@@ -76,7 +76,10 @@ export function oid(text: string): Buffer {
 
 /** RFC 5280 4.1.2.5: two digits of the year until 2049. @param ms since the epoch */
 export function time(ms: number): Buffer {
-  const digits = new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z').replace(/[-:T]/g, '');
+  const digits = new Date(ms)
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replace(/[-:T]/g, '');
   return digits < '2050'
     ? element(tags.utcTime, Buffer.from(digits.slice(2)))
     : element(tags.generalizedTime, Buffer.from(digits));

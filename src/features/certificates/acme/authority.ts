@@ -182,15 +182,15 @@ function readAuthority(chainPem: string) {
   const subject = fields.filter(({ tag }) => tag === tags.sequence)[3];
   const list = fields.find(({ tag }) => tag === context(3, true))?.content;
   const values = childrenOf(childrenOf(list)[0]?.content).map(({ content }) => childrenOf(content));
-  const valueOf = (id: Buffer) => {
+  const extensionValue = (id: Buffer) => {
     const found = values.find(([name]) => name?.whole.equals(id));
     return childrenOf(found?.find(({ tag }) => tag === tags.octets)?.content)[0]?.content;
   };
   if (subject === undefined) throw unusable('its certificate cannot be read');
-  const usage = valueOf(extensions.keyUsage);
+  const usage = extensionValue(extensions.keyUsage);
   return {
     subject: subject.whole,
-    keyId: valueOf(extensions.subjectKeyIdentifier),
+    keyId: extensionValue(extensions.subjectKeyIdentifier),
     // keyCertSign, the sixth bit; without the extension everything is allowed.
     maySign: usage === undefined || ((usage[1] ?? 0) & 0x04) !== 0,
   };

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { licencesOf } from './licences.mjs';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const target = resolve(process.argv[2] ?? 'dist');
@@ -23,7 +24,11 @@ const bundle = await rolldown({
   plugins: [textsInlined()],
 });
 const options = /** @type {const} */ ({ format: 'esm', sourcemap: true, comments: false });
-await bundle.write({ ...options, file: join(target, 'testing/index.js'), codeSplitting: false });
+const { output } = await bundle.write({
+  ...{ ...options, file: join(target, 'testing/index.js'), codeSplitting: false },
+});
+const files = output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
+writeFileSync(join(target, 'testing/third-party-licenses.txt'), licencesOf(files));
 writeTypes();
 
 /** Tables that the development API reads from files beside it. */

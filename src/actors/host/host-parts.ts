@@ -3,7 +3,6 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
-import type { ActorId } from '../../base/ids.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
@@ -14,6 +13,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
 import type { EffectContext } from '../effect-runner.ts';
+import type { Homes } from '../shards/homes.ts';
 import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
 
@@ -44,8 +44,11 @@ export interface HostParts {
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
-  /** The shard in which an actor lives. */
-  readonly homeOf: (id: ActorId) => number;
+  /** The shard in which an actor lives, and the mail of a shard. */
+  readonly homeOf: Homes['homeOf'];
+  readonly mailOf: Homes['mailOf'];
+  /** Whether a message to an actor of the kind is the business of a feature that others have. */
+  readonly isElsewhere: (kind: string) => boolean;
   /** What may come to actors from outside. */
   readonly admission: Admission;
   /** When a replica was heard last whose actors speak over `send`, ms since the epoch; 0: never. */

@@ -268,6 +268,7 @@ async function resident(): Promise<void> {
       id,
       stepper,
       before: null,
+      random: { id: () => 'word' },
       item: { event, cause: null },
       event,
       result,

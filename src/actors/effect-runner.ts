@@ -13,6 +13,10 @@ export interface EffectContext {
    * idempotent (I5).
    */
   readonly key: string;
+  /**
+   * The same on every run, too, and known to replicas alone; absent: a release before asked for the effect.
+   */
+  readonly word?: string | undefined;
   readonly actor: ActorId;
   /** Aborted when the replica loses the shard or stops: end at once, no outcome is expected then. */
   readonly signal: AbortSignal;

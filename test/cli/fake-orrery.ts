@@ -98,7 +98,14 @@ function answer(bus: Bus, cluster: string, control: ControlPort) {
     clock: systemClock,
     endpoints: [
       ...pageEndpoints({ bus, subjects, clock: systemClock }),
-      ...deadLetterEndpoints({ bus, subjects, clock: systemClock, log: silentLog, admission: everything }),
+      ...deadLetterEndpoints({
+        bus,
+        subjects,
+        clock: systemClock,
+        random: systemRandom,
+        log: silentLog,
+        admission: everything,
+      }),
       endpoint('list', subjects.rpcList, (_, body) => control.list(body)),
       endpoint('shards', subjects.rpcShards, () => control.shards()),
       endpoint('send', subjects.rpcSendAll, (subject, body) => control.send(idOf(subject), body)),

@@ -122,7 +122,9 @@ test('a replica makes its streams, stores under a guard, reads back, follows, an
 test('a person at the command line can ask and watch', async () => {
   const handler = async () => encodeJson({ replicas: [], shards: [] });
   const admission = { admit: (_kind: string, event: PlainEvent) => event };
-  const parts = { bus: replica, subjects, clock: systemClock, log: silentLog, admission };
+  const parts = {
+    ...{ bus: replica, subjects, clock: systemClock, random: systemRandom, log: silentLog, admission },
+  };
   const endpoints = [
     { name: 'shards', subject: subjects.rpcShards, handler },
     ...pageEndpoints(parts),

@@ -5,6 +5,7 @@ import type { CheckerKind } from './checker.ts';
 import { deadlines } from './deadlines.ts';
 import { feed } from './feed.ts';
 import { fences } from './fences.ts';
+import { forged } from './forged.ts';
 import { names } from './names.ts';
 import { neighbours } from './neighbours.ts';
 import { type MailEvents, repetition } from './repetition.ts';
@@ -23,6 +24,7 @@ export function engineCheckersOf(checking: EngineChecking): readonly CheckerKind
     savedEffects,
     fences,
     names,
+    forged,
     silence,
     deadlines(checking.charts),
     repetition(checking),

@@ -17,5 +17,6 @@ export const faultKinds = [
   'reflected',
   'etcdRestored',
   'twin',
+  'forged',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];

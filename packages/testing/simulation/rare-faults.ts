@@ -5,6 +5,7 @@
  */
 import { encodeJson } from '../../../src/bus/codec.ts';
 import type { FaultParts, ForAWhile } from './fault-parts.ts';
+import { createForger } from './forgeries.ts';
 
 const hourMs = 3_600_000;
 
@@ -71,7 +72,10 @@ function storeFaults({ chance, replicas, world }: FaultParts, forAWhile: ForAWhi
 
 function mistakes({ chance, world, replicas, start }: FaultParts, forAWhile: ForAWhile) {
   const reflector = world.hub.connect('reflector');
+  const forge = createForger(world, chance);
   return {
+    /** Somebody says what actors say to one another, or uses the ids of what they say next. */
+    forged: forge,
     /** Somebody starts one more replica, or two, and gives it a name that is taken. */
     twin() {
       const replica = chance.pick(replicas());

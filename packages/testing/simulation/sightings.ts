@@ -5,6 +5,7 @@
  */
 import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
+import { rememberedId } from '../../../src/actors/shards/message-ids.ts';
 import type { AnyDigest } from '../../../src/base/digests.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import type { Transition } from '../../../src/base/views.ts';
@@ -136,9 +137,12 @@ function saved(
 }
 
 function mail(subjects: Subjects, { subject, data, sequence, headers }: StoredMessage): Sighting | undefined {
-  const parsed = subjects.parseTell(subject) ?? subjects.parseMail(subject);
+  const told = subjects.parseTell(subject);
+  const parsed = told ?? subjects.parseMail(subject);
   if (!parsed) return undefined;
-  const messageId = headerOf(headers, 'Nats-Msg-Id') ?? wordOf(data, 'id');
+  const id = headerOf(headers, 'Nats-Msg-Id') ?? wordOf(data, 'id');
+  // As records remember it: without the word that is drawn for each.
+  const messageId = told && id !== null ? rememberedId(id, true) : id;
   return { kind: 'mail', id: parsed.id, sequence, type: wordOf(data, 'type') ?? '', messageId };
 }
 

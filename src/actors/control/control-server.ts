@@ -30,6 +30,7 @@ import type { Chart } from '../../machines/chart.ts';
 import type { Engine } from '../engine.ts';
 import { kindOf } from '../host/cell.ts';
 import type { Cell, Taken } from '../host/owned.ts';
+import { rememberedId } from '../shards/message-ids.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
@@ -154,8 +155,8 @@ class Control {
       const outcome = await new Promise<Taken>((onTaken) => {
         const trace = headerOf(message.headers, traceHeader);
         const named = causeBy(cause ?? messageId ?? 'rpc.send', by);
-        const item = { event: admitted, cause: named, onTaken, trace };
-        this.#engine.host.deliver(run, call.id, messageId === undefined ? item : { ...item, messageId });
+        const known = messageId === undefined ? {} : { messageId: rememberedId(messageId, false) };
+        this.#engine.host.deliver(run, call.id, { event: admitted, cause: named, onTaken, trace, ...known });
       });
       note(outcome.kind === 'refused' ? outcome.code : outcome.kind);
       return encodeJson(sendAnswer(outcome));

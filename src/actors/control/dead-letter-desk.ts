@@ -11,6 +11,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { Log } from '../../base/log-port.ts';
+import type { Random } from '../../base/random.ts';
 import type { DeadPage, DropAnswer, PageRequest, SendAnswer } from '../../base/views.ts';
 import type { Bus, BusMessage, StoredMessage } from '../../bus/bus.ts';
 import { contentType, decode, encodeJson } from '../../bus/codec.ts';
@@ -21,6 +22,7 @@ import { senderIn } from '../../bus/sender.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { Admission } from '../admission.ts';
 import { fromHeader } from '../host/message-send.ts';
+import { withWord } from '../shards/message-ids.ts';
 import { createControl } from './control-client.ts';
 import { letterView, sentTo } from './dead-letter-view.ts';
 import { dayMs, placeOf, readPage, readRequest } from './stored-pages.ts';
@@ -29,6 +31,7 @@ export interface DeadLetterParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly admission: Pick<Admission, 'admit'>;
 }
@@ -77,7 +80,7 @@ async function resendOne(parts: DeadLetterParts, sequence: number, by: string | 
 
 /** Only replicas write `tell`, and the letter has the subject under which it stood there. */
 async function tellAgain(parts: DeadLetterParts, letter: StoredMessage, to: ActorId): Promise<SendAnswer> {
-  const { bus, subjects, admission } = parts;
+  const { bus, subjects, admission, random } = parts;
   const from = letter.headers[fromHeader] ?? '';
   parseActorId(from);
   const between = { from: from as ActorId, to };
@@ -89,7 +92,8 @@ async function tellAgain(parts: DeadLetterParts, letter: StoredMessage, to: Acto
   });
   const type = headerOf(letter.headers, contentType.header);
   const headers = { [fromHeader]: from, ...(type === undefined ? {} : { [contentType.header]: type }) };
-  const msgId = `dead/${letter.sequence}`;
+  // Two who send it again at once do it once: the receiver remembers the id without the word.
+  const msgId = withWord(`dead/${letter.sequence}`, random.id());
   await bus.append(subjects.tell(shardOf(to), to), letter.data, { headers, msgId });
   return { accepted: true, transition: null };
 }

@@ -44,7 +44,7 @@ export function createConsequences(
     return proof;
   };
 
-  const start = (cell: Cell, hot: Hot, { key, effect }: OutboxEntry, parent?: TraceContext) => {
+  const start = (cell: Cell, hot: Hot, { key, word, effect }: OutboxEntry, parent?: TraceContext) => {
     hot.effects.add(key);
     const span = parts.tracing?.start(effect.type, {
       parent,
@@ -52,7 +52,7 @@ export function createConsequences(
     });
     const trace = span?.context;
     const emit = (event: PlainEvent) => host.deliver(cell, { event, cause: key, trace });
-    const run = { key, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
+    const run = { key, word, actor: cell.id, signal: cell.shard.abort.signal, emit, trace };
     const onOutcome = (outcome: PlainEvent) => {
       hot.effects.delete(key);
       span?.set({ 'orrery.outcome': outcome.type });

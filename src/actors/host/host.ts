@@ -321,7 +321,7 @@ export class Host {
     event: StampedEvent,
     result: StepResult,
   ): Promise<void> {
-    const { clock, metrics, replica, onStep } = this.#parts;
+    const { clock, random, metrics, replica, onStep } = this.#parts;
     const { shard, id } = cell;
     const started = clock.monotonic();
     const span = startStepSpan(this.#parts, id, item);
@@ -329,8 +329,8 @@ export class Host {
     let next: ReturnType<typeof nextRecord>;
     let bytes: Uint8Array;
     try {
-      const { fence, mailOf } = shard;
-      next = nextRecord({ id, stepper, before: hot.record, item, event, result, fence, mailOf, replica });
+      const facts = { id, stepper, before: hot.record, item, event, result, replica, random };
+      next = nextRecord({ ...facts, fence: shard.fence, mailOf: shard.mailOf });
       bytes = packRecord(next.record);
     } catch (error) {
       span?.end(asError(error).message);

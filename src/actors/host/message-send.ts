@@ -1,10 +1,10 @@
 /**
  * `message.send`: one event to other actors, by the mail stream.
  *
- * The message id is the effect's key, so a second run within the stream's window stores nothing, and after it
- * the receiver's record tells the repetition; what some receivers were sent already is not sent to them again
- * by later tries. It goes over `tell`, where only replicas may publish; while a replica of an earlier release
- * lives, which reads nothing there, over `send` as that release does.
+ * The message id is the effect's key and word (message-ids.ts), so a second run within the stream's window
+ * stores nothing, and after it the receiver's record tells the repetition; what some receivers were sent
+ * already is not sent to them again by later tries. It goes over `tell`, where only replicas may publish;
+ * while a replica of an earlier release lives, which reads nothing there, over `send` as that release does.
  */
 
 import type { ActorId } from '../../base/ids.ts';
@@ -16,6 +16,7 @@ import { shardOf } from '../../bus/partition.ts';
 import type { Subjects } from '../../bus/subjects.ts';
 import type { MessageSend } from '../../machines/effects.ts';
 import type { EffectRunner } from '../effect-runner.ts';
+import { tellId } from '../shards/message-ids.ts';
 
 /** Header of messages between actors: the sender's id. Replicas set it; over `send` anybody could. */
 export const fromHeader = 'Orrery-From';
@@ -32,7 +33,7 @@ export function sendMessage(
 ): EffectRunner<MessageSend> {
   /** Of effects that are tried again: who was sent the message. The effect itself is the same at each try. */
   const sentTo = new WeakMap<MessageSend, Set<number>>();
-  return async (effect, { key, actor, trace }) => {
+  return async (effect, { key, word, actor, trace }) => {
     const { to, event } = effect;
     const sent = sentTo.get(effect) ?? new Set<number>();
     sentTo.set(effect, sent);
@@ -44,7 +45,7 @@ export function sendMessage(
     await Promise.all(
       to.map(async (id, index) => {
         if (sent.has(index)) return;
-        await bus.append(subjectOf(id), data, { headers: from, msgId: `${key}/${index}` });
+        await bus.append(subjectOf(id), data, { headers: from, msgId: tellId(key, index, word) });
         sent.add(index);
       }),
     );

@@ -2,8 +2,10 @@
 import { invariant } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
+import type { Random } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
 import { asOfNow, type Chart } from '../../machines/chart.ts';
+import { messageSend } from '../../machines/effects.ts';
 import { stateWords } from '../../machines/tell.ts';
 import { hash } from '../shards/rendezvous.ts';
 import type { MailboxItem } from './owned.ts';
@@ -22,6 +24,7 @@ export interface StepFacts {
   /** The mail stream in which the shard is. */
   readonly mailOf: string;
   readonly replica: string;
+  readonly random: Pick<Random, 'id'>;
 }
 
 export interface NextRecord {
@@ -35,7 +38,7 @@ export interface NextRecord {
 
 /** @throws OrreryError INVARIANT if the actor would have more effects waiting than the limit */
 export function nextRecord(facts: StepFacts): NextRecord {
-  const { id, stepper, before, item, event, result, fence, mailOf, replica } = facts;
+  const { id, stepper, before, item, event, result, fence, mailOf, replica, random } = facts;
   const snapshot = stepper.persist(result.snapshot);
   const from = before === null || before.gone ? null : stateBefore(stepper.chart, before);
   const to = stateText(snapshot.value);
@@ -44,7 +47,10 @@ export function nextRecord(facts: StepFacts): NextRecord {
   const quiet = isQuiet ? (before?.quiet ?? 0) + 1 : 0;
   const place = quiet === 0 ? `${rev}` : `${rev}/${quiet}`;
   const timers = changedTimers(withoutTimer(before, item), result.timers, event.at);
-  const newEffects = result.effects.map((effect, index) => ({ key: `${id}/${place}/${index}`, effect }));
+  const newEffects = result.effects.map((effect, index) => ({
+    ...{ key: `${id}/${place}/${index}`, effect },
+    ...(effect.type === messageSend.type ? { word: random.id() } : {}),
+  }));
   const outbox = [...withoutEffect(before, item), ...newEffects];
   invariant(outbox.length <= limits.outboxEffects, 'an actor has a bounded number of effects waiting', {
     id,

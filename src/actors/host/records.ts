@@ -29,6 +29,8 @@ export interface OutboxEntry {
   /** `<actor id>/<rev>/<index>` */
   readonly key: string;
   readonly effect: EffectData;
+  /** Makes the ids of its messages (message-ids.ts); absent: it sends none, or a release before wrote it. */
+  readonly word?: string;
 }
 
 export interface ActorRecord {

@@ -16,9 +16,9 @@ import { headerOf, readMessage } from '../../bus/envelope.ts';
 import { bury } from '../host/dead-letters.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
-
 import type { Letter, ShardRun, Taken } from '../host/owned.ts';
 import { originOf } from './mail-origin.ts';
+import { rememberedId } from './message-ids.ts';
 import { begin, position } from './shard-run.ts';
 
 interface MailParts
@@ -97,9 +97,10 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
     const trace = parts.tracing && headerOf(message.headers, traceHeader);
     const item = { event: admitted, cause: cause ?? messageId ?? null, mail: sequence, trace };
     const isFromActor = origin.between !== undefined;
+    const known = messageId === undefined ? {} : { messageId: rememberedId(messageId, isFromActor) };
     deliver(parts, host, run, {
       id: parsed.id,
-      item: messageId === undefined ? item : { ...item, messageId },
+      item: { ...item, ...known },
       message,
       isFromActor,
       retriesLeft: isFromActor ? missingRetriesMax : 0,

@@ -23,6 +23,7 @@ import { encodeJson } from '../../bus/codec.ts';
 import { type HoldingContext, type HoldingEffect, shardChart } from '../../machines/shard/shard.ts';
 import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
+import { createClaimTrouble } from './claim-trouble.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { HoldingSpec, HoldingView } from './holding.ts';
@@ -65,6 +66,7 @@ export class Ownership {
   readonly #followings: Following[] = [];
   /** When a holding was dropped last, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
+  readonly #claimTrouble: ReturnType<typeof createClaimTrouble>;
   #learning: Promise<unknown> | null = null;
   #knowsFences = false;
   #planning = false;
@@ -72,6 +74,7 @@ export class Ownership {
 
   constructor(parts: OwnershipParts) {
     this.#parts = parts;
+    this.#claimTrouble = createClaimTrouble(parts);
   }
 
   /** Learns all fences; claims nothing. */
@@ -343,7 +346,7 @@ export class Ownership {
         await this.#readFence(spec);
         return { type: 'claim.lost' };
       }
-      this.#parts.log.warn({ holding: spec.name, error: asError(error).message }, 'claim failed');
+      this.#claimTrouble.failed(spec.name, asError(error).message);
       throw error;
     }
   }

@@ -41,7 +41,7 @@ function chartOf(tell?: Tell<unknown>): Chart {
   return tell === undefined ? base : { ...base, tell };
 }
 
-const place = { fence: 1, mailOf: '', replica: 'r' };
+const place = { random: { id: () => 'word' }, fence: 1, mailOf: '', replica: 'r' };
 
 /** The record after these events, one a second from 1,000 ms on. */
 function recordAfter(chart: Chart, events: readonly string[]): ActorRecord {

@@ -1,0 +1,40 @@
+/**
+ * Claims that failed, told in one line for all holdings: a store that takes nothing fails each of them, again
+ * and again, for one reason.
+ *
+ * Promises: the first failure is told within a second with all that failed for the same reason meanwhile; as
+ * long as they go on failing, a line each ten seconds.
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { Log } from '../../base/log-port.ts';
+
+/** All holdings are planned at each beat: by then each has failed once. */
+const gatherMs = 1_000;
+const quietMs = 10_000;
+const namedMax = 5;
+
+export function createClaimTrouble({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+  /** Reason → holdings that failed for it and were not told yet. */
+  const failing = new Map<string, Set<string>>();
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let isWaiting = false;
+  const tell = () => {
+    isWaiting = false;
+    toldAt = clock.monotonic();
+    for (const [error, holdings] of failing) {
+      const named = [...holdings].slice(0, namedMax);
+      log.warn({ holdings: named, count: holdings.size, error }, 'claims failed');
+    }
+    failing.clear();
+  };
+  return {
+    /** @param error why, in words */
+    failed(holding: string, error: string): void {
+      const same = failing.get(error) ?? new Set();
+      failing.set(error, same.add(holding));
+      if (isWaiting) return;
+      isWaiting = true;
+      clock.after(Math.max(gatherMs, toldAt + quietMs - clock.monotonic()), tell);
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** A store that takes nothing fails every claim for one reason, and is told of once. */
+import { expect, test } from 'vitest';
+import type { Directory } from '../../../src/actors/shards/directory.ts';
+import { Ownership } from '../../../src/actors/shards/ownership.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { memoryHub } from '../../../src/bus/memory/hub.ts';
+import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
+import { VirtualClock } from '../../virtual-clock.ts';
+
+const subjects = subjectsOf('test');
+const shards = Array.from({ length: 64 }, (_, shard) => shard);
+
+function scene() {
+  const clock = new VirtualClock();
+  const bus = memoryHub({ clock, cluster: 'test' }).connect('a');
+  const lines: Array<{
+    readonly count: number;
+    readonly holdings: readonly string[];
+    readonly error: string;
+  }> = [];
+  const quiet = () => {};
+  const member = { serving: true, firstHeard: 0 };
+  const directory = {
+    ...{ incarnation: 'one', live: () => new Map([['a', member]]), isPresent: () => false, ageMs: () => 0 },
+  } as unknown as Directory;
+  const ownership = new Ownership({
+    ...{
+      bus,
+      clock,
+      random: seededRandom(1),
+      replica: 'a',
+      directory: () => directory,
+      isServing: () => true,
+    },
+    log: { debug: quiet, info: quiet, error: quiet, warn: (facts) => void lines.push(facts as never) },
+    fences: [{ stream: 'state', subject: subjects.fenceAll }],
+  });
+  const idle = () => Promise.resolve();
+  for (const shard of shards) {
+    const work = { load: idle, drain: idle, open() {}, drop() {} };
+    ownership.add({ name: `shard/${shard}`, stream: 'state', fenceSubject: subjects.fence(shard), work });
+  }
+  const beats = async (count: number) => {
+    for (let n = 0; n < count; n++) {
+      ownership.plan();
+      await clock.advance(500);
+    }
+  };
+  return { bus, lines, ownership, beats };
+}
+
+test('64 shards that cannot be claimed since the store is full are one line, and one more each ten seconds', async () => {
+  const { bus, lines, ownership, beats } = scene();
+  bus.faults.onAppend = () => 'full';
+  const starting = ownership.start();
+  await beats(3);
+  await starting;
+  expect(lines.map(({ count }) => count)).toEqual([64]);
+  expect(lines[0]?.holdings).toEqual(shards.slice(0, 5).map((shard) => `shard/${shard}`));
+  expect(lines[0]?.error).toContain('insufficient storage');
+  await beats(40);
+  expect(lines.map(({ count }) => count)).toEqual([64, 64, 64]);
+});
+
+test('claims that succeed again are told of no more', async () => {
+  const { bus, lines, ownership, beats } = scene();
+  bus.faults.onAppend = () => 'full';
+  const starting = ownership.start();
+  await beats(3);
+  await starting;
+  bus.faults.onAppend = undefined;
+  await beats(40);
+  expect(lines.length).toBeLessThanOrEqual(2);
+  expect(ownership.active()).toHaveLength(64);
+  lines.length = 0;
+  await beats(40);
+  expect(lines).toEqual([]);
+});

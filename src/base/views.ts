@@ -3,7 +3,7 @@
  * json`.
  */
 
-import type { ActorId, ShardName } from './ids.ts';
+import type { ActorId, PartName, ShardName } from './ids.ts';
 import type { PlainEvent } from './plain-event.ts';
 
 /** One saved step, as published on `event.<kind>.<ns>.<name>` (once, in order of `rev`). */
@@ -130,9 +130,22 @@ export interface ShardView {
   readonly actors: number;
 }
 
+/** A part of a loaded feature. */
+export interface PartView {
+  readonly part: PartName;
+  readonly feature: string;
+  /** That the replicas have which may own it; null: no replica has the feature any more. */
+  readonly version: string | null;
+  readonly kinds: readonly string[];
+  readonly owner: string | null;
+  readonly fence: number;
+}
+
 export interface ShardsView {
   readonly replicas: readonly ReplicaView[];
   readonly shards: readonly ShardView[];
+  /** Absent: no feature was ever loaded, or a release before answers. */
+  readonly parts?: readonly PartView[];
 }
 
 /** What to leave out of an ActorView. */

@@ -3,6 +3,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts';
+import type { ActorId } from '../../base/ids.ts';
 import type { Log } from '../../base/log-port.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { Random } from '../../base/random.ts';
@@ -45,10 +46,9 @@ export interface HostParts {
   /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
   /** The shard in which an actor lives, and the mail of a shard. */
-  readonly homeOf: Homes['homeOf'];
-  readonly mailOf: Homes['mailOf'];
-  /** Whether a message to an actor of the kind is the business of a feature that others have. */
-  readonly isElsewhere: (kind: string) => boolean;
+  readonly homes: Homes;
+  /** Kinds of features that others have loaded, or had: what is sent to their actors is not for us. */
+  readonly elsewhere: () => ReadonlySet<string>;
   /** What may come to actors from outside. */
   readonly admission: Admission;
   /** When a replica was heard last whose actors speak over `send`, ms since the epoch; 0: never. */

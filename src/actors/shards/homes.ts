@@ -11,8 +11,8 @@ import type { ActorId, PartName, ShardName } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
 import { shardOf } from '../../bus/partition.ts';
 import type { Subjects } from '../../bus/subjects.ts';
+import type { Housed } from '../edition.ts';
 import { featureLimits } from '../feature-limits.ts';
-import type { Feature } from '../feature.ts';
 
 export interface Part {
   readonly name: PartName;
@@ -22,18 +22,18 @@ export interface Part {
 
 export interface Homes {
   homeOf(id: ActorId): ShardName;
+  /** Whether it is a kind of the program itself. */
+  isOwn(kind: string): boolean;
   /** Subjects on which the mail of a shard stands. */
   mailOf(shard: ShardName): readonly string[];
-  /** Subjects of which what was taken may be removed. @param taken kinds whose mail it takes beside its own */
-  purgedOf(shard: ShardName, taken: Iterable<string>): readonly string[];
+  /** The same of a shard without the mail of loaded features, and of kinds that nobody knows. */
+  ownMailOf(shard: number): readonly string[];
   /** Of the loaded features. */
   readonly parts: readonly Part[];
 }
 
-type Living = Pick<Feature, 'name' | 'charts' | 'edition'>;
-
 /** @param subjects of the cluster; @param shards into how many the mail is dealt */
-export function homesOf(features: readonly Living[], subjects: Subjects, shards: number = shardCount): Homes {
+export function homesOf(features: readonly Housed[], subjects: Subjects, shards: number = shardCount): Homes {
   const parts = features.flatMap((feature) => (feature.edition ? partsOf(feature) : []));
   const byName = new Map(parts.map((part) => [part.name, part]));
   const featureOf = new Map(parts.flatMap(({ kinds, feature }) => kinds.map((kind) => [kind, feature])));
@@ -46,6 +46,7 @@ export function homesOf(features: readonly Living[], subjects: Subjects, shards:
   const shardsOf = (part: PartName) => dealtTo(part, shards);
   return {
     parts,
+    isOwn: (kind) => own.some(({ name }) => name === kind),
     homeOf(id) {
       const kind = id.slice(0, id.indexOf('/'));
       if (led.has(kind)) return ledShard;
@@ -57,17 +58,18 @@ export function homesOf(features: readonly Living[], subjects: Subjects, shards:
       if (typeof shard === 'number') return [subjects.mailOfShard(shard), subjects.tellOfShard(shard)];
       return ofKinds(shardsOf(shard), byName.get(shard)?.kinds ?? []);
     },
-    purgedOf(shard, taken) {
-      if (typeof shard === 'string') return this.mailOf(shard);
-      return ofKinds([shard], new Set([...own.map(({ name }) => name), ...taken]));
-    },
+    ownMailOf: (shard) =>
+      ofKinds(
+        [shard],
+        own.map(({ name }) => name),
+      ),
   };
 }
 
-const durable = (features: readonly Living[]) =>
+const durable = (features: readonly Housed[]) =>
   features.flatMap(({ charts }) => charts.filter((chart) => chart.durable));
 
-function partsOf(feature: Living): readonly Part[] {
+function partsOf(feature: Housed): readonly Part[] {
   const kinds = durable([feature]).map(({ name }) => name);
   return Array.from({ length: featureLimits.parts }, (_, part) => ({
     name: `${feature.name}-${part}` as const,

@@ -44,7 +44,10 @@ export function holdersOf(feature: string, members: readonly Living[]): readonly
   );
 }
 
-/** The same of one replica. @param live null: nobody is judged while the broker is away, and what is held is kept */
+/**
+ * The same of one replica. @param live null: nobody is judged while the broker is away, and what is held is
+ * kept
+ */
 export function mayHoldOf(
   feature: string,
   live: ReadonlyMap<string, Living> | null,
@@ -53,7 +56,9 @@ export function mayHoldOf(
   return live === null || holdersOf(feature, [...live.values()]).includes(replica);
 }
 
-/** Kinds of features that somebody has loaded, or had: live replicas say so, and the fences of their parts. */
+/**
+ * Kinds of features that somebody has loaded, or had: live replicas say so, and the fences of their parts.
+ */
 export function kindsElsewhere(members: Iterable<Living>, fences: Iterable<FenceValue>): ReadonlySet<string> {
   const kinds = new Set<string>();
   for (const { editions } of members)

@@ -125,8 +125,8 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
 }
 
 /**
- * Mail to actors of a loaded feature is dealt to shards like any other: the part in which the actor lives reads it,
- * here or at another replica, and it waits in the stream while nobody has the feature.
+ * Mail to actors of a loaded feature is dealt to shards like any other: the part in which the actor lives
+ * reads it, here or at another replica, and it waits in the stream while nobody has the feature.
  */
 function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorId): boolean {
   const home = homes.homeOf(id);

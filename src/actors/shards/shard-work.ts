@@ -139,7 +139,8 @@ export function createShards(given: {
 }
 
 /**
- * What may go once it was taken. While some replica has, or had, a loaded feature, its mail stands among ours and stays.
+ * What may go once it was taken. While some replica has, or had, a loaded feature, its mail stands among ours
+ * and stays.
  */
 function removable({ homes, elsewhere }: HostParts, { shard }: ShardRun): readonly string[] {
   const isShared = typeof shard === 'number' && homes.parts.length + elsewhere().size > 0;

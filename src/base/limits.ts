@@ -266,7 +266,7 @@ export const limits = {
   accessCacheEntries: 256,
   /** A request to the HTTP server must be received within this time, ms. */
   httpRequestMs: 10_000,
-  /** Body of a request to the HTTP server, bytes: nothing there takes one yet. */
+  /** Body of a request to the HTTP server, bytes: an event's fields, or a token. */
   httpBodyBytes: 16 * 1024,
   /**
    * The live feed: bundles of rows are told so often, ms: faster than anybody reads, ten times slower than

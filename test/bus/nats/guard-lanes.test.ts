@@ -1,6 +1,6 @@
 /**
- * Conditional writes on a server that keeps several copies: it refuses what it cannot check yet, and nobody may
- * take that for the loss of a shard.
+ * Conditional writes on a server that keeps several copies: it refuses what it cannot check yet, and nobody
+ * may take that for the loss of a shard.
  */
 import { describe, expect, test } from 'vitest';
 import type { Appended, AppendOptions, BatchMessage } from '../../../src/bus/bus.ts';

@@ -30,6 +30,8 @@ const folder = (text, folder) => ({ text, collapsed: true, items: pagesIn(folder
 const sidebar = [
   section('Start', [
     'README.md',
+    'quick-start.md',
+    'beside-other-tools.md',
     'architecture.md',
     'glossary.md',
     'inspector.md',

@@ -123,7 +123,7 @@ function verifyingOf(findings: GateFindings): Judgement {
       'Unverified',
       `${pods.unverified} Pods are Ready although no Service could be verified for them`,
     );
-  return { status: 'True', reason: 'Verifying', message: `${services} Services are asked` };
+  return { status: 'True', reason: 'Verifying', message: askedText(services) };
 }
 
 /** Why Pods and Services wait for each other, and what to change: docs/features/routes.md §7.4. */
@@ -172,4 +172,9 @@ function ungatedWarning(findings: GateFindings | null): Warning[] {
   const { pods, conditionType } = findings;
   const message = `${pods.ungated} of the selected Pods do not list ${conditionType} in spec.readinessGates; nothing holds them back`;
   return [{ reason: 'PodsUngated', message }];
+}
+
+/** In words; a count of things is told in one way. */
+export function askedText(services: number): string {
+  return services === 1 ? '1 Service is asked' : `${services} Services are asked`;
 }

@@ -4,7 +4,7 @@ import { isIn, type Standing, type Told } from '../tell.ts';
 import type { RouteGateContext } from './routegate-context.ts';
 import { wanted } from './routegate-context.ts';
 import type { GateFindings } from './routegate-facts.ts';
-import { type GateStatus, warningsOf } from './routegate-status.ts';
+import { askedText, type GateStatus, warningsOf } from './routegate-status.ts';
 
 type Asked = Standing<RouteGateContext>;
 
@@ -32,8 +32,8 @@ function textOf(standing: Asked, status: GateStatus): string {
 
 function podsText({ pods, first, services }: GateFindings, at: number): string {
   const { held, waiting } = pods;
-  if (held === 0) return `no Pod is held; ${services} Services are asked once there is one`;
-  if (waiting === 0) return `none of ${held} Pods waits; ${services} Services are asked`;
+  if (held === 0) return `no Pod is held; ${askedText(services)} once there is one`;
+  if (waiting === 0) return `none of ${held} Pods waits; ${askedText(services)}`;
   const longest = first === null ? '' : `, ${first.name} for ${seconds(at - first.since)}`;
   return `${waiting} of ${held} Pods wait for their routes${longest}`;
 }

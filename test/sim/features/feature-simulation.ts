@@ -40,13 +40,8 @@ export async function simulateFeature(
   const { shards } = profile;
   const stage = apiStage({ chance, times: profile, shards, see: story.see, trace }, simulation);
   const { clock } = stage;
-  const world = simulation.create({
-    stage,
-    chance: chance.of('world'),
-    profile,
-    say,
-    replicas: () => live(),
-  });
+  const replicas = () => live();
+  const world = simulation.create({ stage, chance: chance.of('world'), profile, say, replicas });
   const life = featureLife(stage, world, chance.of('life'));
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
@@ -54,14 +49,8 @@ export async function simulateFeature(
   const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
   story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
-  const faults = createFaults({
-    world: stage,
-    profile,
-    start,
-    say,
-    chance: chance.of('faults'),
-    replicas: live,
-  });
+  const parts = { world: stage, profile, start, say, chance: chance.of('faults'), replicas };
+  const faults = createFaults(parts);
   let isCalm = false;
   story.listen((sighting) => {
     if (sighting.kind === 'saved' && !isCalm) faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');

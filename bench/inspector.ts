@@ -51,7 +51,9 @@ for (const [name, measure] of Object.entries(measures)) {
 }
 process.exit(0);
 
-/** What it costs to say why, of recorded actors of every kind, each by itself: CPU, for others may be busy. */
+/**
+ * What it costs to say why, of recorded actors of every kind, each by itself: CPU, for others may be busy.
+ */
 async function tell(): Promise<void> {
   const [release] = releases;
   if (release === undefined) throw new Error('there are no recorded actors');

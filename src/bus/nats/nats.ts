@@ -34,6 +34,7 @@ import { keepStreams } from './keep-streams.ts';
 import { keepTrying } from './keep-trying.ts';
 import { parseServer, withoutPassword } from './nats-url.ts';
 import { checkServerVersion } from './nats-version.ts';
+import { flushOncePerTurn } from './once-per-turn.ts';
 import { writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
@@ -115,7 +116,9 @@ async function firstConnection(parts: NatsParts, log: Log): Promise<NatsConnecti
     trouble: 'NATS cannot be reached; trying until it can',
     success: 'NATS answers now',
   };
-  return keepTrying(attempt, () => connect(settings));
+  const connection = await keepTrying(attempt, () => connect(settings));
+  flushOncePerTurn(connection);
+  return connection;
 }
 
 function connectionOptions(parts: NatsParts): ConnectionOptions {

@@ -1,6 +1,6 @@
 /**
- * A replica with no more rights than the chart gives it, on an API server that asks for them: it gets ready, does
- * what each feature that is on has to do, and is refused nothing.
+ * A replica with no more rights than the chart gives it, on an API server that asks for them: it gets ready,
+ * does what each feature that is on has to do, and is refused nothing.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -17,6 +17,7 @@ import { createCell } from '../src/actors/host/cell.ts';
 import { Host } from '../src/actors/host/host.ts';
 import type { HostParts } from '../src/actors/host/host-parts.ts';
 import { createStepper } from '../src/actors/host/step.ts';
+import { homesOf } from '../src/actors/shards/homes.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
@@ -155,7 +156,8 @@ async function hostOn(bus: Bus): Promise<Deliver> {
     steppers: new Map([['service', createStepper(service)]]),
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
-    homeOf: shardOf,
+    homes: homesOf([], subjects),
+    elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },
     onStep: (step, context) => watchStep?.(step, context),

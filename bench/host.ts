@@ -14,6 +14,7 @@ import type { HostParts } from '../src/actors/host/host-parts.ts';
 import type { ShardRun } from '../src/actors/host/owned.ts';
 import { createSaver } from '../src/actors/host/saver.ts';
 import { createStepper } from '../src/actors/host/step.ts';
+import { homesOf } from '../src/actors/shards/homes.ts';
 import { createShardRun } from '../src/actors/shards/shard-run.ts';
 import { loadShard, saveCheckpoint } from '../src/actors/shards/shard-store.ts';
 import { systemClock as clock } from '../src/base/clock.ts';
@@ -54,7 +55,8 @@ function hostOn(bus: Bus): { host: Host; ports: HostParts } {
     steppers: new Map([['service', createStepper(service)]]),
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
-    homeOf: shardOf,
+    homes: homesOf([], subjects),
+    elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },
   };

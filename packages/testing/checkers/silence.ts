@@ -6,6 +6,7 @@
  * begin within moments: its acknowledgement was on its way.
  */
 
+import type { ShardName } from '../../../src/base/ids.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
@@ -21,7 +22,7 @@ const beliefMs = limits.appendTimeoutMs + momentMs;
 export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
-    const owners = new Map<number, { readonly replica: string; readonly since: number }>();
+    const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
     return (sighting) => {
       if (sighting.kind === 'fence' && sighting.replica !== null)
         owners.set(sighting.shard, { replica: sighting.replica, since: eye.now() });

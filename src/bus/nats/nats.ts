@@ -98,7 +98,9 @@ export async function connectNats(parts: NatsParts): Promise<Bus> {
     const streams = streamDefinitions(parts.cluster);
     const { streamReplicas: replicas } = parts;
     if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log });
-    const bus = wireBus({ wire, requests, api, streams, clock: parts.clock, random: parts.random, log });
+    const isReplicated = (replicas ?? 1) > 1;
+    const { clock, random } = parts;
+    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated });
     wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {

@@ -1,9 +1,9 @@
 /**
- * Bundles `orrery/testing`: one file and its types, from packages/testing and what it is made of. Argument: the
- * folder of the built program. An image is built without packages/, and without this.
+ * Bundles `orrery/testing`: one file and its types, from packages/testing and what it is made of. Argument:
+ * the folder of the built program. An image is built without packages/, and without this.
  *
- * Promises: its types are those of `orrery` where they mean the same thing, not copies of them: a feature fits
- * both.
+ * Promises: its types are those of `orrery` where they mean the same thing, not copies of them: a feature
+ * fits both.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * A page that is followed word for word: its files are written, its commands are typed, in an empty folder.
  *
- * What the reader is to have is there: a package as a file, a NATS server, a Kubernetes API, kubectl. Without a
- * registry `npm install` of that file unpacks it, and takes what it depends on from this checkout.
+ * What the reader is to have is there: a package as a file, a NATS server, a Kubernetes API, kubectl. Without
+ * a registry `npm install` of that file unpacks it, and takes what it depends on from this checkout.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

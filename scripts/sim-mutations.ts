@@ -73,7 +73,7 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
 
 function run(copy: string): Promise<string> {
   const { seeds, from, seconds } = values;
-  const args = ['scripts/sim.ts', '--seeds', seeds, '--from', from, '--seconds', seconds];
+  const args = ['scripts/sim.ts', '--seeds', seeds, '--from', from, '--seconds', seconds, '--as-is'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => {

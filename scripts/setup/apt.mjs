@@ -22,7 +22,7 @@ import { run, SetupError, say } from './run.mjs';
  * @property {string} tools the folder `.tools`
  * @property {string} name the folder in it that is made anew
  * @property {string} suite empty: the release that the machine itself is
- * @property {string} pkg
+ * @property {string} pkg one, or several with blanks between
  * @property {boolean} withDependencies those too that the machine does not have
  * @property {string} byHand what a person can do instead
  */
@@ -31,6 +31,9 @@ import { run, SetupError, say } from './run.mjs';
 export function hasDebianMirror() {
   return archiveOf(aptSources(), readIfThere('/etc/os-release')) !== undefined;
 }
+
+/** In the folder of what was fetched: a line for each package, its name and its version. */
+export const versionsFile = 'PACKAGES';
 
 /** @param {Wanted} wanted */
 export function fetchWithApt({ tools, name, suite, pkg, withDependencies, byHand }) {
@@ -78,8 +81,9 @@ function download(work, pkg, withDependencies) {
   const apt = (/** @type {string[]} */ ...args) =>
     run('apt-get', ['-c', join(work, 'apt.conf'), '-qq', ...args], { cwd: work, what: 'apt' });
   apt('update');
-  if (withDependencies) apt('install', '--download-only', '--no-install-recommends', '-y', pkg);
-  else apt('download', pkg);
+  const packages = pkg.split(' ');
+  if (withDependencies) apt('install', '--download-only', '--no-install-recommends', '-y', ...packages);
+  else apt('download', ...packages);
 }
 
 /**
@@ -121,6 +125,8 @@ function unpack(work, target) {
   );
   if (debs.length === 0) throw new SetupError('apt fetched no package');
   for (const deb of debs) run('dpkg-deb', ['-x', deb, join(work, 'root')], { what: 'dpkg-deb' });
+  const versions = debs.map((deb) => run('dpkg-deb', ['-W', deb], { what: 'dpkg-deb' })).sort();
+  writeFileSync(join(work, 'root', versionsFile), versions.join(''));
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'root'), target);
 }

@@ -97,6 +97,15 @@ function effectText(effect: Transition['effects'][number]): string {
   return `${type} (${event.type} to ${to.length === 1 ? to[0] : `${to.length} actors`})`;
 }
 
+/**
+ * What caused a step: of another actor's step its name, by which `orrery events` shows the sequence:
+ * `service/shop/web@9` for the effect `service/shop/web/9/0`.
+ */
+export function causeText(cause: string): string {
+  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause) ?? [];
+  return id === undefined ? cause : `${id}@${rev}`;
+}
+
 /** Local to no zone: people compare it with logs. */
 export function clockTime(at: number): string {
   return timestamp(at).slice(11, 23);

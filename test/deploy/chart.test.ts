@@ -59,7 +59,17 @@ describe('values', () => {
 
   test('a flag can be given as a value of its own, or under `flags`', () => {
     const own = [
-      ...['cluster', 'nats', 'nats-ca', 'nats-creds', 'stream-replicas', 'replica', 'bundle', 'namespaces'],
+      ...[
+        'cluster',
+        'nats',
+        'nats-ca',
+        'nats-creds',
+        'stream-replicas',
+        'replica',
+        'feature',
+        'bundle',
+        'namespaces',
+      ],
       ...['without', 'http-cert', 'http-key', 'health-http', 'acme-service', 'metrics-auth'],
     ];
     // Of the Pod itself: its service account, its ports, and who is let in, which only a loopback address may
@@ -180,6 +190,7 @@ describe('the environment of the replicas', () => {
       ORRERY_NAMESPACES: 'bank,shop',
       ORRERY_NATS_CREDS: '/etc/orrery/nats/user.creds',
     });
+    expect(envOf('own-feature')).toMatchObject({ ORRERY_FEATURES: '/opt/drains/feature.js' });
     expect(envOf('some-features')).not.toHaveProperty('ORRERY_NATS_CA');
     expect(envOf('whole')).toMatchObject({ ORRERY_LOG_LEVEL: 'debug', ORRERY_PROXIER_HEALTH_TIMEOUT: '90' });
   });

@@ -5,6 +5,7 @@
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
 
+import { act, createReplicas, everySecond } from '../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../packages/testing/simulation/faults.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { Trace } from '../../packages/testing/simulation/stage.ts';
@@ -13,7 +14,6 @@ import { createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
 import { createChurn } from './churn.ts';
-import { act, createReplicas, everySecond } from './driving.ts';
 import { drawProfile, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
 import { createShop } from './sim-shop.ts';

@@ -47,8 +47,9 @@ export const neverEarly: CheckerKind<SimWorld> = {
           for (const { key, effect } of sighting.record.outbox) {
             if (effect.type !== 'pod-condition.patch' || effect.status !== 'True') continue;
             const { facts } = sighting.record.snapshot.context as { facts: PodFacts | null };
-            // The step that asked is the first record that has the effect.
-            if (facts !== null && !truth.asked.has(key)) truth.asked.set(key, facts);
+            // Of an actor that was forgotten long ago and begins anew the same keys come again.
+            const isKnown = sighting.before?.outbox.some((one) => one.key === key) ?? false;
+            if (facts !== null && !isKnown) truth.asked.set(key, facts);
           }
           break;
         case 'patched':

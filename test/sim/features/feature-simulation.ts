@@ -5,8 +5,10 @@
  * Promises: the same seed gives the same story; the first broken promise ends the run.
  */
 
+import { namedTwice, ownersMissing, recordsDue } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import { act, createReplicas, everySecond } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
 import { createStage, type StageParts } from '../../../packages/testing/simulation/stage.ts';
 import { createStory, type Story } from '../../../packages/testing/simulation/story.ts';
@@ -15,8 +17,6 @@ import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
-import { namedTwice, ownersMissing, recordsDue } from '../checkers/settled.ts';
-import { act, createReplicas, everySecond } from '../driving.ts';
 import { drawProfile, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';

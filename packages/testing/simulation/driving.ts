@@ -1,15 +1,14 @@
 /** What makes any simulation go: replicas that come back, and what happens at drawn times. */
 
-import { type ReplicaParts, SimReplica } from '../../packages/testing/replicas/sim-replica.ts';
-import type { See } from '../../packages/testing/simulation/sightings.ts';
-import type { Stage } from '../../packages/testing/simulation/stage.ts';
-import type { Chance } from '../../packages/testing/time/chance.ts';
-import type { Profile } from './profile.ts';
+import { type ReplicaParts, SimReplica } from '../replicas/sim-replica.ts';
+import type { Chance } from '../time/chance.ts';
+import type { See } from './sightings.ts';
+import type { Stage } from './stage.ts';
 
 /** The replicas that live, and those that died since anybody asked. Several may have one name. */
 export function createReplicas(
   world: Stage,
-  { skewMaxMs }: Pick<Profile, 'skewMaxMs'>,
+  { skewMaxMs }: { readonly skewMaxMs: number },
   lives: Chance,
   life: ReplicaParts['life'],
 ) {

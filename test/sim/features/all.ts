@@ -2,10 +2,12 @@
 import { certificateSimulation } from '../certificates/certificate-world.ts';
 import { electionSimulation } from '../elections/election-world.ts';
 import { endpointSimulation } from '../endpoints/endpoint-world.ts';
+import { releaseSimulation } from '../releases/release-world.ts';
 import type { FeatureSimulation } from './feature-world.ts';
 
 export const featureSimulations: readonly FeatureSimulation[] = [
   electionSimulation,
   certificateSimulation,
   endpointSimulation,
+  releaseSimulation,
 ];

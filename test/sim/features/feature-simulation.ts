@@ -46,7 +46,7 @@ export async function simulateFeature(
     say,
     replicas: () => live(),
   });
-  const life = featureLife(stage, world, chance.of('life'));
+  const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
@@ -101,7 +101,7 @@ function judge(parts: {
   });
   return () => {
     const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
-    if (missing.length > 0) return missing;
+    if (missing.length > 0 && world.isClosed?.() !== true) return missing;
     return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
   };
 }

@@ -7,9 +7,11 @@
  * [--kubeconfig <file>] [--seconds 120] (one that runs) Ends with 1 if a Secret's contents stand in any
  * message that was seen.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { ShardName } from '../src/base/ids.ts';
 import { type Candidate, choose, showsOf } from './record-fixture/choice.ts';
 import { lineOf } from './record-fixture/lines.ts';
 import { playScenes } from './record-fixture/scenes.ts';
@@ -115,14 +117,14 @@ function write(out: string, name: string, messages: readonly StoredMessage[]): v
 
 function keep(out: string, { state, mail, world, event }: Seen): void {
   mkdirSync(out, { recursive: true });
-  const shards = new Set<number>();
+  const shards = new Set<ShardName>();
   for (const [kind, candidates] of recordsIn(state)) {
     const chosen = choose(candidates, recordsOfKind, bytesOfLargeKinds[kind] ?? bytesOfKind);
     for (const { subject } of chosen) shards.add(subjects.parseState(subject)?.shard ?? -1);
     write(out, kind, chosen);
   }
   const last = lastOf(state);
-  const ofShards = (subjectOf: (shard: number) => string) =>
+  const ofShards = (subjectOf: (shard: ShardName) => string) =>
     last.filter(({ subject }) => [...shards].some((shard) => subject === subjectOf(shard)));
   write(out, 'checkpoints', ofShards(subjects.checkpoint));
   write(out, 'fences', ofShards(subjects.fence));

@@ -21,10 +21,11 @@ import type { HostMetrics, HostParts } from './host/host-parts.ts';
 import { createStepper } from './host/step.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
+import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts';
 import type { HoldingSpec } from './shards/holding.ts';
+import { homesOf } from './shards/homes.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
 import { Ownership } from './shards/ownership.ts';
-import { homesOf } from './shards/shard-run.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
@@ -34,6 +35,8 @@ export interface EngineParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
+  /** Of what only repeats itself, heartbeats and housekeeping; absent: `clock`. A simulation skips them. */
+  readonly rhythm?: Clock | undefined;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: HostMetrics & { shardMove(): void };
@@ -41,7 +44,7 @@ export interface EngineParts {
   /** Differs from start to start; made up if absent. */
   readonly incarnation?: string;
   readonly release: string;
-  readonly features: readonly Pick<Feature, 'name' | 'charts' | 'messages'>[];
+  readonly features: readonly Pick<Feature, 'name' | 'edition' | 'charts' | 'messages'>[];
   /** Brings the features to life in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
   /**
@@ -92,7 +95,12 @@ export class Engine implements EngineView {
     const { bus, subjects, clock, random, log } = parts;
     const onStep = this.#onStep.bind(this);
     this.parts = hostParts(
-      { ...parts, onStep, earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0 },
+      {
+        ...parts,
+        onStep,
+        earlierHeardAt: () => this.#directory?.earlierHeardAt() ?? 0,
+        elsewhere: () => kindsElsewhere(this.#directory?.all() ?? [], this.ownership.fences() ?? []),
+      },
       () => this.runs,
     );
     this.world = createWorld({
@@ -107,11 +115,7 @@ export class Engine implements EngineView {
     );
     this.host = new Host(this.parts);
     this.ownership = new Ownership({
-      bus,
-      clock,
-      random,
-      log,
-      replica: parts.replica,
+      ...{ bus, clock, random, log, replica: parts.replica },
       directory: () => this.directory,
       isServing: () => this.#isServing,
       fences: [
@@ -175,6 +179,15 @@ export class Engine implements EngineView {
     return null;
   }
 
+  /** What an operator should know of the features of this replica, in words. */
+  remarks(): readonly string[] {
+    const live = this.#directory?.live();
+    const own = this.runs.flatMap(({ remarks }) => remarks?.() ?? []);
+    if (live == null) return own;
+    const { features, replica } = this.#parts;
+    return [...own, ...editionRemarks(editionsIn(features), replica, [...live.values()])];
+  }
+
   /**
    * Whether it may serve has changed: what it must not keep is handed over, what it may take again is
    * claimed.
@@ -202,7 +215,7 @@ export class Engine implements EngineView {
     this.#directory = startDirectory({
       bus,
       subjects,
-      clock,
+      clock: this.#parts.rhythm ?? clock,
       replica,
       incarnation: this.#parts.incarnation ?? random.id(),
       describe: () => this.#describe(),
@@ -292,7 +305,7 @@ export class Engine implements EngineView {
     let actors = 0;
     for (const run of this.shards.open()) {
       if (run.phase !== 'active') continue;
-      if (run.shard !== ledShard) shards.push(run.shard);
+      if (typeof run.shard === 'number' && run.shard !== ledShard) shards.push(run.shard);
       actors += livingIn(run);
     }
     const { release } = this.#parts;
@@ -302,6 +315,7 @@ export class Engine implements EngineView {
       serving: this.#isServing,
       tells: true,
       shards,
+      editions: editionsIn(this.#parts.features),
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };
@@ -316,8 +330,8 @@ export class Engine implements EngineView {
   }
 
   #keepHouse(): void {
-    const { clock, log } = this.#parts;
-    this.#housekeeping = clock.after(housekeepingMs, () => {
+    const { clock, rhythm = clock, log } = this.#parts;
+    this.#housekeeping = rhythm.after(housekeepingMs, () => {
       this.#stepsPerSecond = Math.round(
         ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
       );
@@ -335,7 +349,7 @@ export class Engine implements EngineView {
 }
 
 function hostParts(
-  parts: EngineParts & Pick<HostParts, 'earlierHeardAt'>,
+  parts: EngineParts & Pick<HostParts, 'earlierHeardAt' | 'elsewhere'>,
   runs: () => readonly FeatureRun[],
 ): HostParts {
   const charts = chartsOf(parts.features).filter(({ durable }) => durable);
@@ -344,7 +358,7 @@ function hostParts(
     ...parts,
     steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
-    homeOf: homesOf(charts, parts.shards),
+    homes: homesOf(parts.features, parts.subjects, parts.shards),
     admission: createAdmission(parts.features.map(({ messages }) => messages)),
     runEffect(effect, context) {
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

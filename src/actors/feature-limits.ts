@@ -3,6 +3,11 @@
  * wrote may hurt its own actors, and nobody else's.
  */
 export const featureLimits = {
+  /**
+   * Parts into which the actors of one feature are dealt: as many replicas can share them, and a start claims
+   * few enough of them to take no time.
+   */
+  parts: 16,
   /** Of one effect of a loaded feature at a time in one replica, if it names no other. */
   effectsInFlight: 16,
   /** The same at most: a feature leaves sockets and memory to the others. */

@@ -16,6 +16,7 @@ import type { Endpoint } from '../bus/rpc.ts';
 import type { Subjects } from '../bus/subjects.ts';
 import type { Chart } from '../machines/chart.ts';
 import type { KindMessages } from './admission.ts';
+import type { Edition } from './edition.ts';
 import type { RunnableEffect } from './effect-runner.ts';
 import type { Host } from './host/host.ts';
 import type { HostParts } from './host/host-parts.ts';
@@ -53,16 +54,6 @@ export interface Feature {
   readonly metrics: Readonly<Record<string, MetricDeclaration>>;
   /** Loaded only where the feature runs: charts and schemas alone must cost no start-up. */
   load(): Promise<StartFeature>;
-}
-
-/** Which form of a feature it is: replicas compare it. */
-export interface Edition {
-  /** Semantic version. */
-  readonly version: string;
-  /**
-   * Of its charts, messages and watches: two that differ are not the same feature, whatever their version.
-   */
-  readonly fingerprint: string;
 }
 
 export type StartFeature = (parts: FeatureParts) => FeatureRun;

@@ -33,7 +33,9 @@ export function defineFeature(options: FeatureOptions): Feature {
     charts: kinds.map(({ chart }) => chart),
     messages: Object.fromEntries(kinds.map(({ chart, messages }) => [chart.name, messages])),
     watches: watches.map((watch) =>
-      declarationOf(name, watch, (object, problem) => reports.report(object, problem)),
+      declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, (object, problem) =>
+        reports.report(object, problem),
+      ),
     ),
     rights: needsOf(options),
     metrics,

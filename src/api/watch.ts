@@ -101,14 +101,14 @@ export function worldName(feature: string, { resource: { apiVersion, kind } }: W
 
 /** The watch as the mirror takes it. @param report told of each object that is left out */
 export function declarationOf(
-  feature: string,
+  { name: feature, kinds }: { readonly name: string; readonly kinds: readonly string[] },
   watch: Watch,
   report: (object: KubeObject, problem: string) => void,
 ): WatchDeclaration {
   return {
     resource: { apiVersion: watch.resource.apiVersion, kind: watch.resource.kind },
     name: worldName(feature, watch),
-    isApart: true,
+    apart: { name: feature, kinds },
     digestKind: 'kept',
     ...(watch.labelSelector === null ? {} : { label: watch.labelSelector }),
     digest(object) {

@@ -9,6 +9,12 @@ export type ActorKind = string;
 /** An actor id as text, e.g. `pod/shop/web-0`. */
 export type ActorId = `${ActorKind}/${string}/${string}`;
 
+/** A part of a loaded feature, in which some of its actors live: `drain-3`. */
+export type PartName = `${string}-${number}`;
+
+/** Where actors live: one of the shards of the program's own kinds, or a part of a loaded feature. */
+export type ShardName = number | PartName;
+
 export interface ActorName {
   readonly kind: ActorKind;
   /** `_` for kinds without a namespace. */

@@ -3,7 +3,7 @@
  * json`.
  */
 
-import type { ActorId } from './ids.ts';
+import type { ActorId, PartName, ShardName } from './ids.ts';
 import type { PlainEvent } from './plain-event.ts';
 
 /** One saved step, as published on `event.<kind>.<ns>.<name>` (once, in order of `rev`). */
@@ -76,7 +76,8 @@ export interface ActorSummary {
   /** When the state was entered, milliseconds since the epoch. */
   readonly since: number;
   readonly owner: string;
-  readonly shard: number;
+  /** The shard, or the part of a loaded feature, in which it lives. */
+  readonly shard: ShardName;
   readonly rev: number;
   /** The earliest deadline, if the actor waits for one. */
   readonly nextTimer: { readonly event: string; readonly at: number } | null;
@@ -129,9 +130,22 @@ export interface ShardView {
   readonly actors: number;
 }
 
+/** A part of a loaded feature. */
+export interface PartView {
+  readonly part: PartName;
+  readonly feature: string;
+  /** That the replicas have which may own it; null: no replica has the feature any more. */
+  readonly version: string | null;
+  readonly kinds: readonly string[];
+  readonly owner: string | null;
+  readonly fence: number;
+}
+
 export interface ShardsView {
   readonly replicas: readonly ReplicaView[];
   readonly shards: readonly ShardView[];
+  /** Absent: no feature was ever loaded, or a release before answers. */
+  readonly parts?: readonly PartView[];
 }
 
 /** What to leave out of an ActorView. */
@@ -167,7 +181,7 @@ export interface ListAnswer {
   /** Ask again with `after: next` for the following ones; null: that was all. */
   readonly next: string | null;
   /** Shards that nobody answered for (moving, or their owner is away). */
-  readonly missingShards: readonly number[];
+  readonly missingShards: readonly ShardName[];
 }
 
 /** A machine for `/api/v1/machines/<name>` and `orrery chart`. */

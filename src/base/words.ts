@@ -40,17 +40,23 @@ export function factText({ value, unit }: Fact, now: number): string {
 
 /**
  * Labels of facts as columns, each once: what some actors tell and others do not comes where those tell it,
- * after the label before it.
+ * after the label before it, or else before the one behind it.
  */
 export function factLabels(all: Iterable<readonly Fact[]>): readonly string[] {
   const labels: string[] = [];
   for (const facts of all) {
-    let place = 0;
-    for (const { label } of facts) {
-      const known = labels.indexOf(label);
-      if (known === -1) labels.splice(place, 0, label);
-      place = known === -1 ? place + 1 : known + 1;
-    }
+    facts.forEach(({ label }, index) => {
+      if (labels.includes(label)) return;
+      const before = facts[index - 1]?.label;
+      const behind = facts.slice(index + 1).find((one) => labels.includes(one.label))?.label;
+      const place =
+        before !== undefined
+          ? labels.indexOf(before) + 1
+          : behind !== undefined
+            ? labels.indexOf(behind)
+            : labels.length;
+      labels.splice(place, 0, label);
+    });
   }
   return labels;
 }

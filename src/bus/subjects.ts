@@ -6,7 +6,7 @@
  * object that is empty is the token `_`; a namespace that is really called `_` is escaped. Actor ids already
  * carry `_` and keep it.
  */
-import { type ActorId, isActorKind, parseActorId } from '../base/ids.ts';
+import { type ActorId, isActorKind, type PartName, parseActorId, type ShardName } from '../base/ids.ts';
 import { readToken, writeToken } from './subject-token.ts';
 
 export type ElectionAction = 'campaign' | 'renew' | 'resign' | 'get';
@@ -62,18 +62,21 @@ function actorSubjects(prefix: string) {
      * know the shard.
      */
     tell: (shard: number, id: ActorId) => `${prefix}.tell.${shard}.${path(id)}`,
-    state: (shard: number, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
-    fence: (shard: number) => `${prefix}.fence.${shard}`,
+    state: (shard: ShardName, id: ActorId) => `${prefix}.state.${shard}.${path(id)}`,
+    fence: (shard: ShardName) => `${prefix}.fence.${shard}`,
     event: (id: ActorId) => `${prefix}.event.${path(id)}`,
     dead: `${prefix}.dead`,
 
     sendAll: `${prefix}.send.*.*.*`,
     mailAll: `${prefix}.mail.*.*.*.*`,
     mailOfShard: (shard: number) => `${prefix}.mail.${shard}.*.*.*`,
+    /** The same of one kind alone. */
+    mailOfKind: (shard: number, kind: string) => `${prefix}.mail.${shard}.${writeToken(kind)}.*.*`,
+    tellOfKind: (shard: number, kind: string) => `${prefix}.tell.${shard}.${writeToken(kind)}.*.*`,
     tellAll: `${prefix}.tell.*.*.*.*`,
     tellOfShard: (shard: number) => `${prefix}.tell.${shard}.*.*.*`,
     stateAll: `${prefix}.state.*.*.*.*`,
-    stateOfShard: (shard: number) => `${prefix}.state.${shard}.*.*.*`,
+    stateOfShard: (shard: ShardName) => `${prefix}.state.${shard}.*.*.*`,
     fenceAll: `${prefix}.fence.*`,
     eventAll: `${prefix}.event.*.*.*`,
     /** All events of one actor. */
@@ -82,7 +85,7 @@ function actorSubjects(prefix: string) {
     eventsOfKind: (kind: string) => `${prefix}.event.${writeToken(kind)}.*.*`,
 
     /** How far the shard's mail and feed have come; stands beside the records that it speaks of. */
-    checkpoint: (shard: number) => `${prefix}.state.${shard}._checkpoint._._`,
+    checkpoint: (shard: ShardName) => `${prefix}.state.${shard}._checkpoint._._`,
 
     /** The subject that the sender used, from the one under which the mail stream keeps the message. */
     sendOfMail: (subject: string) =>
@@ -93,9 +96,9 @@ function actorSubjects(prefix: string) {
     parseSend: (subject: string) => readActor(tokensAfter(`${prefix}.send.`, subject)),
     parseMail: (subject: string) => readSharded(tokensAfter(`${prefix}.mail.`, subject)),
     parseTell: (subject: string) => readSharded(tokensAfter(`${prefix}.tell.`, subject)),
-    parseState: (subject: string) => readSharded(tokensAfter(`${prefix}.state.`, subject)),
+    parseState: (subject: string) => readPlaced(tokensAfter(`${prefix}.state.`, subject)),
     parseEvent: (subject: string) => readActor(tokensAfter(`${prefix}.event.`, subject)),
-    parseFence: (subject: string) => readShard(tokensAfter(`${prefix}.fence.`, subject)),
+    parseFence: (subject: string) => readPlace(tokensAfter(`${prefix}.fence.`, subject)),
   };
 }
 
@@ -170,6 +173,8 @@ function requestSubjects(prefix: string) {
     rpcNode: (node: string) => `${prefix}.rpc.node.${writeToken(node)}`,
     rpcNodeAll: `${prefix}.rpc.node.*`,
     parseRpcNode: (subject: string) => readName(tokensAfter(`${prefix}.rpc.node.`, subject)),
+    /** Takes away what is left of a kind whose feature is not loaded any more. */
+    rpcForget: `${prefix}.rpc.forget`,
     /** A request that a loaded feature answers. */
     rpcFeature: (feature: string, name: string) =>
       `${prefix}.rpc.feature.${writeToken(feature)}.${writeToken(name)}`,
@@ -213,6 +218,18 @@ function readActor(tokens: readonly string[]): ActorId | undefined {
 function readShard(tokens: readonly string[]): number | undefined {
   const [text = ''] = tokens;
   return tokens.length === 1 && /^(?:0|[1-9][0-9]{0,3})$/.test(text) ? Number(text) : undefined;
+}
+
+function readPlace(tokens: readonly string[]): ShardName | undefined {
+  const [text = ''] = tokens;
+  if (tokens.length === 1 && /^[a-z][a-z0-9-]*-[0-9]{1,3}$/.test(text)) return text as PartName;
+  return readShard(tokens);
+}
+
+function readPlaced(tokens: readonly string[]): { shard: ShardName; id: ActorId } | undefined {
+  const shard = readPlace(tokens.slice(0, 1));
+  const id = readActor(tokens.slice(1));
+  return shard === undefined || id === undefined ? undefined : { shard, id };
 }
 
 function readSharded(tokens: readonly string[]): { shard: number; id: ActorId } | undefined {

@@ -6,6 +6,7 @@ import { healthOf, isParked } from '../actors/control/reason.ts';
 import type { Engine } from '../actors/engine.ts';
 import type { Gauge, Labels } from '../actors/feature.ts';
 import { kindOf } from '../actors/host/cell.ts';
+import type { ShardName } from '../base/ids.ts';
 import { shardCount } from '../base/limits.ts';
 import type { Readiness } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
@@ -62,7 +63,7 @@ function* troublesIn(engine: Engine, now: number): Iterable<Gauge> {
 }
 
 function* shardsOf(engine: Engine): Iterable<Gauge> {
-  const owned = new Set<number>();
+  const owned = new Set<ShardName>();
   for (const run of engine.shards.open()) {
     let depth = 0;
     for (const { hot } of run.cells.values()) depth += hot?.mailbox.length ?? 0;
@@ -107,6 +108,6 @@ export function readinessOf({ bus, storing, engine, health, needed, now }: Readi
   if (unowned > 0) reasons.push(`${unowned} of ${shardCount} shards have no owner`);
   const moving = shards.filter(({ state }) => state !== 'unowned' && state !== 'held.active').length;
   if (moving > 0) reasons.push(`${moving} shards are being taken over or handed over`);
-  const notes = engine.runs.flatMap(({ remarks }) => remarks?.() ?? []);
+  const notes = engine.remarks();
   return { ready: reasons.length === 0, reasons, ...(notes.length === 0 ? {} : { notes }) };
 }

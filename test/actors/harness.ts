@@ -9,6 +9,7 @@ import type { Feature, FeatureParts } from '../../src/actors/feature.ts';
 import { sendMessage } from '../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../src/actors/host/step.ts';
 import type { Clock } from '../../src/base/clock.ts';
+import type { ActorId } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { silentLog } from '../../src/base/log-port.ts';
 import type { PlainEvent } from '../../src/base/plain-event.ts';
@@ -87,16 +88,18 @@ export class TestCluster {
       readonly bend?: (bus: Bus) => Bus;
       readonly isFit?: () => boolean;
       readonly clock?: Clock;
+      /** Features of this replica beside the program's own; absent: those of the cluster. */
+      readonly more?: readonly Feature[];
     } = {},
   ): Promise<TestReplica> {
-    const { clock = this.clock } = options;
+    const { clock = this.clock, more: loaded = this.#more } = options;
     const bus = this.hub.connect(name);
     const send = sendMessage(bus, this.subjects, () => engine.hearsEarlier());
     const silent = { debug() {}, info() {}, warn() {}, error() {} };
     const unreadable: string[] = [];
     let joins: TestFeatures | undefined;
     let own: readonly RunnableEffect[] = [];
-    const starters = await Promise.all(this.#more.map((feature) => feature.load()));
+    const starters = await Promise.all(loaded.map((feature) => feature.load()));
     const engine: Engine = new Engine({
       bus: options.bend?.(bus) ?? bus,
       ...(options.isFit ? { isFit: options.isFit } : {}),
@@ -115,7 +118,7 @@ export class TestCluster {
       replica: name,
       onNameTaken: ({ code }) => void this.named.push(`${name} ${code}`),
       release: '1.0.0',
-      features: distinct([...features, ...this.#more]),
+      features: distinct([...features, ...loaded]),
       start: (view) => {
         joins = joinsOf(view, { clock, subjects: this.subjects, bus });
         const ports = { ...this.#portsOf(name, bus), engine: view };
@@ -131,14 +134,18 @@ export class TestCluster {
         return this.outside(effect, run, name);
       },
     });
-    const starting = engine.start();
-    await this.clock.advance(300);
-    await starting;
-    await this.clock.advance(50);
+    await this.#begin(engine);
     if (joins === undefined) throw new Error('an engine starts its features when it is made');
     const { routes, endpoints, runs } = joins;
     const requests = runs.flatMap((run) => run.requests ?? []);
     return { name, engine, bus, routes, endpoints, requests, unreadable };
+  }
+
+  async #begin(engine: Engine): Promise<void> {
+    const starting = engine.start();
+    await this.clock.advance(300);
+    await starting;
+    await this.clock.advance(50);
   }
 
   #portsOf(replica: string, bus: Bus): Omit<FeatureParts, 'engine'> {
@@ -155,6 +162,22 @@ export class TestCluster {
   async put(resource: string, namespace: string, name: string, digest: object | null): Promise<void> {
     if (resource === '_synced' && digest !== null) return this.mirror.state(name, digest);
     await this.#world.append(this.subjects.world(resource, namespace, name), encode(digest));
+  }
+
+  /** Sends a message as somebody outside does. */
+  async mail(id: ActorId, message: object): Promise<void> {
+    await this.#world.append(this.subjects.send(id), encode(message));
+  }
+
+  /** Lets time pass until the answer is there. */
+  async whileTimePasses<T>(answer: Promise<T>): Promise<T> {
+    let isThere = false;
+    const end = () => {
+      isThere = true;
+    };
+    answer.then(end, end);
+    while (!isThere) await this.clock.advance(50);
+    return answer;
   }
 
   /** Takes an object out of the world, as a mirror does: a tombstone that does not stay. */

@@ -5,13 +5,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
-import { homesOf } from '../../src/actors/shards/shard-run.ts';
+import { homesOf } from '../../src/actors/shards/homes.ts';
 import type { ActorId } from '../../src/base/ids.ts';
 import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { TestCluster } from './harness.ts';
 
-const homeOf = homesOf(charts);
+const { homeOf } = homesOf([{ name: 'all', charts }], subjectsOf('test'));
 
 /** A line of a file. */
 export interface Recorded {

@@ -2,18 +2,21 @@
  * What this release does with everything that an earlier one stored: it goes on with it. The fixtures were
  * made by running that release.
  */
+
 import { describe, expect, test } from 'vitest';
 import { createAdmission } from '../../src/actors/admission.ts';
 import { type ActorRecord, unpackRecord } from '../../src/actors/host/records.ts';
 import { createStepper, type Snapshot, stateText } from '../../src/actors/host/step.ts';
+import { homesOf } from '../../src/actors/shards/homes.ts';
 import { originOf } from '../../src/actors/shards/mail-origin.ts';
-import { homesOf, ledHolding } from '../../src/actors/shards/shard-run.ts';
+import { ledHolding } from '../../src/actors/shards/shard-run.ts';
 import { createWorld } from '../../src/actors/world/world.ts';
 import { parseActorId } from '../../src/base/ids.ts';
 import { ledShard } from '../../src/base/limits.ts';
 import type { Transition } from '../../src/base/views.ts';
 import { decode } from '../../src/bus/codec.ts';
 import { readMessage } from '../../src/bus/envelope.ts';
+import { subjects as subjectsOf } from '../../src/bus/subjects.ts';
 import type { Chart } from '../../src/machines/chart.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
@@ -31,7 +34,7 @@ import {
 } from './recorded.ts';
 
 const effectTypes: readonly string[] = charts.flatMap(({ effects }) => effects.map(({ type }) => type));
-const homeOf = homesOf(charts);
+const { homeOf } = homesOf([{ name: 'all', charts }], subjectsOf('test'));
 const ended = { subjects: recordedSubjects, earlierHeardAt: () => 0 };
 const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
 

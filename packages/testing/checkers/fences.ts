@@ -4,7 +4,9 @@
  * A step must be stored while its fence is the shard's last one, by the replica that the fence names. A
  * record that is stored again at its revision (to take finished effects out of it) must be the same step.
  */
+
 import { type ActorRecord, goneRecordSeconds } from '../../../src/actors/host/records.ts';
+import type { ShardName } from '../../../src/base/ids.ts';
 import type { Sighting } from '../simulation/sightings.ts';
 import type { CheckerKind, Eye } from './checker.ts';
 
@@ -16,7 +18,7 @@ interface Owner {
 export const fences: CheckerKind = {
   name: 'I2',
   create(eye) {
-    const owners = new Map<number, Owner>();
+    const owners = new Map<ShardName, Owner>();
     return (sighting) => {
       if (sighting.kind === 'fence') {
         const { shard, replica, sequence } = sighting;

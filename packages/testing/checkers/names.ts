@@ -2,6 +2,7 @@
  * One name is one process: whoever hears its own name from a living stranger says so and ends, and until then
  * the two do not take everything from each other for ever.
  */
+import type { ShardName } from '../../../src/base/ids.ts';
 import type { CheckerKind } from './checker.ts';
 
 /** A twin is sure after a second of hearing the other; a broker's silence lasts no longer than the faults. */
@@ -17,7 +18,7 @@ export const names: CheckerKind = {
   name: 'one name, one process',
   create({ now, replicas, breach }) {
     let calmAt: number | null = null;
-    const written = new Map<number, number[]>();
+    const written = new Map<ShardName, number[]>();
     return (sighting) => {
       if (sighting.kind === 'calm') calmAt = now();
       if (sighting.kind === 'fence') {

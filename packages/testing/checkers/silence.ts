@@ -6,6 +6,7 @@
  * begin within moments: its acknowledgement was on its way.
  */
 
+import type { ShardName } from '../../../src/base/ids.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
@@ -21,9 +22,9 @@ const beliefMs = limits.appendTimeoutMs + momentMs;
 export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
-    const owners = new Map<number, { readonly replica: string; readonly since: number }>();
+    const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
     /** Some actors live in no shard that follows from their name. */
-    const homes = new Map<string, number>();
+    const homes = new Map<string, ShardName>();
     return (sighting) => {
       if (sighting.kind === 'saved') homes.set(sighting.id, sighting.shard);
       if (sighting.kind === 'fence' && sighting.replica !== null)

@@ -35,7 +35,12 @@ export function act(
   chance: Chance,
   isOver: () => boolean,
   actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
+  lullMs = 0,
 ): void {
+  if (lullMs > 0) {
+    actInBursts(clock, chance, isOver, actions, lullMs);
+    return;
+  }
   const again = (everyMs: number, action: () => void) => {
     clock.after(chance.between(0, 2 * everyMs), () => {
       if (isOver()) return;
@@ -46,10 +51,46 @@ export function act(
   for (const [everyMs, action] of actions) again(everyMs, action);
 }
 
-export function everySecond(clock: { after(ms: number, fn: () => void): unknown }, see: See): void {
+/** How long things happen at a stretch where there are lulls, ms: as long as a whole run without them. */
+const burstMs = 30_000;
+
+/**
+ * As above for half a minute at a time; then nothing is done for a while, and what waits for hours comes up.
+ */
+function actInBursts(
+  clock: { after(ms: number, fn: () => void): unknown },
+  chance: Chance,
+  isOver: () => boolean,
+  actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
+  lullMs: number,
+): void {
+  const burst = () => {
+    let isEnded = false;
+    act(clock, chance, () => isEnded || isOver(), actions);
+    clock.after(burstMs, () => {
+      isEnded = true;
+      if (!isOver()) clock.after(chance.between(0, 2 * lullMs), burst);
+    });
+  };
+  burst();
+}
+
+/** Nothing was stored for so long: what goes on repeats itself. */
+const idleAfterMs = 700;
+
+/**
+ * Tells of each second, and skips time in which nothing happens but heartbeats: the next thing that somebody
+ * waits for comes at its time.
+ */
+export function everySecond({ clock, hub }: Pick<Stage, 'clock' | 'hub'>, see: See): void {
+  let storedAt = clock.monotonic();
+  hub.observe(() => {
+    storedAt = clock.monotonic();
+  });
+  clock.skipWhile(() => clock.monotonic() - storedAt >= idleAfterMs);
   const tick = () => {
     see({ kind: 'second' });
-    clock.after(1_000, tick);
+    clock.rhythm(1_000, tick);
   };
   tick();
 }

@@ -7,7 +7,7 @@ import { type ActorRecord, unpackRecord } from '../../../src/actors/host/records
 import type { EffectData } from '../../../src/actors/host/step.ts';
 import { rememberedId } from '../../../src/actors/shards/message-ids.ts';
 import type { AnyDigest } from '../../../src/base/digests.ts';
-import type { ActorId } from '../../../src/base/ids.ts';
+import type { ActorId, ShardName } from '../../../src/base/ids.ts';
 import type { Transition } from '../../../src/base/views.ts';
 import type { StoredMessage, StreamName } from '../../../src/bus/bus.ts';
 import { decode } from '../../../src/bus/codec.ts';
@@ -19,7 +19,7 @@ type EngineSighting =
   | {
       readonly kind: 'saved';
       readonly id: ActorId;
-      readonly shard: number;
+      readonly shard: ShardName;
       readonly sequence: number;
       readonly record: ActorRecord;
       readonly bytes: number;
@@ -29,7 +29,7 @@ type EngineSighting =
   /** A shard changed hands; null: it was given back. */
   | {
       readonly kind: 'fence';
-      readonly shard: number;
+      readonly shard: ShardName;
       readonly replica: string | null;
       readonly sequence: number;
     }

@@ -111,7 +111,7 @@ export async function simulate(
   await simulation.begin(world);
   for (let n = 0; n < profile.replicas; n++)
     stage.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
-  everySecond(stage.clock, story.see);
+  everySecond(stage, story.see);
   const happening = chance.of('happening');
   const happen = () => void world.attempt(happening.pick(simulation.happens ?? []));
   act(stage.clock, chance.of('when'), () => isCalm, [
@@ -129,7 +129,7 @@ export async function simulate(
   ]);
   for (const replica of live()) replica.kill(false);
   kube.stop();
-  return { seed, simulatedMs: stage.clock.monotonic(), ...story.verdict() };
+  return { seed, simulatedMs: stage.clock.passedMs(), ...story.verdict() };
 }
 
 interface SimulationProfile {

@@ -8,7 +8,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
 import { ledShard, limits, shardCount } from '../../base/limits.ts';
 import { traceHeader } from '../../base/tracing.ts';
 import type {
@@ -34,13 +34,14 @@ import { rememberedId } from '../shards/message-ids.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
+import { absentActor, absentActors, elsewhereOf, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
 import { createSentLog, type Sent } from './sent-log.ts';
 import { pageEndpoints } from './stored-pages.ts';
 
 interface PeerList {
-  readonly shards: readonly number[];
+  readonly shards: readonly ShardName[];
   readonly actors: readonly ActorSummary[];
 }
 
@@ -123,6 +124,9 @@ class Control {
   async get(message: BusMessage): Promise<Uint8Array | undefined> {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'get') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
+    const elsewhere = elsewhereOf(this.#engine, call.id);
+    if (elsewhere === 'another') return undefined;
+    if (elsewhere !== null) return encodeJson(await absentActor(this.#engine, call.id, elsewhere));
     const run = this.#engine.shards.runOf(call.id);
     if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const cell = run.cells.get(call.id);
@@ -138,6 +142,7 @@ class Control {
   async send(message: BusMessage): Promise<Uint8Array | undefined> {
     const call = this.#subjects.parseRpc(message.subject);
     if (call?.call !== 'send') throw new OrreryError('MESSAGE_UNKNOWN_KIND', 'no actor has such a name');
+    if (elsewhereOf(this.#engine, call.id) === 'another') return undefined;
     const run = this.#engine.shards.runOf(call.id);
     if (run?.phase !== 'active') return leaveToOwner(this.#engine, call.id);
     const by = senderIn(message.headers);
@@ -170,23 +175,27 @@ class Control {
   async list(message: BusMessage): Promise<Uint8Array> {
     const request = readRequest(message);
     const limit = Math.min(Math.max(1, request.limit ?? limits.listActors), limits.listActors);
-    const answers = await this.#ask<PeerList>('list', { ...request, limit: limit + 1 });
-    const actors = answers.flatMap((answer) => answer.actors.map(withReason));
+    const [answers, absent] = await Promise.all([
+      this.#ask<PeerList>('list', { ...request, limit: limit + 1 }),
+      absentActors(this.#engine, request),
+    ]);
+    const actors = [...answers.flatMap((answer) => answer.actors.map(withReason)), ...absent];
     actors.sort((a, b) => (a.id < b.id ? -1 : 1));
     const page = actors.slice(0, limit);
     const answered = new Set(answers.flatMap((answer) => answer.shards));
     return encodeJson({
       actors: page,
       next: actors.length > limit ? (page.at(-1)?.id ?? null) : null,
-      missingShards: Array.from({ length: shardCount }, (_, shard) => shard).filter(
-        (shard) => !answered.has(shard),
-      ),
+      missingShards: [
+        ...Array.from({ length: shardCount }, (_, shard) => shard),
+        ...partsIn(this.#engine).flatMap(({ part, version }) => (version === null ? [] : [part])),
+      ].filter((shard) => !answered.has(shard)),
     } satisfies ListAnswer);
   }
 
   async shards(): Promise<Uint8Array> {
     const views = (
-      await this.#ask<{ shards: readonly number[]; views: readonly ShardView[] }>('shards', {})
+      await this.#ask<{ shards: readonly ShardName[]; views: readonly ShardView[] }>('shards', {})
     ).flatMap(({ views }) => views);
     const known = new Map(views.map((view) => [view.shard, view]));
     const replicas = this.#engine.directory.all().map((member) => ({
@@ -205,12 +214,13 @@ class Control {
         known.get(shard) ?? { shard, owner, fence, state: owner === null ? 'unowned' : 'silent', actors: 0 },
       ];
     });
-    return encodeJson({ replicas, shards } satisfies ShardsView);
+    const parts = partsIn(this.#engine);
+    return encodeJson({ replicas, shards, ...(parts.length === 0 ? {} : { parts }) } satisfies ShardsView);
   }
 
   peerList(message: BusMessage): Uint8Array {
     const request = readRequest(message);
-    const shards: number[] = [];
+    const shards: ShardName[] = [];
     const found: Cell[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase !== 'active') continue;
@@ -243,19 +253,19 @@ class Control {
 
   peerShards(): Uint8Array {
     const views: ShardView[] = [];
-    const shards: number[] = [];
+    const shards: ShardName[] = [];
     for (const run of this.#engine.shards.open()) {
       if (run.phase === 'closed') continue;
       shards.push(run.shard);
-      if (run.shard === ledShard) continue;
       const { shard, fence, phase: state } = run;
+      if (typeof shard === 'string' || shard === ledShard) continue;
       views.push({ shard, owner: this.#replica, fence, state, actors: livingIn(run) });
     }
     return encodeJson({ shards, views });
   }
 
   /** Asks every replica and waits until all shards are spoken for, or a moment. */
-  async #ask<T extends { readonly shards: readonly number[] }>(what: string, body: object): Promise<T[]> {
+  async #ask<T extends { readonly shards: readonly ShardName[] }>(what: string, body: object): Promise<T[]> {
     const read = (answers: readonly BusMessage[]) => answers.map(({ data }) => decode(data) as T);
     const answers = await this.#bus.requestMany(this.#subjects.peer(what), encodeJson(body), {
       timeoutMs: limits.requestTimeoutMs / 2,
@@ -267,7 +277,8 @@ class Control {
   /** Shards that somebody may speak for: releases have one more, if any replica leads. */
   #ownedMax(): number {
     const releases = this.#engine.ownership.views().find(({ name }) => name === ledHolding);
-    return releases?.owner == null ? shardCount : shardCount + 1;
+    const owned = partsIn(this.#engine).filter(({ owner }) => owner !== null).length;
+    return (releases?.owner == null ? shardCount : shardCount + 1) + owned;
   }
 }
 

@@ -18,7 +18,7 @@ export function leaveToOwner(
   engine: Pick<EngineView, 'ownership' | 'directory' | 'parts'>,
   id: ActorId,
 ): undefined {
-  const shard = engine.parts.homeOf(id);
+  const shard = engine.parts.homes.homeOf(id);
   const view = engine.ownership.views().find(({ name }) => name === holdingName(shard));
   const live = engine.directory.live();
   const isOwned = view?.owner != null && (live === null || live.has(view.owner));

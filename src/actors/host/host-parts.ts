@@ -14,6 +14,7 @@ import type { Subjects } from '../../bus/subjects.ts';
 import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
 import type { EffectContext } from '../effect-runner.ts';
+import type { Homes } from '../shards/homes.ts';
 import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
 
@@ -44,8 +45,10 @@ export interface HostParts {
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Runs one effect to its outcome. */
   readonly runEffect: (effect: EffectData, run: EffectContext) => Promise<PlainEvent>;
-  /** The shard in which an actor lives. */
-  readonly homeOf: (id: ActorId) => number;
+  /** The shard in which an actor lives, and the mail of a shard. */
+  readonly homes: Homes;
+  /** Kinds of features that others have loaded, or had: what is sent to their actors is not for us. */
+  readonly elsewhere: () => ReadonlySet<string>;
   /** What may come to actors from outside. */
   readonly admission: Admission;
   /** When a replica was heard last whose actors speak over `send`, ms since the epoch; 0: never. */

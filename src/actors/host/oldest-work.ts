@@ -2,14 +2,14 @@
  * What a replica has been working on for longest, by shard: how a shard that is stuck is told from one that
  * is busy.
  */
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { Cell } from './owned.ts';
 
 /** Shard → the event that has been in work for longest; since when in monotonic ms. */
-export type OldestWork = ReadonlyMap<number, { readonly actor: ActorId; readonly since: number }>;
+export type OldestWork = ReadonlyMap<ShardName, { readonly actor: ActorId; readonly since: number }>;
 
 export function oldestWork(cells: Iterable<Cell>): OldestWork {
-  const oldest = new Map<number, { actor: ActorId; since: number }>();
+  const oldest = new Map<ShardName, { actor: ActorId; since: number }>();
   for (const { id, shard, hot } of cells) {
     const since = hot?.takingSince ?? null;
     if (since === null || shard.phase === 'closed') continue;

@@ -3,7 +3,7 @@
  * cells and a cell its shard, so both stand here; what is done with them is in cell.ts, shard-run.ts and
  * host.ts.
  */
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { PlainEvent } from '../../base/plain-event.ts';
 import type { TraceContext } from '../../base/tracing.ts';
 import type { Transition } from '../../base/views.ts';
@@ -106,7 +106,7 @@ export interface Letter {
  * that fence.
  */
 export interface ShardRun {
-  readonly shard: number;
+  readonly shard: ShardName;
   /** Sequence of the fence message that made this replica the owner; every save is conditional on it. */
   readonly fence: number;
   readonly cells: Map<ActorId, Cell>;

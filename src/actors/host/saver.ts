@@ -15,6 +15,7 @@
 import { backOffMs } from '../../base/back-off.ts';
 import { type Clock, sleep } from '../../base/clock.ts';
 import { hasCode, OrreryError } from '../../base/errors.ts';
+import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { jittered, type Random } from '../../base/random.ts';
 import type { AppendOptions, Bus } from '../../bus/bus.ts';
@@ -36,7 +37,7 @@ export interface Saving {
 
 export function createSaver(parts: {
   readonly bus: Bus;
-  readonly fenceSubject: (shard: number) => string;
+  readonly fenceSubject: (shard: ShardName) => string;
   readonly clock: Clock;
   readonly random: Random;
 }): Saver {

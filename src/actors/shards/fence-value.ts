@@ -15,8 +15,21 @@ export interface FenceValue {
   readonly statesAnew?: boolean;
   /** How long the process that claimed had been there, ms. Absent: a release that does not tell it. */
   readonly ageMs?: number;
+  /** Of a part of a loaded feature: whose it is, for replicas that do not have the feature. */
+  readonly feature?: FencedFeature;
   /** Nobody wants the holding any more; the message removes itself in a while. */
   readonly isRetired?: boolean;
+}
+
+export interface FencedFeature {
+  readonly name: string;
+  readonly kinds: readonly string[];
+}
+
+function featureIn(value: unknown): FencedFeature | null {
+  const { name, kinds } = (value ?? {}) as Partial<FencedFeature>;
+  if (typeof name !== 'string' || !Array.isArray(kinds)) return null;
+  return { name, kinds: kinds.filter((kind) => typeof kind === 'string') };
 }
 
 /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
@@ -34,6 +47,7 @@ export function readFenceValue(data: Uint8Array): FenceValue | null {
     if (!isOwner || !isDated || typeof incarnation !== 'string') return null;
     const isRetired = replica === null && value.isRetired === true;
     const statesAnew = value.statesAnew === true;
+    const feature = featureIn(value.feature);
     const { ageMs } = value;
     return {
       replica,
@@ -43,6 +57,7 @@ export function readFenceValue(data: Uint8Array): FenceValue | null {
       statesAnew,
       ...(typeof ageMs === 'number' ? { ageMs } : {}),
       ...(isRetired ? { isRetired } : {}),
+      ...(feature ? { feature } : {}),
     };
   } catch {
     return null;

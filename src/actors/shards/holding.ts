@@ -24,6 +24,11 @@ export interface HoldingSpec {
    * Present: any that may, so that whoever claims first has it, until it may not any more.
    */
   readonly mayHold?: () => boolean;
+  /**
+   * The loaded feature to which it belongs: only replicas with the wanted edition of it may hold it
+   * (editions.ts), and its fence names the feature for those that do not have it.
+   */
+  readonly feature?: { readonly name: string; readonly kinds: readonly string[] };
   readonly work: Work;
   /** It was removed, and this replica has let go of it. */
   readonly onForgotten?: () => void;

@@ -24,7 +24,16 @@ import { begin, position } from './shard-run.ts';
 interface MailParts
   extends Pick<
     HostParts,
-    'bus' | 'subjects' | 'clock' | 'log' | 'metrics' | 'admission' | 'homeOf' | 'tracing' | 'earlierHeardAt'
+    | 'bus'
+    | 'subjects'
+    | 'clock'
+    | 'log'
+    | 'metrics'
+    | 'admission'
+    | 'homes'
+    | 'elsewhere'
+    | 'tracing'
+    | 'earlierHeardAt'
   > {
   /** Whether the world can say already that it does not call for the actor. */
   readonly isTold: (id: ActorId) => boolean;
@@ -51,7 +60,7 @@ const untoldRetryMs = 500;
 export async function followMail(parts: MailParts, host: Host, run: ShardRun): Promise<void> {
   const reading = ++run.reading;
   const following = await parts.bus.follow('mail', {
-    subjects: [parts.subjects.mailOfShard(run.shard), parts.subjects.tellOfShard(run.shard)],
+    subjects: parts.homes.mailOf(run.shard),
     from: { kind: 'sequence', sequence: position(run.mail) + 1, of: streamOf(run) },
     // Nothing that is known of the mail holds any more: the shard is read anew.
     onAnother: () => {
@@ -87,7 +96,11 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
       throw new OrreryError('MESSAGE_UNKNOWN_KIND', `no actor has the subject ${message.subject}`);
     }
     const kind = parsed.id.slice(0, parsed.id.indexOf('/'));
-    if (parts.homeOf(parsed.id) !== run.shard) {
+    if (isForAnother(parts, run, parsed.id)) {
+      run.mail.outstanding.delete(sequence);
+      return;
+    }
+    if (parts.homes.homeOf(parsed.id) !== run.shard) {
       throw new OrreryError('MESSAGE_UNKNOWN_EVENT', `a ${kind} takes no mail; it is asked over rpc.send`);
     }
     const { event, id: messageId, cause } = readMessage(message);
@@ -109,6 +122,17 @@ function take(parts: MailParts, host: Host, run: ShardRun, message: StoredMessag
     run.queuedMail.delete(sequence);
     void bury(parts, run, message, asError(error));
   }
+}
+
+/**
+ * Mail to actors of a loaded feature is dealt to shards like any other: the part in which the actor lives
+ * reads it, here or at another replica, and it waits in the stream while nobody has the feature.
+ */
+function isForAnother({ homes, elsewhere }: MailParts, run: ShardRun, id: ActorId): boolean {
+  const home = homes.homeOf(id);
+  if (typeof home === 'string') return home !== run.shard;
+  const kind = id.slice(0, id.indexOf('/'));
+  return !homes.isOwn(kind) && elsewhere().has(kind);
 }
 
 /**

@@ -3,6 +3,14 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { decode } from '../../bus/codec.ts';
+import type { Edition } from '../edition.ts';
+
+/** A loaded feature, as a replica says in its beats that it has it. */
+export interface EditionTold extends Edition {
+  readonly name: string;
+  /** Of its actors. */
+  readonly kinds: readonly string[];
+}
 
 /** One heartbeat, JSON on `member.<replica>`. */
 export interface Beat {
@@ -20,6 +28,8 @@ export interface Beat {
    */
   readonly tells: boolean;
   readonly shards: readonly number[];
+  /** Features that it has loaded; releases before say nothing of it, and have none. */
+  readonly editions: readonly EditionTold[];
   readonly actors: number;
   readonly stepsPerSecond: number;
   /** How long the process has been there, ms. Absent: a release before 0.1.0. */
@@ -76,6 +86,11 @@ export function latestWithoutTell(members: Iterable<Member>): number {
   return latest;
 }
 
+function isEdition(value: Partial<EditionTold> | null): boolean {
+  const { name, version, fingerprint, kinds } = value ?? {};
+  return [name, version, fingerprint].every((text) => typeof text === 'string') && Array.isArray(kinds);
+}
+
 export function readBeat(data: Uint8Array): Beat | null {
   try {
     const beat = decode(data) as Partial<Beat> | null;
@@ -89,6 +104,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       serving: beat.serving !== false,
       tells: beat.tells === true,
       shards: Array.isArray(beat.shards) ? beat.shards : [],
+      editions: Array.isArray(beat.editions) ? beat.editions.filter(isEdition) : [],
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),

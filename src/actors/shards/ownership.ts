@@ -25,6 +25,7 @@ import { type LocalActor, startLocal } from '../host/local.ts';
 import type { Snapshot } from '../host/step.ts';
 import { createClaimTrouble } from './claim-trouble.ts';
 import { beatMs, type Directory } from './directory.ts';
+import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { HoldingSpec, HoldingView } from './holding.ts';
 import { wantedOwner } from './rendezvous.ts';
@@ -96,6 +97,11 @@ export class Ownership {
     return this.#knowsFences ? [...this.#fences.values()].map(({ value }) => value) : null;
   }
 
+  /** The same by subject, with the sequence. */
+  fencesBySubject(): ReadonlyMap<string, { readonly value: FenceValue; readonly sequence: number }> {
+    return this.#fences;
+  }
+
   async #followFences({ stream, subject }: OwnershipParts['fences'][number]): Promise<void> {
     const following = await this.#parts.bus.follow(stream, {
       subjects: [subject],
@@ -146,6 +152,7 @@ export class Ownership {
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
+    this.#claimTrouble.lost(name, now - before);
     // Once at once; what is lost again so soon waits for the next beat, so no fault makes this a loop.
     if (now - before > beatMs) this.plan();
   }
@@ -184,7 +191,8 @@ export class Ownership {
     if (!this.#planning) return;
     const live = this.#parts.directory().live();
     if (live === null) return;
-    const candidates = [...live].flatMap(([replica, { serving }]) => (serving ? [replica] : []));
+    const members = [...live.values()];
+    const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
     let moves = this.#movesInWork();
     for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
@@ -193,6 +201,7 @@ export class Ownership {
         else chart.send({ type: 'holding.withdrawn' });
         continue;
       }
+      const candidates = spec.feature ? holdersOf(spec.feature.name, members) : serving;
       const wanted = this.#stopping ? null : this.#wantedOwner(spec, candidates);
       const isMine = wanted === this.#parts.replica;
       if (state === 'unowned') {
@@ -256,7 +265,9 @@ export class Ownership {
   }
 
   /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */
-  #mayKeep({ mayHold }: HoldingSpec): boolean {
+  #mayKeep({ mayHold, feature }: HoldingSpec): boolean {
+    const { directory, replica } = this.#parts;
+    if (feature !== undefined && !mayHoldOf(feature.name, directory().live(), replica)) return false;
     return mayHold === undefined ? this.#parts.isServing() : mayHold();
   }
 
@@ -371,6 +382,7 @@ export class Ownership {
       releasedAt,
       statesAnew: true,
       ageMs: ageMs(),
+      ...(spec.feature ? { feature: spec.feature } : {}),
     };
     const guard = { subject: spec.fenceSubject, sequence: seen };
     const { sequence } = isRetired

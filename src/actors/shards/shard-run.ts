@@ -3,30 +3,19 @@
  * that fence.
  */
 
-import type { ActorId } from '../../base/ids.ts';
-import { ledShard, shardCount } from '../../base/limits.ts';
-import { shardOf } from '../../bus/partition.ts';
-import type { Chart } from '../../machines/chart.ts';
+import type { ShardName } from '../../base/ids.ts';
+import { ledShard } from '../../base/limits.ts';
 import type { Progress, ShardRun } from '../host/owned.ts';
-
-/**
- * The shard in which an actor lives: those of led charts have one of their own, whose owner must be a replica
- * that may lead.
- */
-export function homesOf(
-  charts: readonly Pick<Chart, 'name' | 'led'>[],
-  shards: number = shardCount,
-): (id: ActorId) => number {
-  const led = new Set(charts.flatMap(({ name, led = false }) => (led ? [name] : [])));
-  return (id) => (led.has(id.slice(0, id.indexOf('/'))) ? ledShard : shardOf(id, shards));
-}
 
 /** The holding of the shard of led actors. */
 export const ledHolding = 'led';
 
-export const holdingName = (shard: number) => (shard === ledShard ? ledHolding : `shard/${shard}`);
+export function holdingName(shard: ShardName): string {
+  if (typeof shard === 'string') return `part/${shard}`;
+  return shard === ledShard ? ledHolding : `shard/${shard}`;
+}
 
-export function createShardRun(shard: number, fence: number): ShardRun {
+export function createShardRun(shard: ShardName, fence: number): ShardRun {
   return {
     shard,
     fence,

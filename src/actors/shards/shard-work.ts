@@ -8,7 +8,7 @@
 
 import { sleep } from '../../base/clock.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
-import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
 import { ledShard, shardCount } from '../../base/limits.ts';
 import type { Host } from '../host/host.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -59,7 +59,7 @@ export function createShards(given: {
     isTold,
     onMailAnother: (run) => onFenced(holdingName(run.shard)),
   };
-  const runs = new Map<number, ShardRun>();
+  const runs = new Map<ShardName, ShardRun>();
   const saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
 
   host.listen({
@@ -94,11 +94,12 @@ export function createShards(given: {
     }
   };
   // Many shards open together after a claim: the members are sorted into shards once for all of them.
-  let membersByShard: Map<number, ActorId[]> | null = null;
-  const membersOf = (shard: number): readonly ActorId[] => {
+  let membersByShard: Map<ShardName, ActorId[]> | null = null;
+  const membersOf = (shard: ShardName): readonly ActorId[] => {
     if (membersByShard === null) {
       membersByShard = new Map();
-      for (const id of router.members()) put(membersByShard, parts.homeOf(id as ActorId), id as ActorId);
+      for (const id of router.members())
+        put(membersByShard, parts.homes.homeOf(id as ActorId), id as ActorId);
       parts.clock.after(0, () => {
         membersByShard = null;
       });
@@ -115,21 +116,18 @@ export function createShards(given: {
     clock: parts.clock,
     tellAll,
     tell: (id) => {
-      const run = runs.get(parts.homeOf(id));
+      const run = runs.get(parts.homes.homeOf(id));
       if (run?.phase === 'active') tell(run, id);
     },
   });
 
-  const workOf = (shard: number) =>
+  const workOf = (shard: ShardName) =>
     shardWork({ parts, host, world, saver, runs, shard, tellAll: telling.tellAll });
 
   return {
-    holdings: () =>
-      Array.from({ length: given.shards ?? shardCount }, (_, shard) =>
-        holdingOf(parts, shard, workOf(shard)),
-      ),
+    holdings: () => holdingsOf(parts, given.shards ?? shardCount, workOf),
     ledWork: () => workOf(ledShard),
-    runOf: (id) => runs.get(parts.homeOf(id)) ?? null,
+    runOf: (id) => runs.get(parts.homes.homeOf(id)) ?? null,
     open: () => runs.values(),
     observe: telling.tell,
     async checkpoint() {
@@ -140,11 +138,30 @@ export function createShards(given: {
   };
 }
 
-function holdingOf({ subjects }: HostParts, shard: number, work: Work): HoldingSpec {
+/**
+ * What may go once it was taken. While some replica has, or had, a loaded feature, its mail stands among ours
+ * and stays.
+ */
+function removable({ homes, elsewhere }: HostParts, { shard }: ShardRun): readonly string[] {
+  const isShared = typeof shard === 'number' && homes.parts.length + elsewhere().size > 0;
+  if (!isShared || typeof shard !== 'number') return homes.mailOf(shard);
+  return homes.ownMailOf(shard);
+}
+
+function holdingsOf(parts: HostParts, shards: number, workOf: (shard: ShardName) => Work): HoldingSpec[] {
+  const dealt = Array.from({ length: shards }, (_, shard) => holdingOf(parts, shard, workOf(shard)));
+  const ofFeatures = parts.homes.parts.map(({ name, feature, kinds }) => ({
+    ...holdingOf(parts, name, workOf(name)),
+    feature: { name: feature, kinds },
+  }));
+  return [...dealt, ...ofFeatures];
+}
+
+function holdingOf({ subjects }: HostParts, shard: ShardName, work: Work): HoldingSpec {
   return { name: holdingName(shard), stream: 'state', fenceSubject: subjects.fence(shard), work };
 }
 
-function put(map: Map<number, ActorId[]>, shard: number, id: ActorId): void {
+function put(map: Map<ShardName, ActorId[]>, shard: ShardName, id: ActorId): void {
   const known = map.get(shard);
   if (known) known.push(id);
   else map.set(shard, [id]);
@@ -157,8 +174,8 @@ interface WorkParts {
   readonly host: Host;
   readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;
-  readonly runs: Map<number, ShardRun>;
-  readonly shard: number;
+  readonly runs: Map<ShardName, ShardRun>;
+  readonly shard: ShardName;
   readonly tellAll: (run: ShardRun) => void;
 }
 
@@ -213,8 +230,7 @@ async function checkpointOne(parts: HostParts, saver: Saver, run: ShardRun): Pro
     await saveCheckpoint(parts, saver, run);
     const upTo = mailToPurge(run);
     if (upTo === null) return;
-    const { mailOfShard, tellOfShard } = parts.subjects;
-    for (const subject of [mailOfShard(run.shard), tellOfShard(run.shard)])
+    for (const subject of removable(parts, run))
       await parts.bus.purge('mail', { subject, belowSequence: upTo });
     run.purged = upTo;
   } catch (error) {

@@ -21,8 +21,11 @@ export interface WatchDeclaration<Asked = unknown> {
    * `<plural>.<group>` and `<apiVersion>/<kind>`.
    */
   readonly name?: string;
-  /** It has a mirror of its own under its `name`, whoever else watches the resource. */
-  readonly isApart?: true;
+  /**
+   * The loaded feature whose own watch it is: it has a mirror of its own under its `name`, whoever else
+   * watches the resource, which only replicas with the feature run.
+   */
+  readonly apart?: { readonly name: string; readonly kinds: readonly string[] };
   /** No replica is ready before the resource was listed once. */
   readonly needed?: true;
   /** Only objects with the label; the API server leaves out all others. */

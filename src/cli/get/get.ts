@@ -1,6 +1,7 @@
 /** `orrery get`: the actors of the whole cluster, what is wrong first, each with its reason. */
 import { systemClock } from '../../base/clock.ts';
 import { OrreryError } from '../../base/errors.ts';
+import type { ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ActorSummary, ControlPort, ListAnswer, ListRequest } from '../../base/views.ts';
 import { withClient } from '../cluster-connection.ts';
@@ -83,14 +84,20 @@ async function ask(
   return {
     actors: [...actors.values()],
     next: answers.find(({ next }) => next !== null)?.next ?? null,
-    missingShards: [...new Set(answers.flatMap(({ missingShards }) => missingShards))].sort((a, b) => a - b),
+    missingShards: [...new Set(answers.flatMap(({ missingShards }) => missingShards))].sort(inOrder),
   };
 }
+
+/** Shards by number, then parts of features by name. */
+const inOrder = (a: ShardName, b: ShardName) =>
+  typeof a === 'number' && typeof b === 'number'
+    ? a - b
+    : String(a).localeCompare(String(b), 'en', { numeric: true });
 
 /** Page by page, as many as `limits.listPages`. */
 export async function listAll(control: ControlPort, request: ListRequest): Promise<ListAnswer> {
   const actors: ActorSummary[] = [];
-  const missing = new Set<number>();
+  const missing = new Set<ShardName>();
   let next: string | null = null;
   for (let page = 0; page < limits.listPages; page++) {
     const answer: ListAnswer = await control.list(next === null ? request : { ...request, after: next });
@@ -99,7 +106,7 @@ export async function listAll(control: ControlPort, request: ListRequest): Promi
     next = answer.next;
     if (next === null) break;
   }
-  return { actors, next, missingShards: [...missing].sort((a, b) => a - b) };
+  return { actors, next, missingShards: [...missing].sort(inOrder) };
 }
 
 async function print(

@@ -4,7 +4,7 @@
  * The client says what it wants to see, as often as that changes; the server tells what is there and then
  * what happens.
  */
-import type { ActorId } from '../../base/ids.ts';
+import type { ActorId, ShardName } from '../../base/ids.ts';
 import type { ActorView, DeadLetter, LiveRow, LiveStep, ShardsView } from '../../base/views.ts';
 
 /** From the client. */
@@ -24,7 +24,7 @@ export interface ClusterNow extends ShardsView {
   /** Whether every actor was told. */
   readonly isWhole: boolean;
   /** Shards that nobody answered for. */
-  readonly missingShards: readonly number[];
+  readonly missingShards: readonly ShardName[];
   readonly deadLetters: { readonly count: number; readonly newest: readonly DeadLetter[] };
 }
 

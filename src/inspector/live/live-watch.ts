@@ -10,7 +10,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { type ActorId, parseActorId } from '../../base/ids.ts';
+import { type ActorId, parseActorId, type ShardName } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ControlPort, ListRequest, LiveRow, LiveStep, Watch } from '../../base/views.ts';
 import type { Bus, Subscription } from '../../bus/bus.ts';
@@ -66,7 +66,7 @@ class WatchingSide implements LiveWatch {
   /** Kinds whose facts are wanted, by how many. */
   readonly #factsOf = new Map<string, number>();
   #cluster: ClusterNow | null = null;
-  #missingShards: readonly number[] = [];
+  #missingShards: readonly ShardName[] = [];
   #deadLetters: ClusterNow['deadLetters'] = { count: 0, newest: [] };
   #timers: Timer[] = [];
   /** Grows when watching rows begins or ends: late answers of an earlier time are dropped. */
@@ -274,7 +274,7 @@ class WatchingSide implements LiveWatch {
   async #readRows(time: number): Promise<void> {
     const seen = new Set<ActorId>();
     const before = new Set(this.rows.keys());
-    let missing: readonly number[] = [];
+    let missing: readonly ShardName[] = [];
     let after: string | null = '';
     while (after !== null && seen.size < limits.inspectRows) {
       const request = after === '' ? {} : { after };

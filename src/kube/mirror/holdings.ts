@@ -40,7 +40,7 @@ export function declaredHoldings(parts: HoldingParts, ownership: () => Ownership
 export function followNamedKinds(parts: HoldingParts, ownership: Ownership): void {
   const { features, world } = parts;
   const naming = features.flatMap(({ namedWatches }) => namedWatches ?? []);
-  const shared = watchesOf(features).filter(({ isApart }) => !isApart);
+  const shared = watchesOf(features).filter(({ apart }) => apart === null);
   const declared = new Set(shared.map(({ resource }) => kindText(resource)));
   const known = new Map<string, HoldingSpec>();
   const hearing = new Map<string, (entry: WorldEntry) => void>();
@@ -124,6 +124,7 @@ function holding(
     name,
     stream: 'world',
     fenceSubject: parts.subjects.worldFence(mirror.name),
+    ...(watch.apart ? { feature: watch.apart } : {}),
     work: {
       // The first list may take as long as the API server is away; the watch chart retries it, so nobody
       // waits for it here.

@@ -20,8 +20,8 @@ export interface MergedWatch {
   readonly digestKind: string | null;
   readonly withoutLabels: boolean;
   readonly isNeeded: boolean;
-  /** Nobody shares it. */
-  readonly isApart: boolean;
+  /** The loaded feature whose own it is; null: all share it. */
+  readonly apart: WatchDeclaration['apart'] | null;
   readonly parts: readonly WatchDeclaration[];
   /** They ask for nothing of the objects, but wait for statements that name them. */
   readonly askers: readonly WatchDeclaration[];
@@ -37,7 +37,7 @@ export function watchesOf(features: readonly Watching[]): MergedWatch[] {
   const byKind = Map.groupBy(declared, placeOf);
   return [...byKind].map(([kind, parts]) => {
     const watch = mergeOne(parts);
-    if (watch.isApart) return watch;
+    if (watch.apart !== null) return watch;
     const isOwn = (declaration: WatchDeclaration) => placeOf(declaration) === kind;
     const naming = features.filter(({ watches }) => !watches.some(isOwn));
     const named = namedKind(watch.resource);
@@ -46,8 +46,8 @@ export function watchesOf(features: readonly Watching[]): MergedWatch[] {
 }
 
 /** Those of one place share a mirror. */
-function placeOf({ resource, name, isApart }: WatchDeclaration): string {
-  return isApart && name !== undefined ? `apart/${name}` : kindText(resource);
+function placeOf({ resource, name, apart }: WatchDeclaration): string {
+  return apart !== undefined && name !== undefined ? `apart/${name}` : kindText(resource);
 }
 
 /** The watch of those that declare one resource. @throws Error if they contradict each other */
@@ -64,7 +64,7 @@ export function mergeOne(parts: readonly WatchDeclaration[]): MergedWatch {
     digestKind: agreed(parts, 'digestKind'),
     withoutLabels: parts.every(({ withoutLabels }) => withoutLabels === true),
     isNeeded: parts.some(({ needed }) => needed === true),
-    isApart: parts.every(({ isApart }) => isApart === true),
+    apart: first.apart ?? null,
     parts,
     askers: [],
   };

@@ -53,7 +53,7 @@ function* shardPipelines({ shards, host }: Engine, clock: Clock, start: number):
     const work = oldest.get(shard);
     const since = work ? start + work.since : null;
     yield {
-      name: `shard/${shard}`,
+      name: typeof shard === 'number' ? `shard/${shard}` : `part/${shard}`,
       pendingSince: since,
       waitsFor: since ? `has been working on one event of ${work?.actor} ${ago(since, clock)}` : '',
     };

@@ -28,6 +28,7 @@ function scene() {
           serving: true,
           tells: true,
           shards: [],
+          editions: [],
           actors: 0,
           stepsPerSecond: 0,
         },

@@ -36,6 +36,7 @@ async function lonelyOwnership(bus: Bus, clock: VirtualClock): Promise<Ownership
     incarnation: 'a-1',
     live: () => new Map([['a', { serving: true, firstHeard: 0 }]]),
     isPresent: () => true,
+    ageMs: () => 0,
   } as unknown as Directory;
   const ownership = new Ownership({
     ...{ bus, clock, random: seededRandom(2), log: silentLog, replica: 'a' },

@@ -1,5 +1,5 @@
 /** Which rows of a kind a list shows, and in which order. Pure. */
-import type { ActorId } from '../../../base/ids.ts';
+import type { ActorId, ShardName } from '../../../base/ids.ts';
 import type { Fact, LiveRow } from '../../../base/views.ts';
 import { factLabels } from '../../../base/words.ts';
 import type { ListFilter } from '../page-address.ts';
@@ -24,7 +24,7 @@ export interface Ordered {
 export interface Asked {
   readonly filter: ListFilter;
   /** By shard. */
-  readonly owners: ReadonlyMap<number, string | null>;
+  readonly owners: ReadonlyMap<ShardName, string | null>;
   /** Ms since the epoch. */
   readonly now: number;
 }

@@ -4,6 +4,7 @@
  * answer was lost with its replica may be made once more (§4.4).
  */
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import type { ShardName } from '../../../../src/base/ids.ts';
 import { shardOf } from '../../../../src/bus/partition.ts';
 import type { CertificateScene } from '../certificate-world.ts';
 
@@ -13,8 +14,8 @@ export const ordersInBudget = ({ authority, ordersPer3h, hosts }: CertificateSce
   name: 'no order beyond a budget',
   create(eye) {
     let lost = 0;
-    const owned = new Set<number>();
-    const ours = new Set<number>([shardOf('issuer/_/acme', eye.world.shards)]);
+    const owned = new Set<ShardName>();
+    const ours = new Set<ShardName>([shardOf('issuer/_/acme', eye.world.shards)]);
     for (const host of hosts) ours.add(shardOf(`domain/_/${host}`, eye.world.shards));
     return (sighting) => {
       // Whoever dies, stands still or is cut off may have ordered without being able to say so.

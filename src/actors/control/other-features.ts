@@ -1,0 +1,138 @@
+/**
+ * What one replica can tell of features that it has not loaded: others have them, or nobody has any more.
+ *
+ * Promises: while somebody has a feature, its owner answers for its actors and nobody else; what is left of a
+ * feature that nobody has is shown as it was stored, marked as such, and changed by nobody.
+ */
+import { OrreryError } from '../../base/errors.ts';
+import { type ActorId, type PartName, parseActorId } from '../../base/ids.ts';
+import type { ActorSummary, ActorView, ListRequest, PartView } from '../../base/views.ts';
+import type { StoredMessage } from '../../bus/bus.ts';
+import { shardOf } from '../../bus/partition.ts';
+import type { Engine } from '../engine.ts';
+import { featureLimits } from '../feature-limits.ts';
+import { type ActorRecord, isForgotten, unpackRecord } from '../host/records.ts';
+import { stateText } from '../host/step.ts';
+import { wantedEdition } from '../shards/editions.ts';
+
+type Asked = Pick<Engine, 'directory' | 'ownership' | 'parts'>;
+
+/** Parts of all features that were ever loaded in this cluster, and not forgotten. */
+export function partsIn({ ownership, directory, parts: { subjects } }: Asked): readonly PartView[] {
+  const members = directory.all();
+  return [...ownership.fencesBySubject()].flatMap(([subject, { value, sequence }]) => {
+    const part = subjects.parseFence(subject);
+    if (typeof part !== 'string' || value.feature === undefined) return [];
+    const { name: feature, kinds } = value.feature;
+    const version = wantedEdition(feature, members)?.version ?? null;
+    return [
+      { part, feature, version, kinds, owner: version === null ? null : value.replica, fence: sequence },
+    ];
+  });
+}
+
+/**
+ * Whether another replica answers for actors of the kind. @returns null: the kind is ours, or nobody's; the
+ * part in which the actor stands, if nobody has its feature any more
+ */
+export function elsewhereOf(engine: Asked, id: ActorId): 'another' | PartName | null {
+  const { kind } = parseActorId(id);
+  if (engine.parts.steppers.has(kind)) return null;
+  const part = partsIn(engine).find(({ kinds }) => kinds.includes(kind));
+  if (part !== undefined && part.version === null)
+    return `${part.feature}-${shardOf(id) % featureLimits.parts}`;
+  const isLoaded = engine.directory
+    .all()
+    .some(({ editions }) => editions.some(({ kinds }) => kinds.includes(kind)));
+  return isLoaded ? 'another' : null;
+}
+
+/** Of features that nobody has: their actors as they were stored. */
+export async function absentActors(engine: Asked, request: ListRequest): Promise<readonly ActorSummary[]> {
+  const absent = partsIn(engine).filter(({ version }) => version === null);
+  if (absent.length === 0) return [];
+  const records = await recordsIn(
+    engine,
+    absent.map(({ part }) => part),
+  );
+  return records
+    .map(({ id, part, record }) => summaryOfStored(id, part, record))
+    .filter((actor) => isAsked(actor, request));
+}
+
+/** @throws OrreryError ACTOR_MISSING */
+export async function absentActor(engine: Asked, id: ActorId, part: PartName): Promise<ActorView> {
+  const { bus, subjects, clock } = engine.parts;
+  const stored = await bus.last('state', subjects.state(part, id));
+  const record = stored && stored.data.byteLength > 0 ? unpackRecord(stored.data, id) : null;
+  if (record === null || isForgotten(record, clock.now()))
+    throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+  const { snapshot, timers, outbox, machine, version, fence } = record;
+  return {
+    ...summaryOfStored(id, part, record),
+    ...{ machine, machineVersion: version, fence, meaning: [], facts: [], recent: [], accepts: [] },
+    context: snapshot.context,
+    timers: timers.map(({ event, at }) => ({ event: event.type, at })),
+    pending: outbox.map(({ key, effect }) => ({ key, type: effect.type })),
+  };
+}
+
+const featureOf = (part: PartName) => part.slice(0, part.lastIndexOf('-'));
+
+function summaryOfStored(id: ActorId, part: PartName, record: ActorRecord): ActorSummary {
+  const text = `the feature ${featureOf(part)} is not loaded by any replica: the actor stays as it is until one does`;
+  return {
+    id,
+    state: stateText(record.snapshot.value),
+    since: record.since,
+    owner: '',
+    shard: part,
+    rev: record.rev,
+    nextTimer: null,
+    lastError: record.lastError,
+    parked: true,
+    reason: { text, health: 'wrong', since: record.since, next: null },
+  };
+}
+
+function isAsked({ id, state, reason }: ActorSummary, asked: ListRequest): boolean {
+  const { kind, namespace } = parseActorId(id);
+  return (
+    (asked.kind === undefined || asked.kind === kind) &&
+    (asked.namespace === undefined || asked.namespace === namespace) &&
+    (asked.after === undefined || id > asked.after) &&
+    (asked.state === undefined || state.split(/[.,]/).includes(asked.state)) &&
+    (asked.health === undefined || asked.health === reason.health)
+  );
+}
+
+interface Stored {
+  readonly id: ActorId;
+  readonly part: PartName;
+  readonly record: ActorRecord;
+}
+
+async function recordsIn({ parts }: Asked, names: readonly PartName[]): Promise<readonly Stored[]> {
+  const { bus, subjects, clock } = parts;
+  const found: StoredMessage[] = [];
+  const following = await bus.follow('state', {
+    subjects: names.map((part) => subjects.stateOfShard(part)),
+    from: { kind: 'lastPerSubject' },
+    onMessage: (message) => found.push(message),
+  });
+  await following.caughtUp;
+  void following.stop();
+  return found.flatMap(({ subject, data }) => {
+    const parsed = subjects.parseState(subject);
+    if (parsed === undefined || typeof parsed.shard !== 'string' || data.byteLength === 0) return [];
+    try {
+      const record = unpackRecord(data, parsed.id);
+      return isForgotten(record, clock.now()) || record.gone
+        ? []
+        : [{ id: parsed.id, part: parsed.shard, record }];
+    } catch {
+      // A record that cannot be read parks its actor where its feature is loaded; here nobody can say of it.
+      return [];
+    }
+  });
+}

@@ -83,17 +83,8 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
 
 function run(copy: string, feature: string): Promise<string> {
   const { seeds, from, seconds } = values;
-  const args = [
-    'scripts/sim.ts',
-    '--seeds',
-    seeds,
-    '--from',
-    from,
-    '--seconds',
-    seconds,
-    '--feature',
-    feature,
-  ];
+  const span = ['--seeds', seeds, '--from', from, '--seconds', seconds];
+  const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => {

@@ -30,6 +30,8 @@ const { values } = parseArgs({
     without: { type: 'string', default: '' },
     /** At the same time; absent: one, with `--hours` as many as there are processors. */
     threads: { type: 'string' },
+    /** Do not look for a smaller form of a broken seed. */
+    'as-is': { type: 'boolean', default: false },
     /** Print what happens. */
     trace: { type: 'boolean', default: false },
     /** Print what the replicas log, too. */
@@ -97,9 +99,10 @@ async function report(first: Outcome): Promise<void> {
   write(`seed ${seed} breaks ${breach.promise} after ${(breach.atMs / 1000).toFixed(1)} s: ${breach.text}`);
   write(`  ${first.profile}`);
   const quiet = { seed, chaosMs, lullMs, without };
-  const small = values.trace
-    ? { options: quiet, outcome: first, tries: 0 }
-    : await shrink(quiet, first, (options) => runSeed(options, values.feature));
+  const small =
+    values.trace || values['as-is']
+      ? { options: quiet, outcome: first, tries: 0 }
+      : await shrink(quiet, first, (options) => runSeed(options, values.feature));
   const { options, outcome, tries } = small;
   if (tries > 0) {
     write(`  smaller, after ${tries} runs: ${outcome.kinds.join(' ')}; ${outcome.breach?.text}`);

@@ -23,7 +23,10 @@ export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
     const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
+    /** Some actors live in no shard that follows from their name. */
+    const homes = new Map<string, ShardName>();
     return (sighting) => {
+      if (sighting.kind === 'saved') homes.set(sighting.id, sighting.shard);
       if (sighting.kind === 'fence' && sighting.replica !== null)
         owners.set(sighting.shard, { replica: sighting.replica, since: eye.now() });
       if (sighting.kind !== 'effect') return;
@@ -31,7 +34,7 @@ export const silence: CheckerKind = {
       const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
       if (mutedMs > momentMs)
         eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
-      const owner = owners.get(shardOf(actor, eye.world.shards));
+      const owner = owners.get(homes.get(actor) ?? shardOf(actor, eye.world.shards));
       const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;
       if (lostMs > beliefMs)
         eye.breach(

@@ -241,6 +241,11 @@ export class Host {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         const chart = this.#stepperOf(cell)?.chart;
+        const pacing = hot.mailbox.length > 0 ? this.#parts.paces.steps(kindOf(cell)) : undefined;
+        if (pacing) {
+          await pacing;
+          if (shard.phase !== 'active') break;
+        }
         if (chart?.leaps) this.#leaps.notice();
         const item = takeNext(hot, chart?.merge);
         if (!item) break;

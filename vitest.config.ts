@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { aloneFiles } from './test/suite/alone.ts';
 import { LongestFirst } from './test/suite/sequencer.ts';
@@ -7,7 +8,14 @@ import { SummaryReporter } from './test/summary-reporter.ts';
 const include = ['test/**/*.test.ts'];
 const alone = aloneFiles();
 
+/** The package by its name, as examples and their tests import it: the sources of this checkout. */
+const ownPackage = [
+  { find: /^orrery$/, replacement: join(import.meta.dirname, 'src/api/index.ts') },
+  { find: /^orrery\/testing$/, replacement: join(import.meta.dirname, 'packages/testing/index.ts') },
+];
+
 export default defineConfig({
+  resolve: { alias: ownPackage },
   test: {
     // Some tests start servers and replicas: processes keep their timers, sockets and crashes apart.
     pool: 'forks',

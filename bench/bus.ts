@@ -2,13 +2,14 @@
  * How fast the bus stores: guarded saves of records, as a replica makes them, on a real nats-server and in
  * memory.
  *
- * `node bench/bus.ts [--seconds 2]` prints a table. Pipelined is with `limits.savesInFlight` saves under way.
+ * `node bench/bus.ts [--seconds 2] [--only memory|server|servers]` prints a table; `servers` are three, with
+ * three copies of each stream. Pipelined is with `limits.savesInFlight` saves under way.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
+import { startNatsCluster, startNatsServer } from '../packages/dev-cluster/processes/nats-server.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { type ActorId, actorId } from '../src/base/ids.ts';
 import { limits } from '../src/base/limits.ts';
@@ -40,9 +41,14 @@ interface Row {
   readonly p99Ms?: number;
 }
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' } } });
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '2' }, only: { type: 'string' } },
+});
 const seconds = Number(values.seconds);
-const rows: Row[] = [...(await onMemory()), ...(await onServer())];
+const places = { memory: onMemory, server: onServer, servers: onServers };
+const rows: Row[] = [];
+for (const [name, run] of Object.entries(places))
+  if (values.only === undefined || values.only === name) rows.push(...(await run()));
 console.table(
   rows.map(({ what, perSecond, p50Ms, p99Ms }) => ({
     what,
@@ -73,6 +79,26 @@ async function onServer(): Promise<Row[]> {
   } finally {
     await bus.close();
     await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function onServers(): Promise<Row[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'orrery-bench-'));
+  const { servers } = await startNatsCluster({ dir, size: 3 });
+  const bus = await connectNats({
+    servers: servers.map(({ url }) => url),
+    name: 'bench',
+    cluster,
+    streamReplicas: 3,
+    clock: systemClock,
+    random: systemRandom,
+  });
+  try {
+    return await measure('three nats-servers, R3', bus);
+  } finally {
+    await bus.close();
+    await Promise.all(servers.map((server) => server.stop()));
     await rm(dir, { recursive: true, force: true });
   }
 }

@@ -2,8 +2,10 @@
  * Figures of certificates: 300 domains with a CA, 100 with a real ACME server, how soon a certificate is in
  * its Secret, and what a hundred thousand valid domains cost one replica while nothing happens.
  *
- * node --expose-gc bench/certificates.ts [ca|acme|idle …]
+ * node --expose-gc bench/certificates.ts [--program dist/main.js] [--node-options=…] [ca|acme|idle …]
  */
+
+import { parseArgs } from 'node:util';
 
 import { packRecord } from '../src/actors/host/records.ts';
 import { createStepper } from '../src/actors/host/step.ts';
@@ -14,8 +16,18 @@ import { certificate, domainFacts, inspected } from '../test/features/certificat
 import { startPebble } from '../test/features/certificates/pebble.ts';
 import { Stage } from '../test/features/certificates/stage.ts';
 import { until } from '../test/until.ts';
+import { cpuSeconds } from './process-costs.ts';
 
-const wanted = process.argv.slice(2).length > 0 ? process.argv.slice(2) : ['ca', 'acme', 'idle'];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** What the replicas run, such as dist/main.js; the sources if absent. */
+    program: { type: 'string' },
+    /** Options of Node for the replicas alone, as in deploy/base/deployment.yaml. */
+    'node-options': { type: 'string', default: '' },
+  },
+});
+const wanted = positionals.length > 0 ? positionals : ['ca', 'acme', 'idle'];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 if (wanted.includes('ca'))
@@ -33,11 +45,14 @@ if (wanted.includes('acme')) {
 if (wanted.includes('idle')) idle(100_000);
 
 async function many(name: string, count: number, prepare: (stage: Stage) => Promise<unknown>): Promise<void> {
-  const stage = await Stage.start();
+  const replicaEnv = { NODE_OPTIONS: values['node-options'] };
+  const stage = await Stage.start({ program: values.program, replicaEnv });
+  const costs = () => stage.cluster.replicas.map((replica) => cpuSeconds(replica.pid()));
   try {
     await prepare(stage);
     const hosts = Array.from({ length: count }, (_, n) => `d${n}`);
     const stored = untilStored(stage, count);
+    const before = { replicas: costs(), all: process.cpuUsage() };
     const began = systemClock.monotonic();
     await Promise.all(hosts.map((host) => stage.domain(host, { host: `${host}.bench.example.org` })));
     const made = systemClock.monotonic();
@@ -46,7 +61,13 @@ async function many(name: string, count: number, prepare: (stage: Stage) => Prom
     say(
       `${name}: ${count} Domains made in ${Math.round(made - began)} ms; all Secrets there after ${Math.round(took)} ms`,
     );
+    const used = costs().map((seconds, n) => (seconds - (before.replicas[n] ?? 0)).toFixed(2));
+    const { user, system } = process.cpuUsage(before.all);
+    say(
+      `${name}: CPU of the replicas meanwhile ${used.join(', ')} s; of the API server and of who asks ${((user + system) / 1e6).toFixed(2)} s`,
+    );
     await lag(stage, name);
+    await steps(stage, name, count);
   } finally {
     await stage.stop();
   }
@@ -95,6 +116,18 @@ async function lag(stage: Stage, name: string): Promise<void> {
   lags.sort((a, b) => a - b);
   const quantile = (q: number) => lags[Math.min(lags.length - 1, Math.floor(lags.length * q))];
   say(`${name}: issuance to Secret p50 ${quantile(0.5)} ms, p99 ${quantile(0.99)} ms (${lags.length})`);
+}
+
+/** What the feed tells: steps of a host and of its Issuer until a certificate is there. */
+async function steps(stage: Stage, name: string, count: number): Promise<void> {
+  const story = await stage.story();
+  const of = (kind: string) => story.filter(({ id }) => id.startsWith(`${kind}/`));
+  const writes = of('domain').flatMap(({ effects }) => effects);
+  const tally = new Map<string, number>();
+  for (const effect of writes) tally.set(effect.type, (tally.get(effect.type) ?? 0) + 1);
+  const asked = [...tally].map(([type, times]) => `${type} ${(times / count).toFixed(1)}`).join(', ');
+  say(`${name}: steps of a domain ${(of('domain').length / count).toFixed(1)}, asking for ${asked}`);
+  say(`${name}: steps of its Issuer for each domain ${(of('issuer').length / count).toFixed(1)}`);
 }
 
 /** Records at rest, as a replica keeps them between two looks. */

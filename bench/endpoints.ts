@@ -2,231 +2,17 @@
  * EndpointSlices for workloads outside the cluster, with real processes: how soon a change is written, in how
  * many writes, and what it costs the replica.
  *
- * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner] [--services 500]
- * [--workloads 10] [--program dist/main.js] [--node-options …] The API server is that of KUBECONFIG, else the
- * development one (a process of its own then shares this one's CPU time). A change counts from the API
- * server's answer to it until a watch shows the slice that tells of it.
+ * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner|size] [--services
+ * 500] [--workloads 10] [--program dist/main.js] [--node-options …] The API server is that of KUBECONFIG,
+ * else the development one (a process of its own then shares this one's CPU time). A change counts from the
+ * API server's answer to it until a watch shows the slice that tells of it.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { type DevCluster, startDevCluster } from '../packages/dev-cluster/cluster.ts';
-import { type Informer, startInformer } from '../packages/dev-cluster/controllers/informer.ts';
 import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
-import { namespaces } from '../packages/dev-cluster/resources.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
-import type { KubeObject } from '../src/base/kube-port.ts';
-import { silentLog as log } from '../src/base/log.ts';
-import { systemRandom as random } from '../src/base/random.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
-import { endpointSlices, services } from '../src/kube/api/resources.ts';
-import { processCosts } from './process-costs.ts';
-
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    services: { type: 'string', default: '500' },
-    workloads: { type: 'string', default: '10' },
-    /** What the replicas run, such as dist/main.js; the sources if absent. */
-    program: { type: 'string' },
-    /** Options of Node for the replicas alone, as in deploy/base/orrery.yaml. */
-    'node-options': { type: 'string', default: '' },
-  },
-});
-const { signal } = new AbortController();
-const kubeconfig = process.env.KUBECONFIG;
-/** A row is given up after this time, ms. */
-const patienceMs = 120_000;
-const row = (what: string, value: string) => console.log(`${what.padEnd(60)} ${value}`);
-
-function quantiles(times: readonly number[]): string {
-  const sorted = [...times].sort((a, b) => a - b);
-  const at = (q: number) =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN).toFixed(1);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms (${sorted.length})`;
-}
-
-async function until(isDone: () => boolean | Promise<boolean>): Promise<boolean> {
-  const deadline = clock.monotonic() + patienceMs;
-  while (clock.monotonic() < deadline) {
-    if (await isDone()) return true;
-    await sleep(clock, 5);
-  }
-  return false;
-}
-
-interface Slice extends KubeObject {
-  readonly endpoints?: ReadonlyArray<{
-    readonly conditions: { readonly ready: boolean };
-    readonly targetRef: { readonly name: string };
-  }> | null;
-}
-
-class Bench {
-  readonly cluster: DevCluster;
-  readonly namespace: string;
-  /** Writes to slices of ours that the watch has shown. */
-  writes = 0;
-  /** Monotonic ms of the last one. */
-  lastWriteAt = 0;
-  /** Workload → whether its endpoint is ready, and since when the watch shows it so. */
-  readonly shown = new Map<string, { ready: boolean; at: number }>();
-  readonly #informer: Informer<Slice>;
-  readonly #dir: string;
-
-  private constructor(cluster: DevCluster, namespace: string, dir: string) {
-    this.cluster = cluster;
-    this.namespace = namespace;
-    this.#dir = dir;
-    this.#informer = startInformer<Slice>({
-      ...{ kube: cluster.kube, clock, random, log, namespace },
-      resource: endpointSlices,
-      labelSelector: `${managedByLabel}=${managedBy}`,
-      onChange: ({ object }) => {
-        this.writes += 1;
-        this.lastWriteAt = clock.monotonic();
-        for (const { conditions, targetRef } of object.endpoints ?? []) {
-          if (this.shown.get(targetRef.name)?.ready !== conditions.ready)
-            this.shown.set(targetRef.name, { ready: conditions.ready, at: this.lastWriteAt });
-        }
-      },
-    });
-  }
-
-  static async begin(replicas: number): Promise<Bench> {
-    const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
-    const http = { host: '127.0.0.1', port: 0 };
-    const { program } = values;
-    const options = { clock, random, log, dir, replicas, program, http, restarts: false, print: () => {} };
-    const replicaEnv = { NODE_OPTIONS: values['node-options'] };
-    const cluster = await startDevCluster(
-      { ...options, replicaEnv, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
-      signal,
-    );
-    for (const replica of cluster.replicas) await untilReady(replica, clock, signal);
-    const namespace = `bench-${random
-      .id()
-      .toLowerCase()
-      .replace(/[^a-z0-9]/g, '')}`;
-    await cluster.kube.create(namespaces, { metadata: { name: namespace } }, signal);
-    const bench = new Bench(cluster, namespace, dir);
-    await bench.#informer.synced;
-    return bench;
-  }
-
-  async end(): Promise<void> {
-    await this.#informer.stop();
-    const { kube } = this.cluster;
-    for (const name of new Set(
-      this.#informer.all().map(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] ?? ''),
-    ))
-      await kube.delete(services, this.namespace, name, {}, signal).catch(() => {});
-    await this.deleteAll('externalworkloads', '');
-    await kube.delete(namespaces, undefined, this.namespace, {}, signal).catch(() => {});
-    await this.cluster.stop();
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
-
-  /** `serviceCount` Services, each with its workloads, all ready. */
-  async fill(
-    serviceCount: number,
-    workloadsEach: number,
-    port: object = { name: 'http', port: 80, targetPort: 8080 },
-  ): Promise<string[]> {
-    const { kube } = this.cluster;
-    const names: string[] = [];
-    for (let service = 0; service < serviceCount; service++)
-      for (let n = 0; n < workloadsEach; n++) names.push(`vm-${service}-${n}`);
-    await inParallel(names, async (name) => {
-      const [, service = '', n = ''] = name.split('-');
-      const at = Number(service) * workloadsEach + Number(n);
-      const metadata = { name, namespace: this.namespace, labels: { app: `vm-${service}` } };
-      const spec = {
-        meshTLS: { identity: `spiffe://bench/${name}`, serverName: `${name}.bench` },
-        workloadIPs: [{ ip: `10.${100 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}` }],
-        ports: [{ name: 'http', port: 8080 }],
-      };
-      await kube.create(externalWorkloads, { metadata, spec }, signal);
-      await this.flip(name, true);
-    });
-    const each = Array.from({ length: serviceCount }, (_, n) => n);
-    await inParallel(each, async (n) => {
-      const metadata = { name: `web-${n}`, namespace: this.namespace };
-      await kube.create(
-        services,
-        { metadata, spec: { selector: { app: `vm-${n}` }, ports: [port] } },
-        signal,
-      );
-    });
-    return names;
-  }
-
-  /** @returns when the API server answered, monotonic ms */
-  async flip(name: string, ready: boolean): Promise<number> {
-    const lastTransitionTime = new Date(clock.now()).toISOString().replace(/\.[0-9]+Z$/, 'Z');
-    const status = { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime }] };
-    const patch = {
-      namespace: this.namespace,
-      name,
-      type: 'merge',
-      subresource: 'status',
-      body: { status },
-    } as const;
-    await this.cluster.kube.patch(externalWorkloads, patch, signal);
-    return clock.monotonic();
-  }
-
-  slices(): Slice[] {
-    return this.#informer.all();
-  }
-
-  endpoints(): number {
-    return this.slices().reduce((sum, { endpoints }) => sum + (endpoints?.length ?? 0), 0);
-  }
-
-  isShown = (names: readonly string[], ready: boolean): boolean =>
-    names.every((name) => this.shown.get(name)?.ready === ready);
-
-  /** No write for so long, ms. */
-  async quiet(ms: number): Promise<void> {
-    let before = -1;
-    while (before !== this.writes) {
-      before = this.writes;
-      await sleep(clock, ms);
-    }
-  }
-
-  async deleteAll(what: 'slices' | 'externalworkloads', selector: string): Promise<void> {
-    const resource = what === 'slices' ? endpointSlices : externalWorkloads;
-    const { kube } = this.cluster;
-    const query = { namespace: this.namespace, ...(selector === '' ? {} : { labelSelector: selector }) };
-    const { items } = await kube.list(resource, query, signal);
-    await inParallel(items, ({ metadata }) =>
-      kube.delete(resource, this.namespace, metadata.name, {}, signal),
-    );
-  }
-
-  costs(): string {
-    return this.cluster.replicas
-      .filter((replica) => replica.pid() !== undefined)
-      .map((replica) => processCosts(replica.pid()))
-      .join('; ');
-  }
-}
-
-async function inParallel<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<unknown>,
-  atOnce = 16,
-): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-}
+import { services } from '../src/kube/api/resources.ts';
+import { Bench, inParallel, patienceMs, quantiles, row, signal, until, values } from './endpoints-stage.ts';
 
 async function cold(): Promise<void> {
   const [serviceCount, each] = [Number(values.services), Number(values.workloads)];
@@ -374,7 +160,51 @@ async function owner(): Promise<void> {
   await bench.end();
 }
 
+/**
+ * What grows with the number of objects, and what does not: only when it is asked for, since it takes
+ * minutes.
+ */
+async function size(): Promise<void> {
+  const [serviceCount, each] = [Number(values.services), Number(values.workloads)];
+  const objects = serviceCount * each;
+  const bench = await Bench.begin(1);
+  const filling = clock.monotonic();
+  const names = await bench.fill(serviceCount, each);
+  await until(() => bench.endpoints() === objects);
+  row(
+    `${objects} workloads in ${serviceCount} Services, made and settled`,
+    seconds(clock.monotonic() - filling),
+  );
+  await bench.quiet(2_000);
+  row('  replica', bench.costs());
+  await bench.cluster.kill(0);
+  const started = clock.monotonic();
+  bench.cluster.start(0);
+  const [replica] = bench.cluster.replicas;
+  if (replica) await untilReady(replica, clock, signal, patienceMs);
+  const ready = clock.monotonic() - started;
+  const [first = ''] = names;
+  const flipped = await bench.flip(first, false);
+  await until(() => bench.isShown([first], false));
+  row('restarted: until /readyz is 200', seconds(ready));
+  row('  a flip just then is written after', seconds((bench.shown.get(first)?.at ?? Number.NaN) - flipped));
+  row('  replica', bench.costs());
+  await bench.quiet(2_000);
+  const times: number[] = [];
+  for (const name of names.slice(1, 101)) {
+    const at = await bench.flip(name, false);
+    await until(() => bench.isShown([name], false));
+    times.push((bench.shown.get(name)?.at ?? Number.NaN) - at);
+    await sleep(clock, 20);
+  }
+  row('one flip', quantiles(times));
+  await bench.end();
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`;
+
 const scenarios: Readonly<Record<string, () => Promise<void>>> = { cold, flip, rate, crowd, touch, owner };
 for (const [name, measure] of Object.entries(scenarios)) {
   if (values.only === undefined || values.only === name) await measure();
 }
+if (values.only === 'size') await size();

@@ -7,12 +7,18 @@ import { readFileSync } from 'node:fs';
 /** Ticks of a second in /proc, on every platform that Node runs on. */
 const ticksPerSecond = 100;
 
-export function processCosts(pid: number | undefined): string {
-  if (pid === undefined) return 'it does not run';
+/** Seconds of processor time; 0: it does not run. */
+export function cpuSeconds(pid: number | undefined): number {
+  if (pid === undefined) return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name of the process, in brackets, may hold anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const seconds = (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+export function processCosts(pid: number | undefined): string {
+  if (pid === undefined) return 'it does not run';
+  const seconds = cpuSeconds(pid);
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const megabytes = (name: string) =>
     Math.round((Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024) / 1e6);

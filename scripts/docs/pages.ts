@@ -7,6 +7,7 @@ import { charts } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 import { rightsFile } from '../chart/rights.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
+import { docsBase, withRunbooks } from './runbooks.ts';
 import { errorTable, flagTable, limitTable, metricRows, pathTable, streamTable } from './tables.ts';
 
 /** Reads a file of the repository; empty if there is none. */
@@ -19,6 +20,10 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
     ['docs/reference/limits.md', limitsPage(read)],
     ['deploy/chart/files/rights.yaml', rightsFile(featuresOf())],
     ['docs/machines/README.md', machineIndex(charts)],
+    ...['rules.yaml', 'rules.test.yaml'].map((name) => {
+      const path = `deploy/observability/${name}`;
+      return [path, withRunbooks(read(path), docsBase(JSON.parse(read('package.json'))))] as const;
+    }),
     ...charts.map((chart) => [`docs/machines/${chart.name}.md`, machinePage(chart)] as const),
     ...Object.entries(tablesOf).map(
       ([path, tables]) => [path, withTables(path, read(path), tables)] as const,

@@ -38,6 +38,8 @@ export interface EngineParts {
   readonly bus: Bus;
   readonly subjects: Subjects;
   readonly clock: Clock;
+  /** Of what only repeats itself, heartbeats and housekeeping; absent: `clock`. A simulation skips them. */
+  readonly rhythm?: Clock | undefined;
   readonly random: Random;
   readonly log: Log;
   readonly metrics: HostMetrics & { shardMove(): void };
@@ -216,7 +218,7 @@ export class Engine implements EngineView {
     this.#directory = startDirectory({
       bus,
       subjects,
-      clock,
+      clock: this.#parts.rhythm ?? clock,
       replica,
       incarnation: this.#parts.incarnation ?? random.id(),
       describe: () => this.#describe(),
@@ -331,8 +333,8 @@ export class Engine implements EngineView {
   }
 
   #keepHouse(): void {
-    const { clock, log } = this.#parts;
-    this.#housekeeping = clock.after(housekeepingMs, () => {
+    const { clock, rhythm = clock, log } = this.#parts;
+    this.#housekeeping = rhythm.after(housekeepingMs, () => {
       this.#stepsPerSecond = Math.round(
         ((this.host.stats.steps - this.#stepsBefore) * 1000) / housekeepingMs,
       );

@@ -100,8 +100,10 @@ export function asError(thrown: unknown): Error {
   return new Error(typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
 }
 
+/** Also of an error that another build of this file made: a feature has the package, a replica its bundle. */
 export function hasCode(thrown: unknown, ...codes: ErrorCode[]): thrown is OrreryError {
-  return thrown instanceof OrreryError && codes.includes(thrown.code);
+  if (!(thrown instanceof Error) || thrown.name !== 'OrreryError') return false;
+  return codes.some((code) => 'code' in thrown && thrown.code === code);
 }
 
 /** Throws an INVARIANT error unless `condition` holds; `claim` says what must always be true. */

@@ -13,6 +13,8 @@ export function isRelease(text: string): boolean {
 
 /** Below 0, 0 or above 0, as `a` is older than, equal to or newer than `b`. */
 export function compareReleases(a: string, b: string): number {
+  // As a rule all replicas are of one release.
+  if (a === b) return 0;
   const [left, right] = [parts(a), parts(b)];
   for (let at = 0; at < 3; at++) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0);

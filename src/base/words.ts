@@ -40,17 +40,23 @@ export function factText({ value, unit }: Fact, now: number): string {
 
 /**
  * Labels of facts as columns, each once: what some actors tell and others do not comes where those tell it,
- * after the label before it.
+ * after the label before it, or else before the one behind it.
  */
 export function factLabels(all: Iterable<readonly Fact[]>): readonly string[] {
   const labels: string[] = [];
   for (const facts of all) {
-    let place = 0;
-    for (const { label } of facts) {
-      const known = labels.indexOf(label);
-      if (known === -1) labels.splice(place, 0, label);
-      place = known === -1 ? place + 1 : known + 1;
-    }
+    facts.forEach(({ label }, index) => {
+      if (labels.includes(label)) return;
+      const before = facts[index - 1]?.label;
+      const behind = facts.slice(index + 1).find((one) => labels.includes(one.label))?.label;
+      const place =
+        before !== undefined
+          ? labels.indexOf(before) + 1
+          : behind !== undefined
+            ? labels.indexOf(behind)
+            : labels.length;
+      labels.splice(place, 0, label);
+    });
   }
   return labels;
 }
@@ -95,6 +101,15 @@ function effectText(effect: Transition['effects'][number]): string {
   const { type, event, to } = effect as { type: string; event?: { type: string }; to?: readonly string[] };
   if (type !== 'message.send' || event === undefined || to === undefined) return type;
   return `${type} (${event.type} to ${to.length === 1 ? to[0] : `${to.length} actors`})`;
+}
+
+/**
+ * What caused a step: of another actor's step its name, by which `orrery events` shows the sequence:
+ * `service/shop/web@9` for the effect `service/shop/web/9/0`.
+ */
+export function causeText(cause: string): string {
+  const [, id, rev] = /^([a-z][a-z0-9-]*\/[^/]+\/.+)\/(\d+)\/\d+$/.exec(cause) ?? [];
+  return id === undefined ? cause : `${id}@${rev}`;
 }
 
 /** Local to no zone: people compare it with logs. */

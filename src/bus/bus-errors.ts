@@ -1,5 +1,5 @@
 /** The errors of the port, worded in one place for every implementation. */
-import { OrreryError } from '../base/errors.ts';
+import { hasCode, OrreryError } from '../base/errors.ts';
 import type { Guard } from './bus.ts';
 
 /** Nothing was sent, or nothing was asked that could have changed anything. */
@@ -17,6 +17,19 @@ export function conflict(guard: Guard | undefined, reason: string): OrreryError 
   return new OrreryError('BUS_CONFLICT', `a guarded write was refused: ${reason}`, {
     facts: { subject: guard?.subject, expected: guard?.sequence },
   });
+}
+
+/**
+ * The condition could not be checked, since another write with a condition on the same subject is on its way.
+ * Surely not stored; it says nothing of who owns what.
+ */
+export function inProcess(reason: string): OrreryError {
+  const text = `another conditional write is on its way: ${reason}`;
+  return new OrreryError('BUS_UNREACHABLE', text, { facts: { inProcess: true } });
+}
+
+export function isInProcess(error: unknown): boolean {
+  return hasCode(error, 'BUS_UNREACHABLE') && error.facts.inProcess === true;
 }
 
 /** Trying again changes nothing. */

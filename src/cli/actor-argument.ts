@@ -1,6 +1,8 @@
 /** The argument ID of a command. Pure. */
 import { asError, OrreryError } from '../base/errors.ts';
 import { type ActorId, actorId, parseActorId } from '../base/ids.ts';
+import type { Kinds } from '../replica/charts.ts';
+import { kindNamed, type NamedKind, readKind } from './kind-argument.ts';
 
 /**
  * Reads `pod/shop/web-0`; for kinds without a namespace `domain/app.example.com` will do.
@@ -16,4 +18,39 @@ export function readActorId(text: string): ActorId {
   } catch (error) {
     throw new OrreryError('USAGE', `ID: ${asError(error).message}`);
   }
+}
+
+/** They are loaded where they are needed. */
+export type KindsKnown = () => Promise<Kinds>;
+
+/**
+ * The same, its kind by any of its names: `po/shop/web-0`. A kind that this program does not know may be one
+ * of the replicas' own features: it is asked for as it is.
+ *
+ * @throws OrreryError USAGE
+ */
+export async function readKnownId(text: string, kinds: KindsKnown): Promise<ActorId> {
+  const id = readActorId(text);
+  const { kind, namespace, name } = parseActorId(id);
+  const known = await resolved(kind, kinds);
+  return known === null ? id : actorId(known.name, namespace, name);
+}
+
+/** After nothing was found. @throws OrreryError USAGE that names the kinds, if that may be why */
+export async function knownKind(id: ActorId, kinds: KindsKnown): Promise<void> {
+  const { charts } = await kinds();
+  readKind(
+    parseActorId(id).kind,
+    charts.filter(({ durable }) => durable),
+  );
+}
+
+async function resolved(kind: string, kinds: KindsKnown): Promise<NamedKind | null> {
+  const { charts } = await kinds();
+  return (
+    kindNamed(
+      kind,
+      charts.filter(({ durable }) => durable),
+    ) ?? null
+  );
 }

@@ -16,7 +16,7 @@ import type { Bus } from '../bus/bus.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
 import { devFile, hasDevFile, readDevFile } from './dev-file.ts';
-import type { Feed, FeedScope } from './events-log.ts';
+import type { Feed, FeedScope } from './events/events-log.ts';
 import { givenServer, rememberedServer, type ServerChoice } from './server/server-choice.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -85,7 +85,7 @@ async function overNats<T>(
     connect(config, source),
     import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
-    import('./events-log.ts'),
+    import('./events/events-log.ts'),
   ]);
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });

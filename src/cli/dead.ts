@@ -9,7 +9,7 @@ import { OrreryError } from '../base/errors.ts';
 import type { DeadLetter, SendAnswer } from '../base/views.ts';
 import { age, shownTime } from '../base/words.ts';
 import { type Client, withClient } from './cluster-connection.ts';
-import { readTime } from './event-times.ts';
+import { readTime } from './events/event-times.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import { taken } from './send.ts';
 import type { Terminal } from './terminal.ts';

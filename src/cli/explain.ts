@@ -2,16 +2,18 @@
 import { systemClock, timestamp } from '../base/clock.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { ActorView, Transition } from '../base/views.ts';
-import { age, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
-import { readActorId } from './actor-argument.ts';
+import { age, causeText, change, effectList, eventName, factText, timerName, until } from '../base/words.ts';
+import { knownKind, readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
 const examples = `
 Examples:
   orrery explain pod/shop/web-0             why the Pod is not ready yet, and what it waits for
-  orrery explain domain/_/app.example.com -o json`;
+  orrery explain domain/_/app.example.com -o json
+  orrery events pod/shop/web-0@12           what led to its step @12, and what that led to`;
 
 export function explainCommand(program: Program, terminal: Terminal): void {
   const command = program
@@ -25,9 +27,13 @@ export function explainCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string, options: { output: 'text' | 'json' }) => {
-    const id = readActorId(text);
+    const kinds = () => loadedKinds({ ...options }, terminal);
+    const id = await readKnownId(text, kinds);
     const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) => control.get(id));
-    if (view === null) throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    if (view === null) {
+      await knownKind(id, kinds);
+      throw new OrreryError('ACTOR_MISSING', `there is no actor ${id}`);
+    }
     if (options.output === 'json') terminal.out(`${JSON.stringify(view, null, 2)}\n`);
     else terminal.out(`${explained(view, systemClock.now(), terminal).join('\n')}\n`);
   });
@@ -90,20 +96,21 @@ const stepsShown = 10;
 
 /** The latest steps, oldest first; repeated ones that asked for nothing are counted on one line. */
 function why({ recent }: ActorView, now: number): string[] {
-  const lines: { text: string; at: number; times: number }[] = [];
+  const lines: { text: string; rev: number; at: number; times: number }[] = [];
   for (const step of recent) {
     const last = lines.at(-1);
     const text = stepText(step);
     if (last?.text === text && step.effects.length === 0) {
       last.times++;
       last.at = step.at;
-    } else lines.push({ text, at: step.at, times: 1 });
+      last.rev = step.rev;
+    } else lines.push({ text, rev: step.rev, at: step.at, times: 1 });
   }
   return lines
     .slice(-stepsShown)
     .map(
-      ({ text, at, times }) =>
-        `${age(now - at).padStart(6)} ago  ${text}${times > 1 ? ` (${times} times)` : ''}`,
+      ({ text, rev, at, times }) =>
+        `${age(now - at).padStart(6)} ago  @${rev}  ${text}${times > 1 ? ` (${times} times)` : ''}`,
     );
 }
 
@@ -111,7 +118,7 @@ function stepText(step: Transition): string {
   const { event, cause, from, to, effects } = step;
   const stays = from === to ? 'stays' : change(step);
   const asked = effects.length === 0 ? '' : `; asked for ${effectList(effects)}`;
-  const because = cause === null ? '' : ` (because of ${cause})`;
+  const because = cause === null ? '' : ` (because of ${causeText(cause)})`;
   return `${eventName(event.type)}: ${stays}${asked}${because}`;
 }
 

@@ -13,7 +13,7 @@ import { chartCommand } from './chart.ts';
 import { deadCommand } from './dead.ts';
 import { devCommand } from './dev.ts';
 import { electCommand } from './elect/elect.ts';
-import { eventsCommand } from './events.ts';
+import { eventsCommand } from './events/events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get/get.ts';
 import { accessCommand } from './own/access.ts';

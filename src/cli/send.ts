@@ -2,8 +2,9 @@
 import { asError, OrreryError } from '../base/errors.ts';
 import type { SendAnswer, Transition } from '../base/views.ts';
 import { change, effectList, eventName } from '../base/words.ts';
-import { readActorId } from './actor-argument.ts';
+import { readKnownId } from './actor-argument.ts';
 import { withClient } from './cluster-connection.ts';
+import { loadedKinds } from './own/loaded-kinds.ts';
 import { addClientFlags, CommandFailed, flagTexts, formatOption, type Program } from './parser.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -26,7 +27,7 @@ export function sendCommand(program: Program, terminal: Terminal): void {
   addClientFlags(command).addHelpText('after', examples);
   command.action(
     async (text: string, type: string, json: string | undefined, options: { output: string }) => {
-      const id = readActorId(text);
+      const id = await readKnownId(text, () => loadedKinds({ ...options }, terminal));
       const event = { ...readFields(json, type), type };
       const answer = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
         control.send(id, event),

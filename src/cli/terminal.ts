@@ -57,6 +57,10 @@ export function processTerminal(): Terminal {
     isRead = false;
     interrupt.abort('nobody reads on');
   });
+  // Whoever closed that, too, wants to hear nothing at all.
+  stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
   return {
     out: (text) => void (isRead && stdout.write(text)),
     err: (text) => void stderr.write(text),

@@ -124,3 +124,8 @@ export function asOfNow<S extends StoredState>(chart: Chart, stored: S, from: nu
     return stored;
   }
 }
+
+/** Of that the state alone, in the words of the present chart. */
+export function stateOfNow(chart: Chart, stored: StoredState, from: number): unknown {
+  return from >= chart.version ? stored.value : asOfNow(chart, stored, from).value;
+}

@@ -219,7 +219,7 @@ describe('orrery explain', () => {
     expect(out).toContain('State\n  proving.asking\n');
     expect(out).toContain('proving: Waits until each Service has been seen to reach this Pod.');
     expect(out).toMatch(
-      /\d+s ago {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web\/9\/0\)\n/,
+      /\d+s ago {2}@\d+ {2}pod\.observed: deciding → proving\.asking; asked for message\.send ×2 \(because of service\/shop\/web@9\)\n/,
     );
     expect(out).toContain('route.wanted: stays (3 times)');
     expect(out).toMatch(/askAgain in \d+m\d*s?, at 20/);
@@ -329,7 +329,7 @@ describe('orrery events', () => {
     const around = ['--from', iso(now - 60_000), '--to', iso(now)];
     const { out } = await run('events', ...around, '--kind', 'pods', '--reason', 'PROVING', '--utc');
     expect(out).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-1 .*\(because of service\/shop\/web\/9\/0\)\n$/,
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC {2}pod\/shop\/web-1 .*\(because of service\/shop\/web@9\)\n$/,
     );
     const before = await run('events', '--from', iso(now - 120_000), '--to', iso(now - 60_000));
     expect(before).toEqual({ code: 0, out: '', err: 'no transitions found\n' });
@@ -353,6 +353,18 @@ describe('orrery events', () => {
     running.child.kill('SIGINT');
     expect((await running.ended).code).toBe(0);
   });
+});
+
+test('a kind goes by each of its names; one that there is none of is told with those that there are', async () => {
+  expect((await run('explain', 'po/shop/web-1')).out).toMatch(/^pod\/shop\/web-1 waiting/);
+  expect((await run('events', 'pods/shop/web-1', '-o', 'json')).out).toContain('"pod/shop/web-1"');
+  expect((await run('send', 'po/shop/web-1', 'pod.recheck')).code).toBe(0);
+  for (const command of ['explain', 'events']) {
+    expect(await run(command, 'pdo/shop/web-1')).toMatchObject({
+      ...{ code: 2, out: '' },
+      err: expect.stringContaining('KIND: "pdo" is not allowed; allowed: pod (po)'),
+    });
+  }
 });
 
 describe('which Orrery is meant', () => {

@@ -2,10 +2,12 @@
  * Dashboard and alert rules: every expression can be read and names metrics that a replica has, with labels
  * that they have.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { docsBase } from '../../scripts/docs/runbooks.ts';
 import { featuresOf } from '../../src/replica/features.ts';
 import { createMetrics, metricTables } from '../../src/replica/metrics.ts';
 import { root } from './manifests.ts';
@@ -17,7 +19,7 @@ interface Rule {
   readonly expr: string;
   readonly for?: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
 }
 interface Panel {
   readonly id: number;
@@ -95,14 +97,46 @@ test.each(expressions)('%s has its brackets in pairs', (_, expression) => {
   expect(open).toEqual([]);
 });
 
-test('every alert has a severity, a summary and a section in docs/alerts.md, and no name is taken twice', () => {
+describe('alerts', () => {
   const guide = readFileSync(join(root, 'docs/alerts.md'), 'utf8');
-  for (const { alert, labels, annotations } of rules) {
+  const sections = new Map(
+    guide.split(/^## /m).map((section) => [section.split('\n', 1)[0] ?? '', section] as const),
+  );
+
+  test.each(rules)('$alert has a severity, a summary, and a section that says what to do', (rule) => {
+    const { alert, labels, annotations } = rule;
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(annotations.summary).toMatch(/\.$/);
-    expect(guide).toContain(`\n## ${alert}\n`);
-  }
-  expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    expect(annotations.runbook_url).toMatch(new RegExp(`/alerts\\.md#${alert.toLowerCase()}$`));
+    // A command to type, not only what it means.
+    expect(sections.get(alert)).toMatch(/`(orrery|kubectl|nats) [^`]+`/);
+  });
+
+  test('no name is taken twice, and no section is of an alert that is no more', () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    const others = [...sections.keys()].filter((name) => name.startsWith('Orrery'));
+    expect(others.toSorted()).toEqual(rules.map(({ alert }) => alert).toSorted());
+  });
+
+  test('runbooks lie in the repository, where package.json says, or where the one says who installs', () => {
+    expect(docsBase({})).toBe('docs');
+    expect(docsBase({ homepage: 'https://orrery.example.com/' })).toBe('https://orrery.example.com/docs');
+    expect(docsBase({ repository: { url: 'git+https://git.example.com/a/orrery.git' } })).toBe(
+      'https://git.example.com/a/orrery/blob/HEAD/docs',
+    );
+    const program = join(root, 'scripts/alert-rules.ts');
+    const run = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+    const { stdout, status } = run('https://wiki.example.com/orrery/');
+    const moved = (parse(stdout) as { groups: ReadonlyArray<{ rules: readonly Rule[] }> }).groups;
+    expect([status, moved[0]?.rules[0]?.annotations.runbook_url]).toEqual([
+      0,
+      'https://wiki.example.com/orrery/alerts.md#orreryshardswithoutowner',
+    ]);
+    expect(run('wiki')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('"wiki" is not allowed'),
+    });
+  });
 });
 
 test('every metric of Orrery is on the dashboard', () => {

@@ -72,7 +72,8 @@ test('a fact that only some tell has its column where those tell it, whoever com
       [a, b, c],
     ]),
   ).toEqual(['Issuer', 'Expires', 'Refusals']);
-  expect(factLabels([[a, b], [c]])).toEqual(['Refusals', 'Issuer', 'Expires']);
+  expect(factLabels([[a, b], [c]])).toEqual(['Issuer', 'Expires', 'Refusals']);
+  expect(factLabels([[c], [b, c]])).toEqual(['Expires', 'Refusals']);
   expect(factLabels([[a, b, c], [c]])).toEqual(['Issuer', 'Expires', 'Refusals']);
 });
 

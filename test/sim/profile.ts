@@ -94,6 +94,13 @@ export function drawProfile(chance: Chance, chaosMs: number): Profile {
   };
 }
 
+/** The same profile without some kinds of fault and of change. */
+export function leaveOut(profile: Profile, kinds: readonly string[] = []): Profile {
+  const left = <T extends string>(all: ReadonlySet<T>) =>
+    new Set([...all].filter((one) => !kinds.includes(one)));
+  return { ...profile, faults: left(profile.faults), churn: left(profile.churn) };
+}
+
 /** One line for people. */
 export function profileText(profile: Profile): string {
   const { faults, churn, ...rest } = profile;

@@ -5,16 +5,16 @@
  * Promises: the same seed gives the same story (`fingerprint` tells); the first broken promise ends the run.
  */
 
-import { createFaults } from '../../packages/testing/simulation/faults.ts';
+import { act, createReplicas, everySecond } from '../../packages/testing/simulation/driving.ts';
+import { createFaults, type Faults } from '../../packages/testing/simulation/faults.ts';
 import type { Sighting } from '../../packages/testing/simulation/sightings.ts';
 import type { Trace } from '../../packages/testing/simulation/stage.ts';
 import { createStory, type Verdict } from '../../packages/testing/simulation/story.ts';
 import { createChance } from '../../packages/testing/time/chance.ts';
 import { checkers } from './checkers/all.ts';
 import { createSettlement, restMs, unsettled } from './checkers/settled.ts';
-import { createChurn } from './churn.ts';
-import { act, createReplicas, everySecond } from './driving.ts';
-import { drawProfile, profileText } from './profile.ts';
+import { type Churn, createChurn } from './churn.ts';
+import { drawProfile, leaveOut, profileText } from './profile.ts';
 import { routesLife } from './routes-life.ts';
 import { createShop } from './sim-shop.ts';
 import { createSimWorld } from './sim-world.ts';
@@ -23,6 +23,10 @@ export interface SimulationOptions {
   readonly seed: number;
   /** How long things happen and fail, ms of simulated time. */
   readonly chaosMs: number;
+  /** After each half minute of that a lull of about so long, in which nothing is done; absent: none. */
+  readonly lullMs?: number;
+  /** Kinds of fault and change that are left out, to find the few that matter. */
+  readonly without?: readonly string[];
   /** Takes each sighting, with the time since the start, ms. */
   readonly onSighting?: (atMs: number, sighting: Sighting) => void;
   readonly trace?: Trace | null;
@@ -31,6 +35,9 @@ export interface SimulationOptions {
 export type Outcome = Verdict & {
   readonly seed: number;
   readonly profile: string;
+  /** Kinds of fault and change that were on. */
+  readonly kinds: readonly string[];
+  /** The hours in which nobody is there are left out. */
   readonly simulatedMs: number;
 };
 
@@ -38,9 +45,9 @@ export type Outcome = Verdict & {
 const calmLeastMs = 8_000;
 
 export async function simulate(options: SimulationOptions): Promise<Outcome> {
-  const { seed, chaosMs, trace = null } = options;
+  const { seed, chaosMs, lullMs, without, trace = null } = options;
   const chance = createChance(seed);
-  const profile = drawProfile(chance.of('profile'), chaosMs);
+  const profile = leaveOut(drawProfile(chance.of('profile'), chaosMs), without);
   const story = createStory(options.onSighting);
   const { shards } = profile;
   const world = createSimWorld({ chance, times: profile, shards, see: story.see, trace });
@@ -62,23 +69,20 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   let isCalm = false;
   story.listen((sighting) => {
     if (sighting.kind === 'calm') isCalm = true;
-    else if (isCalm) return;
-    else if (sighting.kind === 'saved') faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
-    else if (sighting.kind === 'effect' && sighting.effect.type === 'pod-condition.patch')
-      churn.ambush(String(sighting.effect.name));
+    else if (!isCalm) ambush(sighting, { faults, churn });
   });
-
   if (chance.happens(0.5)) churn.begin();
   else world.clock.after(chance.between(0, 3_000), () => churn.begin());
   for (let n = 0; n < profile.replicas; n++) {
     world.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
   }
-  everySecond(world.clock, story.see);
-  act(world.clock, chance.of('when'), () => isCalm, [
+  everySecond(world, story.see);
+  const doings = [
     [profile.churnEveryMs, churn.act],
     [profile.askEveryMs, churn.ask],
     [profile.faultEveryMs, faults.act],
-  ]);
+  ] as const;
+  act(world.clock, chance.of('when'), () => isCalm, doings, lullMs);
   await world.clock.run(chaosMs, story.isOver);
   if (!story.isOver()) {
     faults.end();
@@ -95,7 +99,18 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   return {
     seed,
     profile: profileText(profile),
-    simulatedMs: world.clock.monotonic(),
+    kinds: [...profile.faults, ...profile.churn],
+    simulatedMs: world.clock.passedMs(),
     ...story.verdict(),
   };
+}
+
+/** What has just been stored, or is about to be done outside, sets off what makes it go wrong. */
+function ambush(
+  sighting: Sighting,
+  { faults, churn }: { readonly faults: Faults; readonly churn: Pick<Churn, 'ambush'> },
+): void {
+  if (sighting.kind === 'saved') faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
+  else if (sighting.kind === 'effect' && sighting.effect.type === 'pod-condition.patch')
+    churn.ambush(String(sighting.effect.name));
 }

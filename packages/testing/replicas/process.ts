@@ -11,6 +11,8 @@ import type { Clock } from '../../../src/base/clock.ts';
 export interface SimProcess {
   /** The process's own view of time: its wall clock may be wrong. */
   readonly clock: Clock;
+  /** The same for what only repeats itself. */
+  readonly rhythm: Clock;
   readonly state: 'running' | 'paused' | 'dead';
   enter(fn: () => void): void;
   /** The promise as the process sees it. */
@@ -27,7 +29,7 @@ export interface SimProcess {
  * @param options.sleepsWhilePaused the whole machine is suspended: monotonic time stands still as well
  */
 export function createProcess(
-  world: Clock,
+  world: Clock & { readonly rhythm?: Clock['after'] },
   options: { readonly skewMs: number; readonly sleepsWhilePaused: boolean },
 ): SimProcess {
   let state: SimProcess['state'] = 'running';
@@ -40,13 +42,16 @@ export function createProcess(
     if (state === 'running') fn();
     else if (state === 'paused') atTheDoor.push(fn);
   };
-  const clock = doorClock(
-    world,
-    () => ({ skewMs, asleepMs }),
-    (fn) => enter(fn),
-  );
+  const clockOf = (time: Clock) =>
+    doorClock(
+      time,
+      () => ({ skewMs, asleepMs }),
+      (fn) => enter(fn),
+    );
+  const repeat = (delayMs: number, fn: () => void) => world.rhythm?.(delayMs, fn) ?? world.after(delayMs, fn);
   return {
-    clock,
+    clock: clockOf(world),
+    rhythm: clockOf({ now: () => world.now(), monotonic: () => world.monotonic(), after: repeat }),
     get state() {
       return state;
     },

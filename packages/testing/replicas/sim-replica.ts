@@ -84,6 +84,7 @@ export class SimReplica {
       bus,
       subjects: world.subjects,
       clock: this.process.clock,
+      rhythm: this.process.rhythm,
       random: chance.of('engine').random,
       log,
       metrics: { transition() {}, stepSeconds() {}, effect() {}, shardMove() {}, deadLetter() {} },

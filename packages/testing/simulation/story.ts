@@ -29,6 +29,8 @@ export interface Story {
   /** Begins to judge. */
   watch<W extends Stage>(eye: Omit<Eye<W>, 'breach'>, checkers: readonly CheckerKind<W>[]): void;
   listen(listener: (sighting: Sighting) => void): void;
+  /** Somebody else has seen that a promise is broken. */
+  breach(promise: string, text: string): void;
   /** A promise was broken. */
   isOver(): boolean;
   verdict(): Verdict;
@@ -58,6 +60,9 @@ export function createStory(onSighting?: (atMs: number, sighting: Sighting) => v
     see,
     listen: (listener) => void listeners.push(listener),
     isOver: () => breach !== null,
+    breach: (promise, text) => {
+      breach ??= { promise, text, atMs: Math.round(now()) };
+    },
     watch(eye, checkers) {
       now = () => eye.world.clock.monotonic();
       for (const { name, create } of checkers) {

@@ -3,6 +3,8 @@
 export interface VirtualTimer {
   readonly at: number;
   readonly order: number;
+  /** Only repeats itself, as a heartbeat does: whoever skips idle time need not stop for it. */
+  readonly isRhythm: boolean;
   /** null: it was cancelled, and stays in its place until its time has come. */
   fn: (() => void) | null;
 }
@@ -11,8 +13,8 @@ export class TimerHeap {
   readonly #heap: VirtualTimer[] = [];
   #order = 0;
 
-  add(at: number, fn: () => void): VirtualTimer {
-    const timer: VirtualTimer = { at, order: this.#order++, fn };
+  add(at: number, fn: () => void, isRhythm = false): VirtualTimer {
+    const timer: VirtualTimer = { at, order: this.#order++, isRhythm, fn };
     const heap = this.#heap;
     let index = heap.length;
     heap.push(timer);
@@ -25,6 +27,14 @@ export class TimerHeap {
     }
     heap[index] = timer;
     return timer;
+  }
+
+  /** When the first is due that is no rhythm; undefined: none is. */
+  nextEvent(): number | undefined {
+    let next: number | undefined;
+    for (const { at, isRhythm, fn } of this.#heap)
+      if (!isRhythm && fn !== null && (next === undefined || at < next)) next = at;
+    return next;
   }
 
   /** Takes out the first that is due by then and was not cancelled. */

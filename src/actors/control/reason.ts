@@ -82,8 +82,15 @@ function deadline({ timers }: ActorRecord): Reason['next'] {
     (earliest, timer) => (earliest === null || timer.at < earliest.at ? timer : earliest),
     null,
   );
-  return next === null ? null : { text: timerName(next.event.type), at: next.at };
+  return next === null ? null : { text: inWords(timerName(next.event.type)), at: next.at };
 }
+
+/** `askAgain`: ask again. */
+const inWords = (name: string) =>
+  name.replaceAll(
+    /([a-z])([A-Z])/g,
+    (_, before: string, after: string) => `${before} ${after.toLowerCase()}`,
+  );
 
 function parked(cell: Cell, record: ActorRecord | null): Reason {
   const { unreadable, error, hot } = cell;

@@ -4,7 +4,7 @@ import type { ActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { Random } from '../../base/random.ts';
 import type { Transition } from '../../base/views.ts';
-import { asOfNow, type Chart } from '../../machines/chart.ts';
+import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { messageSend } from '../../machines/effects.ts';
 import { stateWords } from '../../machines/tell.ts';
 import { hash } from '../shards/rendezvous.ts';
@@ -102,7 +102,7 @@ export function nextRecord(facts: StepFacts): NextRecord {
  * In the words of the present chart: a record of an earlier version may have had others for the same state.
  */
 function stateBefore(chart: Chart, { snapshot, version }: ActorRecord): string {
-  return stateText(asOfNow(chart, snapshot, version).value);
+  return stateText(stateOfNow(chart, snapshot, version));
 }
 
 /** Retries and detours do not end a trouble: it lasts from the first state that was not ok. */

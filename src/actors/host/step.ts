@@ -128,17 +128,21 @@ export function createStepper(chart: Chart): Stepper {
 /** States as a person would say them: `proving`, `marking.patching`, parallel regions joined by commas. */
 export function stateText(value: unknown): string {
   if (typeof value === 'string') return value;
-  const parts = Object.entries(value as Record<string, unknown>).map(([key, child]) => {
-    const inner = stateText(child);
-    return inner === ''
-      ? key
-      : inner
-          .split(',')
-          .map((part) => `${key}.${part}`)
-          .join(',');
-  });
+  const parts: string[] = [];
+  addStates(value as Record<string, unknown>, '', parts);
   return parts.join(',');
 }
+
+/** Of each region the innermost state, with those that it lies in before it. */
+function addStates(value: Readonly<Record<string, unknown>>, path: string, parts: string[]): void {
+  for (const [key, child] of Object.entries(value)) {
+    if (typeof child === 'string') parts.push(child === '' ? `${path}${key}` : `${path}${key}.${child}`);
+    else if (isEmpty(child)) parts.push(`${path}${key}`);
+    else addStates(child as Record<string, unknown>, `${path}${key}.`, parts);
+  }
+}
+
+const isEmpty = (value: unknown) => Object.keys(value as object).length === 0;
 
 interface CollectedAction {
   readonly type: string;

@@ -12,6 +12,7 @@ import type { Log } from '../../base/log-port.ts';
 const gatherMs = 1_000;
 const quietMs = 10_000;
 const namedMax = 5;
+const lostAgainMs = 10_000;
 
 export function createClaimTrouble({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
   /** Reason → holdings that failed for it and were not told yet. */
@@ -27,14 +28,21 @@ export function createClaimTrouble({ clock, log }: { readonly clock: Clock; read
     }
     failing.clear();
   };
+  /** @param error why, in words */
+  const failed = (holding: string, error: string): void => {
+    const same = failing.get(error) ?? new Set();
+    failing.set(error, same.add(holding));
+    if (isWaiting) return;
+    isWaiting = true;
+    clock.after(Math.max(gatherMs, toldAt + quietMs - clock.monotonic()), tell);
+  };
   return {
-    /** @param error why, in words */
-    failed(holding: string, error: string): void {
-      const same = failing.get(error) ?? new Set();
-      failing.set(error, same.add(holding));
-      if (isWaiting) return;
-      isWaiting = true;
-      clock.after(Math.max(gatherMs, toldAt + quietMs - clock.monotonic()), tell);
+    failed,
+    /**
+     * A holding that is lost again so soon did not change hands: something refuses what is written under it.
+     */
+    lost(holding: string, sinceLastMs: number): void {
+      if (sinceLastMs < lostAgainMs) failed(holding, 'lost again, soon after it was claimed');
     },
   };
 }

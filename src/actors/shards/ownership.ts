@@ -152,6 +152,7 @@ export class Ownership {
     const now = this.#parts.clock.monotonic();
     const before = this.#fencedAt.get(name) ?? Number.NEGATIVE_INFINITY;
     this.#fencedAt.set(name, now);
+    this.#claimTrouble.lost(name, now - before);
     // Once at once; what is lost again so soon waits for the next beat, so no fault makes this a loop.
     if (now - before > beatMs) this.plan();
   }

@@ -11,7 +11,7 @@ import { asError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Bus, StoredMessage, StreamState } from '../../bus/bus.ts';
 import type { Subjects } from '../../bus/subjects.ts';
-import { asOfNow, type Chart } from '../../machines/chart.ts';
+import { type Chart, stateOfNow } from '../../machines/chart.ts';
 import { createCell, note } from '../host/cell.ts';
 import { lastPublished, type Published } from '../host/feed.ts';
 import type { HostParts } from '../host/host-parts.ts';
@@ -210,7 +210,7 @@ function readRecord(parts: ShardStoreParts, run: ShardRun, message: StoredMessag
 
 /** Of a record of an earlier version, the state in which the actor is taken up. */
 function stateNow(chart: Chart | undefined, { snapshot, version }: ActorRecord): string {
-  return stateText(chart === undefined ? snapshot.value : asOfNow(chart, snapshot, version).value);
+  return stateText(chart === undefined ? snapshot.value : stateOfNow(chart, snapshot, version));
 }
 
 /** What is wrong with one record hurts its actor alone (I8). */

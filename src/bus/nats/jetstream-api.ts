@@ -16,6 +16,8 @@ export type JetStreamApi = (verb: string, body?: unknown) => Promise<Record<stri
 
 /** The codes that Orrery tells apart (server's `errors.json`). */
 export const jetStreamCode = {
+  /** Servers of a cluster that have not met yet, or one that is away: it passes. */
+  noSuitablePeers: 10005,
   noMessage: 10037,
   sequenceNotFound: 10043,
   deleteFailed: 10057,
@@ -86,5 +88,6 @@ function answerOf(verb: string, message: WireMessage): Record<string, unknown> {
   if (!error) return answer;
   const facts = { jetStreamCode: error.err_code, status: error.code, verb };
   const text = `JetStream, ${verb}: ${error.description} (${error.err_code})`;
-  throw new OrreryError(error.code >= 500 ? 'BUS_UNREACHABLE' : 'BUS_REFUSED', text, { facts });
+  const isForNow = error.code >= 500 || error.err_code === jetStreamCode.noSuitablePeers;
+  throw new OrreryError(isForNow ? 'BUS_UNREACHABLE' : 'BUS_REFUSED', text, { facts });
 }

@@ -34,6 +34,7 @@ import { keepStreams } from './keep-streams.ts';
 import { keepTrying } from './keep-trying.ts';
 import { parseServer, withoutPassword } from './nats-url.ts';
 import { checkServerVersion } from './nats-version.ts';
+import { flushOncePerTurn } from './once-per-turn.ts';
 import { writeHeaderBlock } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
 import { wireBus } from './wire-bus.ts';
@@ -97,7 +98,9 @@ export async function connectNats(parts: NatsParts): Promise<Bus> {
     const streams = streamDefinitions(parts.cluster);
     const { streamReplicas: replicas } = parts;
     if (replicas !== undefined) await keepStreams({ ...parts, wire, api, streams, replicas, log });
-    const bus = wireBus({ wire, requests, api, streams, clock: parts.clock, random: parts.random, log });
+    const isReplicated = (replicas ?? 1) > 1;
+    const { clock, random } = parts;
+    const bus = wireBus({ wire, requests, api, streams, clock, random, log, isReplicated });
     wire.onStatus((status) => onReconnect(status, wire, parts, log));
     return bus;
   } catch (error) {
@@ -115,7 +118,9 @@ async function firstConnection(parts: NatsParts, log: Log): Promise<NatsConnecti
     trouble: 'NATS cannot be reached; trying until it can',
     success: 'NATS answers now',
   };
-  return keepTrying(attempt, () => connect(settings));
+  const connection = await keepTrying(attempt, () => connect(settings));
+  flushOncePerTurn(connection);
+  return connection;
 }
 
 function connectionOptions(parts: NatsParts): ConnectionOptions {

@@ -7,7 +7,7 @@
 import type { OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { Appended, AppendOptions, Guard, Headers } from '../bus.ts';
-import { conflict, refused, unknownOutcome, unreachable } from '../bus-errors.ts';
+import { conflict, inProcess, refused, unknownOutcome, unreachable } from '../bus-errors.ts';
 import { msgIdHeader } from '../envelope.ts';
 import { errorIn, type JetStreamError, jetStreamCode, jsonOf } from './jetstream-api.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -82,8 +82,9 @@ function appendError(error: JetStreamError, guard: Guard | undefined): OrreryErr
   const text = `${error.description} (${error.err_code})`;
   switch (error.err_code) {
     case jetStreamCode.wrongLastSequence:
-    case jetStreamCode.wrongLastSequenceInFlight:
       return conflict(guard, text);
+    case jetStreamCode.wrongLastSequenceInFlight:
+      return inProcess(text);
     default:
       // A server that "cannot now" (no leader, store failed, no resources) does not say how far the message
       // came.

@@ -10,6 +10,7 @@ import type { Random } from '../../base/random.ts';
 import type { Bus, BusMessage, RequestOptions, StoredMessage, StreamName } from '../bus.ts';
 import { unreachable } from '../bus-errors.ts';
 import type { StreamDefinitions } from '../streams.ts';
+import { guardLanes } from './guard-lanes.ts';
 import { isJetStreamError, type JetStreamApi, jetStreamCode } from './jetstream-api.ts';
 import { type ApiMessage, storedMessageOfApi } from './stored-message.ts';
 import type { Wire, WireMessage } from './wire.ts';
@@ -26,6 +27,8 @@ export interface WireBusParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Whether streams are known to have several copies. */
+  readonly isReplicated: boolean;
 }
 
 export function wireBus(parts: WireBusParts): Bus {
@@ -61,8 +64,12 @@ export function wireBus(parts: WireBusParts): Bus {
       wire.subscribe(subject, (message) => guarded(onMessage, busMessage(message)), queue),
     request: (subject, data, asking) => request(requests, subject, data, asking),
     requestMany: (subject, data, asking) => requestMany(requests, subject, data, asking),
-    append: wireAppend(wire, requests),
-    appendAll: wireBatch(wire, requests, () => parts.random.id()),
+    ...guardLanes({
+      append: wireAppend(wire, requests),
+      appendAll: wireBatch(wire, requests, () => parts.random.id()),
+      clock,
+      isReplicated: parts.isReplicated,
+    }),
     follow: (stream, following_) => follow(following, streams[stream].name, following_),
     last: (stream, subject) => last(api, streams[stream].name, subject),
     lastOfMany: (stream, subjects) => lastOfMany(api, streams[stream].name, subjects),

@@ -8,8 +8,8 @@ import { duration } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
 import { type ActorId, parseActorId } from '../../base/ids.ts';
 import type { ActorSummary, Health, ListRequest } from '../../base/views.ts';
-import type { Chart } from '../../machines/chart.ts';
 import { readActorId } from '../actor-argument.ts';
+import { type NamedKind, readKind } from '../kind-argument.ts';
 
 export interface Filters {
   readonly namespace?: string;
@@ -35,8 +35,6 @@ export interface Selection {
   /** Facts are asked for, whether or not they are columns. */
   readonly hasFacts: boolean;
 }
-
-export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
 
 const healths: readonly Health[] = ['ok', 'waiting', 'wrong'];
 const selectable = ['namespace', 'state', 'health', 'owner'] as const;
@@ -75,19 +73,6 @@ export function readSelection(
     hasFacts: everyKind.size === 1 || filters.ending !== undefined,
   };
 }
-
-/** @throws OrreryError USAGE */
-export function readKind(word: string, kinds: readonly NamedKind[]): string {
-  const lower = word.toLowerCase();
-  const found = kinds.find(({ name, shortName }) => [name, plural(name), shortName].includes(lower));
-  if (found !== undefined) return found.name;
-  const allowed = kinds
-    .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
-    .join(', ');
-  throw new OrreryError('USAGE', `KIND: ${JSON.stringify(word)} is not allowed; allowed: ${allowed}`);
-}
-
-const plural = (name: string) => (name.endsWith('s') ? `${name}es` : `${name}s`);
 
 function readId(word: string, kinds: readonly NamedKind[]): ActorId {
   const slash = word.indexOf('/');

@@ -7,7 +7,7 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { StoredPort, Transition } from '../../base/views.ts';
-import type { Feed, FeedScope } from '../events-log.ts';
+import type { Feed, FeedScope } from '../events/events-log.ts';
 
 /** A person who follows sees what is new within so long, ms. */
 const askMs = 1_000;

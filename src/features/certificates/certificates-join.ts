@@ -28,7 +28,10 @@ const issuers = 'issuers.orrery.dev';
 
 export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 'statement'>): Join {
   const asked = new Askings();
-  const isComplete = () => needed.every((resource) => world.statement(resource) !== null);
+  const isListed = (resource: string) => world.statement(resource) !== null;
+  const isComplete = () => needed.every(isListed);
+  // Before they are listed every namespace looks as if its Issuer did not serve it.
+  const areNamespacesKnown = () => isListed('v1/Namespace') || !choosesNamespaces(world);
   return {
     kinds: ['domain', 'issuer'],
     fold(entry, before) {
@@ -50,6 +53,7 @@ export function createCertificatesJoin(world: Pick<World, 'get' | 'entries' | 's
     observe(kind, _namespace, name) {
       if (!isComplete()) return null;
       if (kind === 'issuer') return { type: 'issuer.observed', facts: issuerFacts(world, name) };
+      if (!areNamespacesKnown()) return null;
       const [facts = null, ...rivals] = claimsOf(world, name, asked.of(name), asked.otherClaim(name));
       return { type: 'domain.observed', facts, ...(rivals.length === 0 ? {} : { rivals }) };
     },
@@ -130,6 +134,15 @@ class Askings {
     else hosts.delete(host);
     if (hosts.size === 0) this.#hostsOfSecret.delete(key);
   }
+}
+
+/** Whether any Issuer does; clusters without such ones need no right to read Namespaces. */
+function choosesNamespaces(world: Pick<World, 'entries'>): boolean {
+  for (const { digest: any } of world.entries(issuers)) {
+    const { spec } = asDigest<IssuerDigest>(any, 'issuers') ?? {};
+    if (spec !== undefined && !('invalid' in spec) && spec.allowedNamespaces) return true;
+  }
+  return false;
 }
 
 const isAt = ({ source, secretName }: Asking, target: Target) =>

@@ -96,8 +96,13 @@ function ask(authorize: Authorize, token: string | null, verb: AccessVerb) {
 
 async function signIn(authorize: Authorize, request: HttpRequest): Promise<HttpAnswer> {
   const { token } = (request.body ?? {}) as { token?: unknown };
-  if (!isToken(token))
+  if (typeof token !== 'string')
     throw new OrreryError('USAGE', 'the body has to be {"token": "…"} with a bearer token');
+  if (!isToken(token))
+    throw new OrreryError(
+      'USAGE',
+      'token: it has characters that no token has, or is longer than 8 KiB; it is the one line that "orrery token" prints',
+    );
   const access = await ask(authorize, token, 'get');
   if (access.granted) return withCookie(token, cookieSeconds, request);
   return problem(access.status, access.status === 401 ? 'UNAUTHENTICATED' : 'FORBIDDEN', access.reason);

@@ -180,13 +180,19 @@ async function whoAsks(
   { authorize, isMeant }: Guard,
 ): Promise<Pick<HttpRequest, 'user' | 'refusal'>> {
   if (!isMeant(headers.host)) return { user: '', refusal: notMeant };
-  const access = await authorize(tokenOf(headers), verb, AbortSignal.timeout(limits.requestTimeoutMs));
+  const token = tokenOf(headers);
+  const access = await authorize(token, verb, AbortSignal.timeout(limits.requestTimeoutMs));
   if (access.granted) return { user: access.user, refusal: undefined };
   const code = access.status === 401 ? 'UNAUTHENTICATED' : 'FORBIDDEN';
-  const refusal = problem(access.status, code, access.reason);
+  const isMalformed = token === null && headers.authorization !== undefined;
+  const refusal = problem(access.status, code, isMalformed ? malformed : access.reason);
   const challenge = { 'WWW-Authenticate': 'Bearer' };
   return { user: '', refusal: access.status === 401 ? { ...refusal, headers: challenge } : refusal };
 }
+
+/** Nothing of what it says: it may be a password. */
+const malformed =
+  'the header Authorization is not of the form "Bearer TOKEN", without blanks in the token (orrery token prints one)';
 
 function write(reply: FastifyReply, { status, contentType, headers, body }: HttpAnswer): FastifyReply {
   return reply

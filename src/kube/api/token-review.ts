@@ -39,7 +39,7 @@ export function createKubeAuthorizer(kube: Pick<KubePort, 'create'>, clock: Cloc
     const key = `${verb} ${createHash('sha256').update(token).digest('base64url')}`;
     const known = remembered.get(key);
     if (known && known.until > clock.monotonic()) return known.access;
-    const access = await review(kube, token, verb, signal);
+    const access = await review(kube, { token, now: clock.now() }, verb, signal);
     remembered.delete(key);
     const oldest = remembered.keys().next();
     if (remembered.size >= limits.accessCacheEntries && !oldest.done) remembered.delete(oldest.value);
@@ -50,7 +50,7 @@ export function createKubeAuthorizer(kube: Pick<KubePort, 'create'>, clock: Cloc
 
 async function review(
   kube: Pick<KubePort, 'create'>,
-  token: string,
+  { token, now }: { readonly token: string; readonly now: number },
   verb: AccessVerb,
   signal: AbortSignal,
 ): Promise<Access> {
@@ -65,7 +65,7 @@ async function review(
     return {
       granted: false,
       status: 401,
-      reason: `Kubernetes does not accept the token for the audience "${audience}" (orrery token prints one)`,
+      reason: `Kubernetes does not accept the token for the audience "${audience}"${tokenFault(token, now)} (orrery token prints one)`,
     };
   const spec = {
     user: owner.username,
@@ -104,4 +104,31 @@ function ownerOf(answer: KubeObject): Owner | undefined {
 
 function fields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/**
+ * What the caller's own token says of itself, where that is why nobody accepts it; nothing of it is believed,
+ * and nothing of its secret part is told.
+ */
+export function tokenFault(token: string, now: number): string {
+  const claims = claimsOf(token);
+  if (claims === null)
+    return ': it is none that Kubernetes makes, three parts of letters and digits with dots between them';
+  const { exp, aud } = claims;
+  if (typeof exp === 'number' && exp * 1000 <= now)
+    return `: it ended at ${new Date(exp * 1000).toISOString()}`;
+  const audiences = [aud].flat().filter((one) => typeof one === 'string');
+  if (audiences.length === 0 || audiences.includes(audience)) return '';
+  return `: it is made for ${audiences.map((one) => JSON.stringify(one)).join(', ')}`;
+}
+
+function claimsOf(token: string): { readonly exp?: unknown; readonly aud?: unknown } | null {
+  const parts = token.split('.');
+  if (parts.length !== 3) return null;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString('utf8'));
+    return typeof claims === 'object' ? claims : null;
+  } catch {
+    return null;
+  }
 }

@@ -111,6 +111,7 @@ export const domainSetup = setup({
       exhibit.isNoted(context) && context.order !== null && timeOf(event) < context.order.expires,
     isDeferredByOutage: (args: Args) => isDeferral(args, ['down']),
     isDeferredByLimit: (args: Args) => isDeferral(args, ['rateLimited']),
+    isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),
     isDeferralNews: (args: Args) => isDeferral(args),
     isPollDue: ({ context, event }: Args) =>
       isPollable(context) && context.pollAt <= timeOf(event) && !isDue(context, timeOf(event)),

@@ -89,6 +89,12 @@ export const byOutage = {
   target: 'issuerDown',
   actions: ['noteDeferral', 'noteWait'],
 } as const;
+/** The authority is there again: what is waited for now is the Issuer's own. */
+export const byQueue = {
+  guard: 'isDeferredByQueue',
+  target: 'waitingForPermit',
+  actions: 'noteDeferral',
+} as const;
 export const byLimit = {
   guard: 'isDeferredByLimit',
   target: 'rateLimited',

@@ -41,6 +41,7 @@ import {
   askedMeanwhile,
   byLimit,
   byOutage,
+  byQueue,
   failure,
   granted,
   looks,
@@ -164,6 +165,7 @@ export const domainMachine = domainSetup.createMachine({
             'domain.observed': looks('rateLimited'),
             'permit.deferred': [
               byOutage,
+              byQueue,
               {
                 guard: 'isDeferralNews',
                 target: 'rateLimited',
@@ -185,6 +187,7 @@ export const domainMachine = domainSetup.createMachine({
             'domain.observed': looks('issuerDown'),
             'permit.deferred': [
               byLimit,
+              byQueue,
               { guard: 'isDeferralNews', actions: ['noteDeferral', 'noteWait', ...tell('issuerDown')] },
             ],
           },

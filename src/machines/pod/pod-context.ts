@@ -17,7 +17,7 @@ import type {
   RouteUnverifiable,
 } from '../service/route-events.ts';
 import type { Stamp } from '../stamp.ts';
-import type { PodEvent, PodObserved } from './pod-events.ts';
+import type { ConditionPatched, ConditionRefused, PodEvent, PodObserved } from './pod-events.ts';
 import type { PodFacts } from './pod-facts.ts';
 
 type ByService<T> = Readonly<Record<string, T>>;
@@ -322,6 +322,10 @@ export function ownProofs(context: PodContext, event: RouteProven): readonly Rou
     (proof) => known?.facts.uid === proof.uid && known.address.ip === proof.ip && isOwed(context, proof),
   );
 }
+
+/** Whether a patch was for this very Pod: that of one before it under the name may end late. */
+export const isOfMine = ({ facts }: PodContext, { uid }: ConditionPatched | ConditionRefused): boolean =>
+  uid === undefined || uid === facts?.uid;
 
 /** True in the world, and not the True that we took back since. */
 export const isConditionTrue = ({ facts, awaitsFalse }: PodContext): boolean =>

@@ -28,7 +28,12 @@ const patchTimeoutMs = 10_000;
 
 export const podConditionPatch = effect<PodConditionPatch>('pod-condition.patch', {
   timeoutMs: patchTimeoutMs,
-  failure: (_, message): ConditionRefused => ({ type: 'condition.refused', reason: 'error', message }),
+  failure: ({ uid }, message): ConditionRefused => ({
+    type: 'condition.refused',
+    uid,
+    reason: 'error',
+    message,
+  }),
 });
 
 export const podEffects = [messageSend, podConditionPatch, kubeEventWrite] as const;

@@ -9,8 +9,15 @@ import type { PodFacts } from './pod-facts.ts';
  */
 export type PodObserved = { readonly type: 'pod.observed'; readonly facts: PodFacts | null };
 
-export type ConditionPatched = { readonly type: 'condition.patched'; readonly status: 'True' | 'False' };
-export type ConditionRefused = {
+/** Of a patch for the Pod of that uid; absent from an earlier release. */
+type PatchOutcome = {
+  readonly uid?: string;
+};
+export type ConditionPatched = PatchOutcome & {
+  readonly type: 'condition.patched';
+  readonly status: 'True' | 'False';
+};
+export type ConditionRefused = PatchOutcome & {
   readonly type: 'condition.refused';
   /** gone: the Pod is not there or is another one; conflict: it changed meanwhile; error: anything else. */
   readonly reason: 'gone' | 'conflict' | 'error';

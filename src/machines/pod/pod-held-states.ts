@@ -20,7 +20,7 @@ const telling = <const T extends string>(then: T) =>
     entry: ['noteTelling', { type: 'pod-condition.patch', params: heldPatch }],
     on: {
       'condition.patched': { guard: 'isSaidFalse', target: then },
-      'condition.refused': { target: 'unsaid', actions: ['noteUntold', 'noteRefusal'] },
+      'condition.refused': { guard: 'isRefused', target: 'unsaid', actions: ['noteUntold', 'noteRefusal'] },
       'pod.recheck': { actions: 'startAfresh' },
     },
     after: { patchPatience: { target: 'unsaid', actions: 'noteUntold' } },

@@ -59,7 +59,11 @@ const gatedStates = keepIds('pod', {
           },
           'condition.refused': [
             { guard: 'isRefusedAsGone', target: '#pod.gated.marking.retrying.waitingForNews' },
-            { target: '#pod.gated.marking.retrying.backingOff', actions: ['countFailure', 'noteRefusal'] },
+            {
+              guard: 'isRefused',
+              target: '#pod.gated.marking.retrying.backingOff',
+              actions: ['countFailure', 'noteRefusal'],
+            },
           ],
           'pod.observed': { guard: 'isMoved', actions: 'remember', target: 'outdated' },
         },
@@ -70,7 +74,7 @@ const gatedStates = keepIds('pod', {
           'The Pod got another address while the patch was on its way: what it says is taken back once it has landed.',
         on: {
           'condition.patched': { guard: 'isSaidTrue', target: '#pod.gated.lost' },
-          'condition.refused': '#pod.deciding',
+          'condition.refused': { guard: 'isRefused', target: '#pod.deciding' },
         },
         after: { patchPatience: '#pod.gated.lost' },
       },
@@ -149,7 +153,11 @@ const gatedStates = keepIds('pod', {
             target: '#pod.gated.proving',
             actions: [{ type: 'kube-event.write', params: withdrawnNote }, 'noteWithdrawn', 'dropAdopted'],
           },
-          'condition.refused': { target: 'backingOff', actions: ['countFailure', 'noteRefusal'] },
+          'condition.refused': {
+            guard: 'isRefused',
+            target: 'backingOff',
+            actions: ['countFailure', 'noteRefusal'],
+          },
         },
         after: {
           withdrawalPatience: unanswered('backingOff'),

@@ -91,6 +91,7 @@ function factsOf(context: ReleaseContext): readonly Fact[] {
       ? (unreadable ?? 'nothing')
       : `${status.state}, release ${status.release}, at least ${status.minimumCompatible}`;
   const last = changes.at(-1);
+  const newest = newestRelease(nodes);
   return [
     { label: 'Release', value: bundle.release },
     { label: 'Leader', value: leader },
@@ -102,7 +103,7 @@ function factsOf(context: ReleaseContext): readonly Fact[] {
     ...lines('Drifted', drift),
     ...lines(
       'Replicas',
-      nodes.map((node) => replicaText(node, nodes, leader)),
+      nodes.map((node) => placeText(node, newest, leader)),
     ),
   ];
 }
@@ -123,9 +124,14 @@ const lines = (label: string, values: readonly string[]): readonly Fact[] =>
   values.length === 0 ? [] : [{ label, value: values.join('\n') }];
 
 /** A replica, and whether it may lead (§2.1). */
-export function replicaText(node: NodeFacts, nodes: readonly NodeFacts[], leader: string): string {
-  const { replica, release: own, bundle } = node;
-  const newest = newestRelease(nodes);
+export const replicaText = (node: NodeFacts, nodes: readonly NodeFacts[], leader: string): string =>
+  placeText(node, newestRelease(nodes), leader);
+
+function placeText(
+  { replica, release: own, bundle }: NodeFacts,
+  newest: string | null,
+  leader: string,
+): string {
   const about = (text: string) => `${replica} ${own} (${text})`;
   if (replica === leader) return about('leads');
   if (bundle === null) return about('no bundle: never leads');

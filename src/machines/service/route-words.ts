@@ -75,19 +75,16 @@ const answerCharsMax = 160;
 export function answerText({ lastRound, facts }: ServiceContext): string {
   if (lastRound === null) return 'was not asked yet';
   const { healthy, unhealthy, anonymous, unreachable, lastError } = lastRound;
-  const [one] = healthy;
+  // No number that differs from round to round: people's message would be written anew for nothing.
+  const [one] = [...healthy].sort();
   const parts = [
-    one === undefined
-      ? ''
-      : `answered by ${one}${healthy.length > 1 ? ` and ${healthy.length - 1} more` : ''}`,
-    unhealthy.length > 0 ? `answered not 200 by ${unhealthy[0]}` : '',
-    anonymous > 0 ? `${times(anonymous, 'answer')} without ${headerNames(facts)}` : '',
-    unreachable > 0 ? `${times(unreachable, 'call')} failed: ${lastError ?? ''}` : '',
+    one === undefined ? '' : `answered by ${one}${healthy.length > 1 ? ' and others' : ''}`,
+    unhealthy.length > 0 ? `answered not 200 by ${[...unhealthy].sort()[0]}` : '',
+    anonymous > 0 ? `answers without ${headerNames(facts)}` : '',
+    unreachable > 0 ? `calls failed: ${lastError ?? ''}` : '',
   ].filter((part) => part !== '');
   return (parts.join('; ') || 'no answer').slice(0, answerCharsMax);
 }
-
-const times = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function headerNames(facts: ServiceContext['facts']): string {
   const probe = facts?.probes.IPv4 ?? facts?.probes.IPv6;

@@ -11,8 +11,10 @@ type WorkloadStanding = Standing<WorkloadContext>;
 export const tellWorkload = tells<WorkloadContext>((standing) => {
   const { context } = standing;
   if (context.facts === null) return { text: 'the workload does not exist any more', next: null };
-  const told = [problemsText(context), probeText(standing)].filter((text) => text !== null);
-  return { text: told.join('; '), facts: factsOf(context) };
+  // Read from the annotation: once is enough.
+  const plan = planOf(context);
+  const told = [problemsText(context), probeText(standing, plan)].filter((text) => text !== null);
+  return { text: told.join('; '), facts: factsOf(context, plan) };
 });
 
 function problemsText({ facts }: WorkloadContext): string | null {
@@ -23,19 +25,23 @@ function problemsText({ facts }: WorkloadContext): string | null {
   return `${how}: ${problems.join(', ')}`;
 }
 
-function probeText(standing: WorkloadStanding): string | null {
+type Plan = ReturnType<typeof planOf>;
+
+function probeText(standing: WorkloadStanding, plan: Plan): string | null {
   const { context } = standing;
-  if (planOf(context) === null) return context.facts?.probe === null ? 'no probe is asked for' : null;
+  if (plan === null) return context.facts?.probe === null ? 'no probe is asked for' : null;
   if (isIn(standing, 'health.marking'))
-    return `${verdictText(context)}; the condition Ready is being set to ${context.verdict}`;
+    return `${verdictText(context, plan)}; the condition Ready is being set to ${context.verdict}`;
   if (isIn(standing, 'health.waiting'))
     return `the condition Ready could not be set to ${context.verdict}: ${context.lastError ?? 'the reason is not known'}`;
-  return verdictText(context);
+  return verdictText(context, plan);
 }
 
-function verdictText({ verdict, lastError, successes, failures, facts }: WorkloadContext): string {
+function verdictText(
+  { verdict, lastError, successes, failures, facts }: WorkloadContext,
+  plan: Plan,
+): string {
   const addresses = facts?.addresses.length === 1 ? 'the address' : 'every address';
-  const plan = planOf({ facts });
   if (verdict === 'True')
     return failures === 0
       ? `${addresses} answers the probe`
@@ -47,9 +53,8 @@ function verdictText({ verdict, lastError, successes, failures, facts }: Workloa
   return 'the probe has not been made often enough to say whether the workload is ready';
 }
 
-function factsOf(context: WorkloadContext): readonly Fact[] {
+function factsOf(context: WorkloadContext, plan: Plan): readonly Fact[] {
   const { facts, verdict } = context;
-  const plan = planOf(context);
   return [
     { label: 'Addresses', value: (facts?.addresses ?? []).map(({ ip }) => ip).join(', ') || 'none' },
     { label: 'Ready', value: facts?.ready ?? 'Unknown' },

@@ -8,7 +8,7 @@ import { encodeJson } from '../../../src/bus/codec.ts';
 import { memoryHub } from '../../../src/bus/memory/hub.ts';
 import { serve } from '../../../src/bus/rpc.ts';
 import { subjects as subjectsOf } from '../../../src/bus/subjects.ts';
-import { busFeed, followEvents } from '../../../src/cli/events-log.ts';
+import { busFeed, followEvents } from '../../../src/cli/events/events-log.ts';
 import { polledFeed } from '../../../src/cli/server/polled-feed.ts';
 import { VirtualClock } from '../../virtual-clock.ts';
 

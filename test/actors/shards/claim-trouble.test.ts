@@ -76,3 +76,20 @@ test('claims that succeed again are told of no more', async () => {
   await beats(40);
   expect(lines).toEqual([]);
 });
+
+test('what is lost again and again, soon after each claim, is told of; one loss alone is not', async () => {
+  const { lines, ownership, beats } = scene();
+  const starting = ownership.start();
+  await beats(3);
+  await starting;
+  ownership.fenced('shard/7');
+  await beats(4);
+  expect(lines).toEqual([]);
+  for (let n = 0; n < 6; n++) {
+    ownership.fenced('shard/7');
+    await beats(2);
+  }
+  expect(lines).toMatchObject([
+    { count: 1, holdings: ['shard/7'], error: expect.stringContaining('lost again') },
+  ]);
+});

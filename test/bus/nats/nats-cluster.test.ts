@@ -1,6 +1,7 @@
 /** Three servers, streams of three copies: what the bus promises while servers die. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startNatsCluster } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import { actorId } from '../../../src/base/ids.ts';
 import type { Bus } from '../../../src/bus/bus.ts';
 import { subjects } from '../../../src/bus/subjects.ts';
 import { until } from '../../until.ts';
@@ -53,6 +54,22 @@ describe('a bus on a cluster of three', () => {
     for (let round = 0; round < 50; round++) seen = (await write(fence, seen)).sequence;
     expect(await codeOf(write(fence, epoch))).toBe('BUS_CONFLICT');
     expect((await bus.last('state', s.releaseStatus('a')))?.sequence).toBe(seen - 1);
+  });
+
+  test('hundreds of saves under one fence at a time are stored, and refused once the fence has moved', {
+    timeout: 60_000,
+  }, async () => {
+    const bus = await newBus();
+    const fence = (await append(bus, s.fence(63), bytes('owner'))).sequence;
+    const guard = { subject: s.fence(63), sequence: fence };
+    const ids = Array.from({ length: 600 }, (_, n) => s.state(63, actorId('pod', 'shop', `crowd-${n}`)));
+    const saved = await Promise.all(ids.map((id, n) => bus.append(id, bytes(`${n}`), { guard })));
+    const found = await bus.lastOfMany('state', ids);
+    expect(ids.map((id) => found.get(id)?.sequence)).toEqual(saved.map(({ sequence }) => sequence));
+    const claim = bus.append(s.fence(63), bytes('next'), { guard });
+    const late = ids.slice(0, 50).map((id) => codeOf(bus.append(id, bytes('late'), { guard })));
+    await claim;
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['BUS_CONFLICT']));
   });
 
   test('keeps its promises of guards and following while the leader of the stream dies', {

@@ -34,8 +34,8 @@ class Scene {
     return [...this.join.fold(entry, before)].sort();
   }
 
-  listed(): this {
-    for (const resource of needed) this.#listed.add(resource);
+  listed(...more: string[]): this {
+    for (const resource of [...needed, ...more]) this.#listed.add(resource);
     return this;
   }
 
@@ -273,10 +273,22 @@ describe('§2: two namespaces ask for one host', () => {
   });
 });
 
-test('§2.5: an Issuer serves the Namespaces that it selects, by their labels as they are', () => {
+const allowedNamespaces = { matchLabels: { certificates: 'public' } };
+const spec = { domains: ['**'], acme: { challenge: 'http01' }, ca: null, budget: null, allowedNamespaces };
+
+test('§2.5: nothing is said of a host before the Namespaces were listed, if an Issuer chooses among them', () => {
   const scene = new Scene().listed();
-  const allowedNamespaces = { matchLabels: { certificates: 'public' } };
-  const spec = { domains: ['**'], acme: { challenge: 'http01' }, ca: null, budget: null, allowedNamespaces };
+  scene.domain('shop', 'app', { host: 'app.example.com' });
+  scene.issuer('any', ['**']);
+  expect(scene.facts('app.example.com')?.issuer?.name).toBe('any');
+  scene.issuer('public', [], { spec });
+  expect(scene.facts('app.example.com')).toBeUndefined();
+  scene.listed('v1/Namespace');
+  expect(scene.facts('app.example.com')?.issuer?.name).toBe('any');
+});
+
+test('§2.5: an Issuer serves the Namespaces that it selects, by their labels as they are', () => {
+  const scene = new Scene().listed('v1/Namespace');
   scene.issuer('public', [], { spec });
   scene.domain('shop', 'app', { host: 'app.example.com' });
   expect(scene.facts('app.example.com')).toMatchObject({

@@ -46,6 +46,9 @@ export interface DomainStatusSeen {
 export interface StageOptions {
   readonly replicas?: number;
   readonly restarts?: boolean;
+  /** What the replicas run; absent: the sources. */
+  readonly program?: string | undefined;
+  readonly replicaEnv?: Readonly<Record<string, string>>;
 }
 
 export class Stage {
@@ -58,14 +61,20 @@ export class Stage {
     this.#dir = dir;
   }
 
-  static async start({ replicas = 3, restarts = false }: StageOptions = {}): Promise<Stage> {
+  static async start({
+    replicas = 3,
+    restarts = false,
+    program,
+    replicaEnv = {},
+  }: StageOptions = {}): Promise<Stage> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-certificates-'));
     const http = { host: '127.0.0.1', port: 0 };
     // With KUBECONFIG set the same runs against that API server, which has to be a fresh one.
     const kubeconfig = process.env.KUBECONFIG;
     const real = kubeconfig === undefined ? {} : { kubeconfig };
     const replicaFlags = () => ['--acme-service', 'shop/orrery:8089'];
-    const options = { ...basics, dir, replicas, http, restarts, replicaFlags, print: () => {}, ...real };
+    const parts = { dir, replicas, http, restarts, replicaFlags, program, replicaEnv, print: () => {} };
+    const options = { ...basics, ...parts, ...real };
     const stage = new Stage(await startDevCluster(options, signal), dir);
     await stage.make(namespaces, { metadata: { name: stage.namespace } });
     await until(async () => (await stage.ready()) === replicas, { what: 'the replicas', timeoutMs: 30_000 });

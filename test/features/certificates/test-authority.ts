@@ -11,7 +11,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { systemClock } from '../../../src/base/clock.ts';
-import { openAuthority } from '../../../src/features/certificates/acme/x509.ts';
+import { openAuthority } from '../../../src/features/certificates/acme/authority.ts';
 
 export interface TestAuthority {
   /** The certificate. */

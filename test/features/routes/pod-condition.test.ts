@@ -40,6 +40,7 @@ test('the status is patched with one condition, merged by its type, and the uid 
   });
   expect(await patchPodCondition(kube)(effect, context)).toEqual({
     type: 'condition.patched',
+    uid: 'uid-1',
     status: 'True',
   });
   expect(patches).toEqual([
@@ -86,7 +87,9 @@ test.each([
   ['a conflict, and then no Pod any more', refused('KUBE_CONFLICT', 409), 'gone'],
   ['a conflict about this very Pod', refused('KUBE_CONFLICT', 409, 'uid-1'), 'conflict'],
 ] as const)('%s', async (_, kube, reason) => {
-  expect(await patchPodCondition(kube)(effect, context)).toMatchObject({ type: 'condition.refused', reason });
+  expect(await patchPodCondition(kube)(effect, context)).toMatchObject({
+    ...{ type: 'condition.refused', uid: effect.uid, reason },
+  });
 });
 
 test.each([

@@ -1,10 +1,10 @@
 /** Who may look: the questions put to Kubernetes, and how long an answer holds. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { OrreryError } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import { limits } from '../../../src/base/limits.ts';
-import { createKubeAuthorizer } from '../../../src/kube/api/token-review.ts';
+import { createKubeAuthorizer, tokenFault } from '../../../src/kube/api/token-review.ts';
 
 const { signal } = new AbortController();
 
@@ -91,4 +91,32 @@ test('a question that Kubernetes did not answer grants nothing and is not rememb
   await expect(authorize('ann-token', 'get', signal)).rejects.toThrow('no answer');
   away = false;
   expect(await authorize('ann-token', 'get', signal)).toMatchObject({ granted: true });
+});
+
+describe('a refused token says what is wrong with it', () => {
+  const encoded = (claims: unknown) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+  const token = (claims: unknown) => `${encoded({ alg: 'RS256' })}.${encoded(claims)}.signature`;
+  const now = Date.UTC(2026, 10, 22);
+
+  test.each([
+    ['s3cret', ': it is none that Kubernetes makes'],
+    ['a.b.c', ': it is none that Kubernetes makes'],
+    [token(null), ''],
+    [token({ exp: now / 1000 - 60, aud: ['orrery'] }), ': it ended at 2026-11-21T23:59:00.000Z'],
+    [token({ exp: now / 1000 + 60, aud: ['vault', 'x"'] }), ': it is made for "vault", "x\\""'],
+    [token({ exp: now / 1000 + 60, aud: 'orrery' }), ''],
+    [token({ exp: 'never', aud: 7 }), ''],
+  ])('%s', (text, fault) => {
+    const said = tokenFault(text, now);
+    expect(said.startsWith(fault)).toBe(true);
+    if (fault === '') expect(said === '' || said.startsWith(': it is none')).toBe(true);
+    expect(said).not.toContain('s3cret');
+  });
+
+  test('in the reason that its owner gets', async () => {
+    const access = await setUp().authorize('s3cret', 'get', signal);
+    expect(access).toMatchObject({
+      reason: expect.stringMatching(/it is none that Kubernetes makes.*orrery token/),
+    });
+  });
 });

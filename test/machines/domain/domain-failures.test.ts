@@ -213,3 +213,16 @@ describe('failure: Kubernetes is away', () => {
     expect(domain.askedOf('domain.report')).toMatchObject([{ status: { state: 'valid' }, notice: null }]);
   });
 });
+
+test.each(['down', 'rateLimited'] as const)(
+  'after %s one whose Issuer has used up its budget says so, not that the authority is away',
+  (outcome) => {
+    const domain = fail(ordering(), outcome);
+    domain.asked();
+    const until = domain.now + hour;
+    domain.take({ type: 'permit.deferred', issuer: 'acme', reason: 'budget', until });
+    expect(wordOf(domain)).toBe('waitingForPermit');
+    const [report] = domain.asked().filter((one) => one.type === 'domain.report');
+    expect(report?.status.conditions.map(({ reason }) => reason)).not.toContain('IssuerDown');
+  },
+);

@@ -3,11 +3,15 @@
  * docs/features/certificates.md §2, §9.2.
  */
 import { describe, expect, test } from 'vitest';
+import { domainChart } from '../../../src/machines/domain/domain.ts';
 import type { DomainFacts, DomainSource } from '../../../src/machines/domain/domain-facts.ts';
+import { sentence } from '../../../src/machines/domain/domain-words.ts';
+import { stateWords } from '../../../src/machines/tell.ts';
 import { domainFacts, target } from '../../features/certificates/certificate-samples.ts';
 import {
   confirmed,
   type Domain,
+  day,
   fail,
   finalizing,
   found,
@@ -170,4 +174,28 @@ describe('§2.6: what waits beside the Secret', () => {
     });
     expect(domain.context.pendingAt).toEqual(target);
   });
+});
+
+test('§6.3, §9.1: in a month of nothing a valid domain is ok, says nothing new, and what it said stays true', () => {
+  const issuer = { ...domainFacts.issuer, name: 'ca', version: 'ca/1', kind: 'ca', challenge: null } as const;
+  const domain = confirmed(
+    valid(storing(), fresh(storing(), 90 * day)).take(observed({ ...domainFacts, issuer })),
+  );
+  if (wordOf(domain) === 'checkingStored') found(domain, { good: domain.context.certificate });
+  const message = () => sentence(domain.context, 'valid', domain.now);
+  const told = message();
+  const end = domain.now + 30 * day;
+  let looks = 0;
+  domain.asked();
+  while (domain.now + (domain.patience ?? day) < end) {
+    domain.wait(domain.patience ?? day);
+    if (wordOf(domain) !== 'checkingStored') continue;
+    looks += 1;
+    found(domain, { good: domain.context.certificate });
+    expect(wordOf(domain)).toBe('valid');
+    expect(stateWords(domainChart, domain.state).health).toBe('ok');
+    expect(message()).toBe(told);
+  }
+  expect(looks).toBeGreaterThanOrEqual(30);
+  expect(domain.asked().filter(({ type }) => type !== 'certificate.inspect')).toEqual([]);
 });

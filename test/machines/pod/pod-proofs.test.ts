@@ -3,6 +3,7 @@
  * short.
  */
 import { describe, expect, test } from 'vitest';
+import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import {
   allProven,
@@ -184,6 +185,20 @@ describe('“Services may come and go while proving.”', () => {
 });
 
 describe('marking', () => {
+  test('what became of the patch for the Pod before it under the name says nothing of this one', () => {
+    const other = (service: string) => proven(service, { uid: 'pod-2' });
+    const again = () =>
+      newPod(observed(), ...allProven, observed({ uid: 'pod-2' }), other('api'), other('web'), other('www'));
+    expect(again().state).toBe('gated.marking.patching');
+    for (const late of [patched(), refused('gone'), refused('error')]) {
+      expect([late, again().take({ ...late, uid: 'pod-1' } as PodEvent).state]).toEqual([
+        late,
+        'gated.marking.patching',
+      ]);
+      expect(again().take({ ...late, uid: 'pod-2' } as PodEvent).state).not.toBe('gated.marking.patching');
+    }
+  });
+
   test('“patch status of the Pod with the condition (type, status True, reason RoutesVerified, message with the count, lastTransitionTime), with the uid as precondition”', () => {
     const pod = toldWhy(newPod(observed())).wait(234);
     pod.asked();

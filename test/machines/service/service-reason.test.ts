@@ -1,11 +1,12 @@
 /** Why a Service stands as it stands: its EndpointSlices, and the Pods that want a proof. */
 import { expect, test } from 'vitest';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import { answerText } from '../../../src/machines/service/route-words.ts';
 import type { ServiceContext } from '../../../src/machines/service/service-context.ts';
 import type { EndpointsFacts } from '../../../src/machines/service/slices-events.ts';
 import { ActorDriver } from '../actor-driver.ts';
 import { toldOf } from '../told.ts';
-import { forgotten, observed } from './service-script.ts';
+import { forgotten, observed, wanted as wantedBy } from './service-script.ts';
 
 type Driver = ActorDriver<ServiceEvent, ServiceContext>;
 
@@ -156,6 +157,19 @@ test('who waits is named, and what answered in their place', () => {
   };
   service.take({ type: 'sample.finished', round: service.context.round, calls: 3, summary });
   expect(told(service).text).toMatch(
-    /and 2 more; one round proved nothing new, the last: answered by 10.0.0.9; 2 calls failed: ECONNREFUSED$/,
+    /and 2 more; one round proved nothing new, the last: answered by 10.0.0.9; calls failed: ECONNREFUSED$/,
+  );
+});
+
+test('rounds that saw the same are told in the same words, however many calls they made and in whatever order', () => {
+  const seen = (healthy: readonly string[], unreachable: number, anonymous: number) => {
+    const service = begin(observed(), wantedBy(1));
+    const summary = { healthy, unhealthy: [], anonymous, unreachable, lastError: 'ECONNREFUSED' };
+    service.take({ type: 'sample.finished', round: service.context.round, calls: 9, summary });
+    return answerText(service.context);
+  };
+  expect(seen(['10.0.0.9', '10.0.0.3'], 3, 1)).toBe(seen(['10.0.0.3', '10.0.0.9', '10.0.0.8'], 2, 4));
+  expect(seen(['10.0.0.9', '10.0.0.3'], 3, 1)).toMatch(
+    /^answered by 10\.0\.0\.3 and others; answers without .*; calls failed: ECONNREFUSED$/,
   );
 });

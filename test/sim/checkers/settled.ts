@@ -7,9 +7,10 @@
  * bound is over.
  */
 
+import { namedTwice, ownersMissing, recordsDue } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
-import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { equal } from '../../../src/base/equal.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
@@ -92,20 +93,6 @@ export function unsettled(
   ];
 }
 
-export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
-  const living = replicas().map(({ name }) => name);
-  const twice = living.filter((name, index) => living.indexOf(name) !== index);
-  return twice.map((name) => `two replicas are called ${name}`);
-}
-
-export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
-  const active = replicas().flatMap(({ engine }) => engine.ownership.active());
-  const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
-    (name) => active.filter((one) => one === name).length !== 1,
-  );
-  return missing.map((name) => `${name} has no one owner that works`);
-}
-
 function podsNotReady({ world }: Pick<Eye<SimWorld>, 'world'>, takenUnseen: ReadonlySet<string>): string[] {
   return world.kube.entries('pods').flatMap(({ name, digest }) => {
     if (!digest.readinessGates.includes(conditionType) || takenUnseen.has(digest.uid)) return [];
@@ -138,18 +125,4 @@ function actorsBehind(
   const called = new Set(names.map(([kind, name]) => `${kind}/${namespace}/${name}`));
   for (const [id, { gone }] of records) if (!gone && !called.has(id)) behind.push(`${id} has not ended`);
   return behind;
-}
-
-/** What the records still hold that is to be done soon. */
-export function recordsDue(
-  records: ReadonlyMap<string, ActorRecord>,
-  now: number,
-  standing: readonly string[] = ['route.sample'],
-): string[] {
-  return [...records].flatMap(([id, record]) => {
-    if (isForgotten(record, now)) return [];
-    const { outbox } = record;
-    const [first] = outbox.filter(({ effect }) => !standing.includes(effect.type));
-    return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
-  });
 }

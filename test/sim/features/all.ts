@@ -1,5 +1,6 @@
 /** The features that have a simulation of their own; routes have the first one (simulation.ts). */
+import { certificateSimulation } from '../certificates/certificate-world.ts';
 import { electionSimulation } from '../elections/election-world.ts';
 import type { FeatureSimulation } from './feature-world.ts';
 
-export const featureSimulations: readonly FeatureSimulation[] = [electionSimulation];
+export const featureSimulations: readonly FeatureSimulation[] = [electionSimulation, certificateSimulation];

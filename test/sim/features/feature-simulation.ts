@@ -5,8 +5,10 @@
  * Promises: the same seed gives the same story; the first broken promise ends the run.
  */
 
+import { namedTwice, ownersMissing, recordsDue } from '../../../packages/testing/checkers/at-rest.ts';
 import type { CheckerKind } from '../../../packages/testing/checkers/checker.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import { act, createReplicas, everySecond } from '../../../packages/testing/simulation/driving.ts';
 import { createFaults } from '../../../packages/testing/simulation/faults.ts';
 import { createStage, type StageParts } from '../../../packages/testing/simulation/stage.ts';
 import { createStory, type Story } from '../../../packages/testing/simulation/story.ts';
@@ -15,9 +17,7 @@ import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
-import { namedTwice, ownersMissing, recordsDue } from '../checkers/settled.ts';
-import { act, createReplicas, everySecond } from '../driving.ts';
-import { drawProfile, type Profile, profileText } from '../profile.ts';
+import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
 import { featureLife } from './feature-life.ts';
@@ -30,22 +30,18 @@ const restMs = 180_000;
 
 export async function simulateFeature(
   simulation: FeatureSimulation,
-  { seed, chaosMs, onSighting, trace = null }: SimulationOptions,
+  options: SimulationOptions,
 ): Promise<Outcome> {
+  const { seed, chaosMs, lullMs, without, onSighting, trace = null } = options;
   const chance = createChance(seed).of(simulation.name);
-  const profile = profileOf(simulation, chance.of('profile'), chaosMs);
+  const profile = leaveOut(profileOf(simulation, chance.of('profile'), chaosMs), without);
   const story = createStory(onSighting);
   const say = (text: string) => story.see({ kind: 'done', text });
   const { shards } = profile;
   const stage = apiStage({ chance, times: profile, shards, see: story.see, trace }, simulation);
   const { clock } = stage;
-  const world = simulation.create({
-    stage,
-    chance: chance.of('world'),
-    profile,
-    say,
-    replicas: () => live(),
-  });
+  const replicas = () => live();
+  const world = simulation.create({ stage, chance: chance.of('world'), profile, say, replicas });
   const life = featureLife(stage, world, chance.of('life'));
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
@@ -53,14 +49,8 @@ export async function simulateFeature(
   const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
   story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
-  const faults = createFaults({
-    world: stage,
-    profile,
-    start,
-    say,
-    chance: chance.of('faults'),
-    replicas: live,
-  });
+  const parts = { world: stage, profile, start, say, chance: chance.of('faults'), replicas };
+  const faults = createFaults(parts);
   let isCalm = false;
   story.listen((sighting) => {
     if (sighting.kind === 'saved' && !isCalm) faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
@@ -69,11 +59,12 @@ export async function simulateFeature(
   else clock.after(chance.between(0, 3_000), () => world.begin());
   for (let n = 0; n < profile.replicas; n++)
     clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
-  everySecond(clock, story.see);
-  act(clock, chance.of('when'), () => isCalm, [
-    [profile.churnEveryMs, () => world.act()],
-    [profile.faultEveryMs, faults.act],
-  ]);
+  everySecond(stage, story.see);
+  const doings = [
+    [profile.churnEveryMs, () => world.act()] as const,
+    [profile.faultEveryMs, faults.act] as const,
+  ];
+  act(clock, chance.of('when'), () => isCalm, doings, lullMs);
   await clock.run(chaosMs, story.isOver);
   if (!story.isOver()) {
     isCalm = true;
@@ -83,7 +74,13 @@ export async function simulateFeature(
   }
   for (const replica of live()) replica.kill(false);
   const told = `${simulation.name}: ${profileText(profile)}`;
-  return { seed, profile: told, simulatedMs: clock.monotonic(), ...story.verdict() };
+  return {
+    seed,
+    profile: told,
+    kinds: [...profile.faults],
+    simulatedMs: clock.passedMs(),
+    ...story.verdict(),
+  };
 }
 
 /** What is not at rest, asked whenever somebody wants to know. */

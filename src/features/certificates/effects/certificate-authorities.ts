@@ -7,7 +7,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { hasCode, OrreryError } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import { type CertificateAuthority, openAuthority } from '../acme/x509.ts';
+import { type CertificateAuthority, openAuthority } from '../acme/authority.ts';
 import type { CaSpec } from '../digests.ts';
 import type { IssuerLookup } from './acme-accounts.ts';
 import { readSecret } from './certificate-secrets.ts';
@@ -40,11 +40,13 @@ export function createAuthorities(parts: {
     const data = await readSecret(kube, secret, signal);
     const place = `${secret.namespace}/${secret.name}`;
     if (data === null) throw ofIssuer(`the Secret ${place} does not exist`);
-    return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now()).catch((thrown) => {
+    try {
+      return openAuthority(data['tls.crt'] ?? '', data['tls.key'] ?? '', clock.now());
+    } catch (thrown) {
       throw hasCode(thrown, 'CERTIFICATE_UNUSABLE')
         ? ofIssuer(`the Secret ${place}: ${thrown.message}`)
         : thrown;
-    });
+    }
   };
   return {
     async of(issuer, signal) {

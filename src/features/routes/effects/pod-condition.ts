@@ -27,14 +27,14 @@ export function patchPodCondition(kube: KubePort): EffectRunner<PodConditionPatc
         { namespace, name, subresource: 'status', type: 'strategic', body: patchOf(effect) },
         signal,
       );
-      return { type: 'condition.patched', status: effect.status };
+      return { type: 'condition.patched', uid: effect.uid, status: effect.status };
     } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return refused('gone', thrown);
+      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return refused(effect, 'gone', thrown);
       // A foreign uid is a conflict to some versions of the API server and an invalid field (422) to others.
       if (!hasCode(thrown, 'KUBE_CONFLICT') && !isInvalid(thrown)) throw thrown;
       const isSame = await isStillThere(kube, effect, signal);
-      if (!isSame) return refused('gone', thrown);
-      if (hasCode(thrown, 'KUBE_CONFLICT')) return refused('conflict', thrown);
+      if (!isSame) return refused(effect, 'gone', thrown);
+      if (hasCode(thrown, 'KUBE_CONFLICT')) return refused(effect, 'conflict', thrown);
       throw thrown;
     }
   };
@@ -65,6 +65,10 @@ async function isStillThere(
   }
 }
 
-function refused(reason: 'gone' | 'conflict', { message }: OrreryError): ConditionRefused {
-  return { type: 'condition.refused', reason, message };
+function refused(
+  { uid }: PodConditionPatch,
+  reason: 'gone' | 'conflict',
+  { message }: OrreryError,
+): ConditionRefused {
+  return { type: 'condition.refused', uid, reason, message };
 }

@@ -46,8 +46,8 @@ function Steps({
       ({
         step,
         depth,
-      }) => html`<li key="${step.id}@${step.rev}" class=${step.id === id && step.rev === rev ? 'shown' : ''} style=${{ paddingLeft: `${depth * 18}px` }}>
-      <span class="after">+${step.at - began} ms</span><span aria-hidden="true">${depth > 0 ? '↳' : '●'}</span>
+      }) => html`<li key="${step.id}@${step.rev}" class=${step.id === id && step.rev === rev ? 'shown' : ''}>
+      <span class="after">+${step.at - began} ms</span><span aria-hidden="true" style=${{ marginLeft: `${depth * 18}px` }}>${depth > 0 ? '↳' : '●'}</span>
       <${ActorLink} id=${step.id} at=${step.rev} /><span class="event">${eventName(step.event.type)}</span>
       <span class="led">${step.from === step.to ? 'stays' : change(step)}</span></li>`,
     )}

@@ -14,8 +14,8 @@ import { VirtualList } from './virtual-list.ts';
 
 /** The order is made anew so often while rows change: rows that jump about cannot be read. */
 const orderMs = 1_000;
-const rowHeight = 40;
-/** More columns than this cannot be read beside the reason. */
+const rowHeight = 54;
+/** More columns than this cannot be read side by side. */
 const factColumnsMax = 4;
 
 interface Order extends Ordered {
@@ -107,7 +107,7 @@ function Head({
       onClick=${() => change({ sort: filter.sort === first ? second : first })}>${text}<span aria-hidden="true"> ${arrow}</span></button>`;
   };
   return html`<div class="list-head" role="group" aria-label="Columns to sort by" style=${columnStyle(labels)}><span></span>
-    ${column('Name', 'name')}<span>State</span>${column('Since', 'since')}${labels.map((label) => column(label, label, true))}<span>Reason</span><span>Next</span><span>Owner</span></div>`;
+    ${column('Name', 'name')}<span>State</span>${column('Since', 'since')}${labels.map((label) => column(label, label, true))}<span>Next</span><span>Owner</span></div>`;
 }
 
 function Filters({
@@ -191,9 +191,9 @@ function Row({
     <${StateName} state=${row.state} />
     <${Age} since=${since} now=${now} />
     ${labels.map((label) => html`<${FactCell} key=${label} fact=${factOf(row, label)} now=${now} />`)}
-    <span class="reason ${health}" title=${text}>${text}</span>
     <span class="next" title=${next?.text}>${next && html`<${Until} at=${next.at} now=${now} /> ${next.text}`}</span>
     <${Owner} owner=${owner} replicas=${replicas} />
+    <span class="reason ${health}" title=${text}>${text}</span>
   </div>`;
 }
 

@@ -2,8 +2,8 @@
  * Times as people type them: `03:12`, `2026-11-22T03:12`, `15m` ago; local or UTC. Pure but for the zone of
  * this machine.
  */
-import { duration } from '../base/config-values.ts';
-import { OrreryError } from '../base/errors.ts';
+import { duration } from '../../base/config-values.ts';
+import { OrreryError } from '../../base/errors.ts';
 
 const dayMs = 24 * 3_600_000;
 const clockForm = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/;

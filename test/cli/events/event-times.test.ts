@@ -1,7 +1,7 @@
 /** Times as people type them at night, and as they are printed. */
 import { describe, expect, test } from 'vitest';
-import { shownTime } from '../../src/base/words.ts';
-import { readEnd, readTime } from '../../src/cli/event-times.ts';
+import { shownTime } from '../../../src/base/words.ts';
+import { readEnd, readTime } from '../../../src/cli/events/event-times.ts';
 
 const now = Date.parse('2026-11-22T02:00:00Z');
 const iso = (text: string) => new Date(readTime('--from', text, now, true)).toISOString();

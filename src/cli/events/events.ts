@@ -1,19 +1,20 @@
 /** `orrery events`: the log of transitions, past and live. */
 
-import { systemClock } from '../base/clock.ts';
-import { duration } from '../base/config-values.ts';
-import { OrreryError } from '../base/errors.ts';
-import type { ActorId } from '../base/ids.ts';
-import type { Transition } from '../base/views.ts';
-import { change, effectList, eventName, shownTime } from '../base/words.ts';
-import type { Kinds } from '../replica/charts.ts';
-import { readActorId } from './actor-argument.ts';
-import { type Client, withClient } from './cluster-connection.ts';
+import { systemClock } from '../../base/clock.ts';
+import { duration } from '../../base/config-values.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { Transition } from '../../base/views.ts';
+import { causeText, change, effectList, eventName, shownTime } from '../../base/words.ts';
+import { type KindsKnown, knownKind, readKnownId } from '../actor-argument.ts';
+import { type Client, withClient } from '../cluster-connection.ts';
+import { readKind } from '../kind-argument.ts';
+import { loadedKinds } from '../own/loaded-kinds.ts';
+import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from '../parser.ts';
+import type { Terminal } from '../terminal.ts';
+import { readStepName, type StepName, sequenceLines, sequenceOf } from './event-sequence.ts';
 import { readEnd, readTime } from './event-times.ts';
 import { followEvents } from './events-log.ts';
-import { loadedKinds } from './own/loaded-kinds.ts';
-import { addClientFlags, addFeatureFlag, flagTexts, formatOption, type Program } from './parser.ts';
-import type { Terminal } from './terminal.ts';
 
 interface EventsOptions {
   readonly follow?: boolean;
@@ -31,6 +32,7 @@ Examples:
   orrery events --since 10m                 what happened in the last ten minutes
   orrery events --from 03:10 --to 03:15     what happened that night, in local time; --utc for UTC
   orrery events --kind domain --reason rateLimited
+  orrery events pod/shop/web-0@12           what led to that step, and what it led to, in whichever actors
   orrery events pod/shop/web-0 --follow     one actor, live, until Ctrl-C
   orrery events -o json | jq -r .to         one JSON object a line
 
@@ -41,7 +43,10 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .command('events')
     .summary('the transition log')
     .description('The log of transitions: every saved step of every actor, once and in order.')
-    .argument('[id]', 'only this actor: KIND/NAMESPACE/NAME')
+    .argument(
+      '[id]',
+      'only this actor: KIND/NAMESPACE/NAME; with @REVISION: what led to this step of it, and what it led to',
+    )
     .option('-f, --follow', 'stay and print what happens, until Ctrl-C')
     .option(
       '--since <TIME>',
@@ -58,11 +63,25 @@ export function eventsCommand(program: Program, terminal: Terminal): void {
     .addOption(formatOption('-o, --output <format>', ['text', 'json']));
   addClientFlags(addFeatureFlag(command)).addHelpText('after', examples);
   command.action(async (text: string | undefined, options: EventsOptions) => {
-    const wanted = await readWanted(text, options, terminal);
+    const kinds = () => loadedKinds({ ...options }, terminal);
+    const asked = await readStepName(text ?? '', kinds);
+    if (asked !== null) return printSequence(asked, options, terminal);
+    const wanted = await readWanted(text, options, kinds);
     await withClient(flagTexts({ ...options }), terminal, (client) =>
       follow(client, wanted, options, terminal),
     );
   });
+}
+
+async function printSequence(asked: StepName, options: EventsOptions, terminal: Terminal): Promise<void> {
+  const view = await withClient(flagTexts({ ...options }), terminal, ({ control }) =>
+    sequenceOf(control, asked),
+  );
+  const lines =
+    options.output === 'json'
+      ? view.steps.map((one) => JSON.stringify(one))
+      : sequenceLines(view, asked, options.utc === true, terminal);
+  terminal.out(`${lines.join('\n')}\n`);
 }
 
 interface Wanted {
@@ -76,7 +95,7 @@ interface Wanted {
 async function readWanted(
   text: string | undefined,
   options: EventsOptions,
-  terminal: Terminal,
+  kinds: KindsKnown,
 ): Promise<Wanted> {
   const { kind, utc = false, to, follow } = options;
   if (to !== undefined && follow) throw new OrreryError('USAGE', '--to and --follow exclude one another');
@@ -85,15 +104,15 @@ async function readWanted(
   const end = to === undefined ? Number.POSITIVE_INFINITY : readEnd(to, { now, from, isUtc: utc });
   if (from !== null && from > end) throw new OrreryError('USAGE', '--to lies before --from');
   return {
-    ...(text === undefined ? {} : { id: readActorId(text) }),
-    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, loadedKinds({ ...options }, terminal)) }),
+    ...(text === undefined ? {} : { id: await readKnownId(text, kinds) }),
+    ...(kind === undefined ? {} : { kind: await readKindFlag(kind, kinds) }),
     from,
     to: end,
   };
 }
 
-async function readKindFlag(text: string, kinds: Promise<Kinds>): Promise<string> {
-  const [{ charts }, { readKind }] = await Promise.all([kinds, import('./get/selection.ts')]);
+async function readKindFlag(text: string, kinds: KindsKnown): Promise<string> {
+  const { charts } = await kinds();
   return readKind(text, charts);
 }
 
@@ -140,7 +159,9 @@ async function follow(
   });
   if (options.follow) await interruption(terminal);
   log.stop();
-  if (printed === 0 && !options.follow) terminal.err('no transitions found\n');
+  if (printed > 0 || options.follow) return;
+  if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
+  terminal.err('no transitions found\n');
 }
 
 /** Whether the step has the text anywhere, whatever its case. */
@@ -159,6 +180,6 @@ function line(transition: Transition, { utc = false }: EventsOptions, { style }:
   const { at, id, rev, event, effects, replica, cause } = transition;
   const asked = effects.length === 0 ? '' : `  asked for ${effectList(effects)}`;
   const where = style('dim', `rev ${rev} on ${replica}`);
-  const because = cause === null ? '' : style('dim', ` (because of ${cause})`);
+  const because = cause === null ? '' : style('dim', ` (because of ${causeText(cause)})`);
   return `${shownTime(at, utc)}  ${id}  ${eventName(event.type)}: ${change(transition)}${asked}  ${where}${because}`;
 }

@@ -5,14 +5,14 @@
  * Promises: each transition once; what happened while the connection was away is read when it is back.
  * Absent: how it is printed.
  */
-import type { Clock } from '../base/clock.ts';
-import { OrreryError } from '../base/errors.ts';
-import type { ActorId } from '../base/ids.ts';
-import type { HistoryPage, PageRequest, Transition } from '../base/views.ts';
-import type { Bus, BusMessage } from '../bus/bus.ts';
-import { contentType, decode } from '../bus/codec.ts';
-import { headerOf } from '../bus/envelope.ts';
-import type { Subjects } from '../bus/subjects.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OrreryError } from '../../base/errors.ts';
+import type { ActorId } from '../../base/ids.ts';
+import type { HistoryPage, PageRequest, Transition } from '../../base/views.ts';
+import type { Bus, BusMessage } from '../../bus/bus.ts';
+import { contentType, decode } from '../../bus/codec.ts';
+import { headerOf } from '../../bus/envelope.ts';
+import type { Subjects } from '../../bus/subjects.ts';
 
 export interface EventsLog {
   /** How many there were. */

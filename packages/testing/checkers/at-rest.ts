@@ -1,0 +1,31 @@
+/** Whether a cluster in which nothing fails any more has come to rest: what is still missing, in words. */
+import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
+import type { Eye } from './checker.ts';
+
+export function namedTwice({ replicas }: Pick<Eye, 'replicas'>): string[] {
+  const living = replicas().map(({ name }) => name);
+  const twice = living.filter((name, index) => living.indexOf(name) !== index);
+  return twice.map((name) => `two replicas are called ${name}`);
+}
+
+export function ownersMissing({ replicas, world }: Pick<Eye, 'replicas' | 'world'>): string[] {
+  const active = replicas().flatMap(({ engine }) => engine.ownership.active());
+  const missing = Array.from({ length: world.shards }, (_, shard) => `shard/${shard}`).filter(
+    (name) => active.filter((one) => one === name).length !== 1,
+  );
+  return missing.map((name) => `${name} has no one owner that works`);
+}
+
+/** What the records still hold that is to be done soon. */
+export function recordsDue(
+  records: ReadonlyMap<string, ActorRecord>,
+  now: number,
+  standing: readonly string[] = ['route.sample'],
+): string[] {
+  return [...records].flatMap(([id, record]) => {
+    if (isForgotten(record, now)) return [];
+    const { outbox } = record;
+    const [first] = outbox.filter(({ effect }) => !standing.includes(effect.type));
+    return first === undefined ? [] : [`${id} still has the effect ${first.key}`];
+  });
+}

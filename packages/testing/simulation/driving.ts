@@ -1,0 +1,96 @@
+/** What makes any simulation go: replicas that come back, and what happens at drawn times. */
+
+import { type ReplicaParts, SimReplica } from '../replicas/sim-replica.ts';
+import type { Chance } from '../time/chance.ts';
+import type { See } from './sightings.ts';
+import type { Stage } from './stage.ts';
+
+/** The replicas that live, and those that died since anybody asked. Several may have one name. */
+export function createReplicas(
+  world: Stage,
+  { skewMaxMs }: { readonly skewMaxMs: number },
+  lives: Chance,
+  life: ReplicaParts['life'],
+) {
+  const replicas = new Set<SimReplica>();
+  return {
+    replicas,
+    live() {
+      for (const replica of replicas) if (replica.process.state === 'dead') replicas.delete(replica);
+      return [...replicas];
+    },
+    start(name: string) {
+      const skewMs = lives.between(-skewMaxMs, skewMaxMs);
+      const sleepsWhilePaused = lives.happens(0.3);
+      const chance = lives.of(`${name} ${lives.int(0, 1e9)}`);
+      world.see({ kind: 'done', text: `${name} starts` });
+      replicas.add(new SimReplica({ world, name, skewMs, sleepsWhilePaused, chance, life }));
+    },
+  };
+}
+
+/** Sets off what happens and what fails, at drawn times, until the chaos is over. */
+export function act(
+  clock: { after(ms: number, fn: () => void): unknown },
+  chance: Chance,
+  isOver: () => boolean,
+  actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
+  lullMs = 0,
+): void {
+  if (lullMs > 0) {
+    actInBursts(clock, chance, isOver, actions, lullMs);
+    return;
+  }
+  const again = (everyMs: number, action: () => void) => {
+    clock.after(chance.between(0, 2 * everyMs), () => {
+      if (isOver()) return;
+      action();
+      again(everyMs, action);
+    });
+  };
+  for (const [everyMs, action] of actions) again(everyMs, action);
+}
+
+/** How long things happen at a stretch where there are lulls, ms: as long as a whole run without them. */
+const burstMs = 30_000;
+
+/**
+ * As above for half a minute at a time; then nothing is done for a while, and what waits for hours comes up.
+ */
+function actInBursts(
+  clock: { after(ms: number, fn: () => void): unknown },
+  chance: Chance,
+  isOver: () => boolean,
+  actions: ReadonlyArray<readonly [everyMs: number, action: () => void]>,
+  lullMs: number,
+): void {
+  const burst = () => {
+    let isEnded = false;
+    act(clock, chance, () => isEnded || isOver(), actions);
+    clock.after(burstMs, () => {
+      isEnded = true;
+      if (!isOver()) clock.after(chance.between(0, 2 * lullMs), burst);
+    });
+  };
+  burst();
+}
+
+/** Nothing was stored for so long: what goes on repeats itself. */
+const idleAfterMs = 700;
+
+/**
+ * Tells of each second, and skips time in which nothing happens but heartbeats: the next thing that somebody
+ * waits for comes at its time.
+ */
+export function everySecond({ clock, hub }: Pick<Stage, 'clock' | 'hub'>, see: See): void {
+  let storedAt = clock.monotonic();
+  hub.observe(() => {
+    storedAt = clock.monotonic();
+  });
+  clock.skipWhile(() => clock.monotonic() - storedAt >= idleAfterMs);
+  const tick = () => {
+    see({ kind: 'second' });
+    clock.rhythm(1_000, tick);
+  };
+  tick();
+}

@@ -1,0 +1,294 @@
+/**
+ * One seed of a feature's life among faults: replicas that die, stand still and are cut off, a broker and an
+ * API server that go away, messages that are lost, repeated and late; then peace, until everything is at
+ * rest.
+ *
+ * Promises: the same seed gives the same story; the first broken promise ends the run. What the engine
+ * promises is checked always (fences, saves before effects, deadlines, the feed); what the feature promises,
+ * its own invariants say. Everything in the replicas is real, the mirrors included.
+ */
+import type { Feature } from '../../../src/actors/feature.ts';
+import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { asError } from '../../../src/base/errors.ts';
+import { createRestPort } from '../../../src/kube/api/rest.ts';
+import { rightsOf } from '../../../src/replica/rights.ts';
+import { namedTwice, ownersMissing, recordsDue } from '../checkers/at-rest.ts';
+import { engineCheckersOf } from '../checkers/engine-checkers.ts';
+import { type ApiWeather, type RequestFate, weathered } from '../kubernetes/api-weather.ts';
+import { MemoryKubernetes } from '../kubernetes/memory-kubernetes.ts';
+import { processTransport } from '../kubernetes/process-transport.ts';
+import { featureLife, loaded } from '../replicas/feature-life.ts';
+import type { SimReplica } from '../replicas/sim-replica.ts';
+import type { Chance } from '../time/chance.ts';
+import { createChance } from '../time/chance.ts';
+import { duration } from '../time/duration.ts';
+import { act, createReplicas, everySecond } from './driving.ts';
+import { type FaultKind, faultKinds } from './fault-kinds.ts';
+import type { FaultyWorld } from './fault-parts.ts';
+import { createFaults } from './faults.ts';
+import { createStage, type Stage } from './stage.ts';
+import { createStory, type Story, type Verdict } from './story.ts';
+
+/** What the invariants and the world of a simulation get to see. */
+export interface Simulated {
+  readonly kube: MemoryKubernetes;
+  /** Draws of this seed: never `Math.random`. */
+  readonly chance: Chance;
+  /** World time, ms since the epoch. */
+  now(): number;
+  /** Calls back after so long, in world time. */
+  after(ms: number, fn: () => void): void;
+  /** The last record of each actor, by id; those that ended have `gone`. */
+  readonly records: ReadonlyMap<string, ActorRecord>;
+  /** A promise is broken: ends the run. */
+  breach(text: string): void;
+}
+
+/**
+ * A promise of the feature, watched over from outside: what it knows comes from the API server and records.
+ */
+export interface Invariant {
+  readonly name: string;
+  /** Called once, before anything happens; watches what it needs, and says `breach`. */
+  watch(simulated: Simulated): void | Promise<void>;
+}
+
+export interface Simulation {
+  /** What each replica runs. By its name where they differ: another version rolls over. */
+  readonly features: readonly Feature[] | ((replica: string) => readonly Feature[]);
+  /** What is there at the beginning, and whoever else acts on it (a kubelet, another controller). */
+  begin(simulated: Simulated): void | Promise<void>;
+  /** One thing that people or programs do to the world; drawn again and again until there is peace. */
+  readonly happens?: readonly ((simulated: Simulated) => void | Promise<void>)[];
+  readonly invariants?: readonly Invariant[];
+  /** What is still missing, once nothing fails any more; none: everything is as it should be. */
+  unsettled(simulated: Simulated): readonly string[] | Promise<readonly string[]>;
+  /** Faults that mean nothing to the feature. */
+  readonly without?: readonly FaultKind[];
+}
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** How long things happen and fail; default 30 s of simulated time. */
+  readonly chaos?: string | number;
+  /** How long it may take to come to rest; default 5 min. */
+  readonly rest?: string | number;
+}
+
+export type SimulationOutcome = Verdict & { readonly seed: number; readonly simulatedMs: number };
+
+/** Mirrors live in the replicas here; etcd is not put back. */
+const notHere: readonly FaultKind[] = ['mirror', 'etcdRestored'];
+const calmLeastMs = 8_000;
+
+export async function simulate(
+  simulation: Simulation,
+  options: SimulationOptions,
+): Promise<SimulationOutcome> {
+  const { seed } = options;
+  const chance = createChance(seed);
+  const story = createStory();
+  const profile = profileOf(simulation, chance.of('profile'));
+  const stage = apiStage(profile, chance, story);
+  const kube = new MemoryKubernetes({ clock: stage.clock, random: chance.of('kubernetes').random });
+  const world = simulated(simulation, { stage, kube, story, chance });
+  const life = await lifeOf(simulation, { stage, kube, chance });
+  const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
+  await judged(simulation, { story, stage, live, world });
+  const say = (text: string) => story.see({ kind: 'done', text });
+  const faults = createFaults({
+    world: stage,
+    profile,
+    start,
+    say,
+    chance: chance.of('faults'),
+    replicas: live,
+  });
+  let isCalm = false;
+  story.listen((sighting) => {
+    if (sighting.kind === 'saved' && !isCalm) faults.ambush(sighting.record.feed.at(-1)?.replica ?? '');
+  });
+  await simulation.begin(world);
+  for (let n = 0; n < profile.replicas; n++)
+    stage.clock.after(n === 0 ? 0 : chance.between(0, 2_000), () => start(`r${n}`));
+  everySecond(stage, story.see);
+  const happening = chance.of('happening');
+  const happen = () => void world.attempt(happening.pick(simulation.happens ?? []));
+  act(stage.clock, chance.of('when'), () => isCalm, [
+    [profile.happensEveryMs, happen],
+    [profile.faultEveryMs, faults.act],
+  ]);
+  await stage.clock.run(duration(options.chaos ?? '30s'), story.isOver);
+  isCalm = true;
+  faults.end();
+  await peace(story, stage, duration(options.rest ?? '5m'), async () => [
+    ...namedTwice({ replicas: live }),
+    ...ownersMissing({ world: stage, replicas: live }),
+    ...(await simulation.unsettled(world)),
+    ...recordsDue(world.records, stage.clock.now(), []),
+  ]);
+  for (const replica of live()) replica.kill(false);
+  kube.stop();
+  return { seed, simulatedMs: stage.clock.passedMs(), ...story.verdict() };
+}
+
+interface SimulationProfile {
+  readonly replicas: number;
+  readonly faults: ReadonlySet<FaultKind>;
+  readonly skewMaxMs: number;
+  readonly happensEveryMs: number;
+  readonly faultEveryMs: number;
+  readonly latencyMaxMs: number;
+  readonly followLagMaxMs: Readonly<Record<'world' | 'state' | 'mail', number>>;
+  readonly shards: number;
+}
+
+/** Each kind of fault is on or off for a whole run, so that rare combinations come up often. */
+function profileOf({ without = [] }: Simulation, chance: Chance): SimulationProfile {
+  const lagMs = () => chance.pick([0, 5, 200, 1_500]) ?? 0;
+  const here = faultKinds.filter((kind) => !notHere.includes(kind) && !without.includes(kind));
+  return {
+    replicas: chance.pick([1, 2, 2, 3, 3, 4]) ?? 1,
+    faults: new Set(here.filter(() => chance.happens(0.5))),
+    skewMaxMs: chance.pick([0, 0, 200, 3_000]) ?? 0,
+    happensEveryMs: chance.between(1_000, 6_000),
+    faultEveryMs: chance.between(600, 8_000),
+    latencyMaxMs: chance.pick([0.2, 2, 30]) ?? 1,
+    followLagMaxMs: { world: lagMs(), state: lagMs(), mail: lagMs() },
+    shards: 8,
+  };
+}
+
+interface SimulatedStage extends FaultyWorld {
+  readonly weather: ApiWeather;
+}
+
+function apiStage(profile: SimulationProfile, chance: Chance, story: Story): SimulatedStage {
+  const { shards } = profile;
+  const base = createStage({ chance, times: profile, see: story.see, shards }, chance.of('network'));
+  const drawn = chance.of('weather');
+  const stage: SimulatedStage = {
+    ...base,
+    kubeErrors: 0,
+    weather: {
+      latencyMs: () => drawn.seldomLong(0.5, 40),
+      lateMs: () => drawn.between(100, 8_000),
+      fate: () => (drawn.happens(stage.kubeErrors) ? (drawn.pick(fates) ?? 'served') : 'served'),
+    },
+    mirror: { isAway: false, bus: base.hub.connect('nobody'), leave() {}, takeOver() {} },
+    kube: { backup: () => () => {} },
+  };
+  return stage;
+}
+
+const fates: readonly RequestFate[] = [
+  'lost',
+  'answerLost',
+  'late',
+  ...(['reset', 'answerReset', 'refused', 'conflict', 'throttled'] as const).flatMap((fate) => [fate, fate]),
+];
+
+interface Parts {
+  readonly stage: SimulatedStage;
+  readonly kube: MemoryKubernetes;
+  readonly chance: Chance;
+}
+
+/** What lives in the replica of each name; features are loaded before time begins. */
+async function lifeOf({ features }: Simulation, { stage, kube, chance }: Parts) {
+  const featuresOf = typeof features === 'function' ? features : () => features;
+  const names = Array.from({ length: 4 }, (_, n) => `r${n}`);
+  const lives = new Map(
+    await Promise.all(
+      names.map(async (name) => {
+        const used = featuresOf(name);
+        const rules = rightsOf(used).map(({ apiGroup, ...rule }) => ({ ...rule, apiGroups: [apiGroup] }));
+        const token = await kube.account(
+          `orrery-${name}`,
+          rules.map(({ why: _, ...rule }) => rule),
+        );
+        return [
+          name,
+          { features: await loaded(used), transport: processTransport(kube.api, token) },
+        ] as const;
+      }),
+    ),
+  );
+  return (parts: Parameters<ReturnType<typeof featureLife>>[0]) => {
+    const { name, process } = parts.replica;
+    const life = lives.get(name);
+    if (life === undefined) throw new Error(`nothing lives in ${name}`);
+    const transport = weathered({ ...life, weather: stage.weather, clock: stage.clock, process });
+    return featureLife({
+      ...{ stage, features: life.features, chance: chance.of(`life ${name} ${chance.int(0, 1e9)}`) },
+      kube: () => createRestPort({ transport, clock: process.clock }),
+    })(parts);
+  };
+}
+
+interface World extends Simulated {
+  /** What fails in it is told, and ends the run. */
+  attempt(happen: ((world: Simulated) => void | Promise<void>) | undefined): Promise<void>;
+}
+
+function simulated(_: Simulation, parts: Parts & { readonly story: Story }): World {
+  const { stage, kube, story, chance } = parts;
+  const records = new Map<string, ActorRecord>();
+  story.listen((sighting) => {
+    if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
+  });
+  const world: World = {
+    ...{ kube, records, chance: chance.of('world') },
+    now: () => stage.clock.now(),
+    after: (ms, fn) => void stage.clock.after(ms, fn),
+    breach: (text) => story.breach('world', text),
+    async attempt(happen) {
+      try {
+        await happen?.(world);
+      } catch (thrown) {
+        world.breach(`what happens in the world failed: ${asError(thrown).message}`);
+      }
+    },
+  };
+  return world;
+}
+
+async function judged(
+  { features, invariants = [] }: Simulation,
+  parts: {
+    readonly story: Story;
+    readonly stage: Stage;
+    readonly live: () => readonly SimReplica[];
+    readonly world: World;
+  },
+): Promise<void> {
+  const { story, stage, live, world } = parts;
+  const all = typeof features === 'function' ? [0, 1, 2, 3].flatMap((n) => features(`r${n}`)) : features;
+  // Of two versions of a chart the newer one knows the records of both.
+  const charts = [...new Set(all.flatMap(({ charts }) => charts))].sort((a, b) => a.version - b.version);
+  const checking = { charts, isByMail: () => false, isFromPeople: () => false, isRubbish: () => false };
+  const eye = { world: stage, now: () => stage.clock.now(), replicas: live };
+  story.watch(eye, engineCheckersOf(checking));
+  for (const { name, watch } of invariants)
+    await watch({ ...world, breach: (text) => story.breach(name, text) });
+}
+
+/** Nothing fails any more: ends as soon as everything is at rest. */
+async function peace(
+  story: Story,
+  { clock }: Stage,
+  boundMs: number,
+  missing: () => Promise<readonly string[]>,
+): Promise<void> {
+  if (story.isOver()) return;
+  story.see({ kind: 'calm' });
+  let left: readonly string[] = [];
+  for (let waited = 0; waited <= boundMs && !story.isOver(); waited += 1_000) {
+    await clock.run(1_000, story.isOver);
+    left = await missing();
+    if (waited >= calmLeastMs && left.length === 0) break;
+  }
+  if (left.length > 0)
+    story.breach('rest', `after ${boundMs / 1_000} s of peace: ${left.slice(0, 5).join('; ')}`);
+  story.see({ kind: 'end' });
+}

@@ -1,0 +1,49 @@
+/** Runs seeds, each after the other or in several threads at once, until enough is simulated. */
+import { Worker } from 'node:worker_threads';
+import type { Outcome, SimulationOptions } from '../../test/sim/simulation.ts';
+
+export interface SeedRun {
+  readonly from: number;
+  /** Whether another seed is to be begun. */
+  readonly isEnough: (begun: number, done: readonly Outcome[]) => boolean;
+  readonly optionsOf: (seed: number) => SimulationOptions;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+type Runner = (options: SimulationOptions) => Promise<Outcome>;
+
+async function take(run: SeedRun, runners: readonly Runner[]): Promise<void> {
+  const done: Outcome[] = [];
+  let begun = 0;
+  const work = async (runner: Runner) => {
+    while (!run.isEnough(begun, done)) {
+      const outcome = await runner(run.optionsOf(run.from + begun++));
+      done.push(outcome);
+      run.onOutcome(outcome);
+    }
+  };
+  await Promise.all(runners.map(work));
+}
+
+export const runHere = (run: SeedRun, runner: Runner): Promise<void> => take(run, [runner]);
+
+/** @param feature absent: the one whose turn it is */
+export async function runInThreads(run: SeedRun, threads: number, feature?: string): Promise<void> {
+  const workers = Array.from({ length: threads }, () => new Worker(new URL('./worker.ts', import.meta.url)));
+  try {
+    await take(
+      run,
+      workers.map((worker) => (options) => askWorker(worker, options, feature)),
+    );
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+}
+
+function askWorker(worker: Worker, options: SimulationOptions, feature?: string): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.postMessage({ options, ...(feature === undefined ? {} : { feature }) });
+  }).finally(() => worker.removeAllListeners()) as Promise<Outcome>;
+}

@@ -1,0 +1,11 @@
+/** A thread that runs seeds as it is told. */
+import { parentPort } from 'node:worker_threads';
+import type { SimulationOptions } from '../../test/sim/simulation.ts';
+import { runSeed } from './one-seed.ts';
+
+parentPort?.on('message', ({ options, feature }: { options: SimulationOptions; feature?: string }) => {
+  void runSeed(options, feature).then((outcome) => {
+    // What was told of each step stays here: nobody outside reads it.
+    parentPort?.postMessage({ ...outcome, transitions: [] });
+  });
+});

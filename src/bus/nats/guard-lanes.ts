@@ -1,0 +1,169 @@
+/**
+ * Conditional writes on streams with several copies: one at a time for each guarded subject.
+ *
+ * A server that keeps copies refuses a write while another one with a condition on the same subject is on its
+ * way to the copies ("wrong last sequence", 10164), though the condition holds: it could not check the second
+ * before the first is stored (nats-server 2.12 to 2.15, `checkMsgHeadersPreClusteredProposal`). All saves of
+ * a shard are conditional on its one fence. So those that come while one is on its way wait, and leave
+ * together as one atomic batch.
+ *
+ * Promises: what a caller is told is what happened to its own message; such a refusal is nobody's loss of
+ * ownership, it's tried again; who waited too long is told that nothing was stored. A stream with one copy is
+ * written as fast as before: lanes are used from the first refusal of that kind on. Absent: the wire format.
+ */
+import { type Clock, sleep } from '../../base/clock.ts';
+import { hasCode } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Appended, AppendOptions, BatchMessage } from '../bus.ts';
+import { isInProcess, unreachable } from '../bus-errors.ts';
+
+type Append = (subject: string, data: Uint8Array, options?: AppendOptions) => Promise<Appended>;
+type AppendAll = (
+  messages: readonly BatchMessage[],
+  options?: { readonly timeoutMs?: number },
+) => Promise<Appended>;
+
+export interface GuardLanesParts {
+  readonly append: Append;
+  readonly appendAll: AppendAll;
+  readonly clock: Clock;
+  /** Whether streams are known to have several copies; false: it's found out. */
+  readonly isReplicated: boolean;
+}
+
+interface Waiting {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly options: AppendOptions;
+  readonly since: number;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+  /** What the server thinks of it cannot be told from a batch. */
+  isAlone: boolean;
+}
+
+/** The server takes 1,000; so many are stored in some milliseconds, and nobody waits long behind them. */
+const batchMessages = 128;
+const batchBytes = 256 * 1024;
+/** Between two tries while somebody else's write is on its way, ms. */
+const retryMs = { first: 2, most: 50 };
+
+/** @returns the same two ways to write, in lanes */
+export function guardLanes(parts: GuardLanesParts): { append: Append; appendAll: AppendAll } {
+  const { append, clock } = parts;
+  const lanes = new Map<string, Waiting[]>();
+  let isReplicated = parts.isReplicated;
+
+  const enter = (entry: Waiting, guarded: string): void => {
+    const lane = lanes.get(guarded);
+    if (lane) return void lane.push(entry);
+    lanes.set(guarded, [entry]);
+    void run(guarded);
+  };
+  const run = async (guarded: string): Promise<void> => {
+    for (let lane = lanes.get(guarded); lane && lane.length > 0; lane = lanes.get(guarded)) {
+      await write(parts, takeFrom(lane), lane);
+    }
+    lanes.delete(guarded);
+  };
+  const inLane = (subject: string, data: Uint8Array, options: AppendOptions, guarded: string) =>
+    new Promise<Appended>((resolve, reject) => {
+      const isAlone = subject === guarded;
+      enter({ subject, data, options, since: clock.monotonic(), resolve, reject, isAlone }, guarded);
+    });
+
+  return {
+    async append(subject, data, options = {}) {
+      const guarded = options.guard?.subject;
+      if (guarded === undefined) return append(subject, data, options);
+      if (isReplicated) return inLane(subject, data, options, guarded);
+      try {
+        return await append(subject, data, options);
+      } catch (error) {
+        if (!isInProcess(error)) throw error;
+        isReplicated = true;
+        return inLane(subject, data, options, guarded);
+      }
+    },
+    appendAll: (messages, options) =>
+      untilChecked(parts, options?.timeoutMs ?? limits.appendTimeoutMs, () =>
+        parts.appendAll(messages, options),
+      ),
+  };
+}
+
+/** The first of the line, and those behind it that may share its fate. */
+function takeFrom(lane: Waiting[]): readonly Waiting[] {
+  const [first] = lane;
+  if (first === undefined) return [];
+  let bytes = 0;
+  let count = 0;
+  for (const { isAlone, options, data } of lane) {
+    bytes += data.length;
+    const isOther = isAlone || options.guard?.sequence !== first.options.guard?.sequence;
+    if (count > 0 && (isOther || first.isAlone || count === batchMessages || bytes > batchBytes)) break;
+    count++;
+  }
+  return lane.splice(0, count);
+}
+
+/** Ends when each of them is decided, or stands at the head of the line again. */
+async function write(parts: GuardLanesParts, taken: readonly Waiting[], lane: Waiting[]): Promise<void> {
+  const { clock } = parts;
+  const late = (entry: Waiting) => clock.monotonic() - entry.since > waitMs(entry);
+  for (const entry of taken.filter(late)) entry.reject(unreachable('too many conditional writes wait'));
+  const entries = taken.filter((entry) => !late(entry));
+  const [first] = entries;
+  if (first === undefined) return;
+  const timeoutMs = Math.max(1, timeoutOf(first) - (clock.monotonic() - first.since));
+  try {
+    const { sequence, duplicate } = await untilChecked(parts, waitMs(first), () =>
+      entries.length === 1
+        ? parts.append(first.subject, first.data, { ...first.options, timeoutMs })
+        : parts.appendAll(entries.map(asMessage), { timeoutMs }),
+    );
+    // A batch is stored as it was sent, without anything in between.
+    for (const [index, entry] of entries.entries())
+      entry.resolve({ sequence: sequence - (entries.length - 1 - index), duplicate });
+  } catch (error) {
+    // One of them is not as the server wants it, or known already: which, is told to each alone.
+    if (entries.length > 1 && hasCode(error, 'BUS_REFUSED')) {
+      for (const entry of entries) entry.isAlone = true;
+      lane.unshift(...entries);
+    } else for (const entry of entries) entry.reject(error);
+  }
+}
+
+const timeoutOf = ({ options }: Waiting) => options.timeoutMs ?? limits.appendTimeoutMs;
+/** The other half is for the answer. */
+const waitMs = (entry: Waiting) => timeoutOf(entry) / 2;
+
+/** The condition of the first speaks for all: they are stored together or not at all. */
+function asMessage({ subject, data, options }: Waiting, index: number): BatchMessage {
+  const { headers, msgId, ttlSeconds, guard } = options;
+  return {
+    subject,
+    data,
+    ...(headers === undefined ? {} : { headers }),
+    ...(msgId === undefined ? {} : { msgId }),
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds }),
+    ...(guard === undefined || index > 0 ? {} : { guard }),
+  };
+}
+
+/** Tries again while the server cannot check the condition; then nothing was stored. */
+async function untilChecked(
+  { clock }: GuardLanesParts,
+  forMs: number,
+  attempt: () => Promise<Appended>,
+): Promise<Appended> {
+  const until = clock.monotonic() + forMs;
+  for (let pauseMs = retryMs.first; ; pauseMs = Math.min(2 * pauseMs, retryMs.most)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isInProcess(error) || clock.monotonic() + pauseMs > until) throw error;
+    }
+    await sleep(clock, pauseMs);
+  }
+}

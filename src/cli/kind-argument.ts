@@ -1,0 +1,23 @@
+/** Kinds as people name them: `pod`, `pods`, `po`. Pure. */
+import { OrreryError } from '../base/errors.ts';
+import type { Chart } from '../machines/chart.ts';
+
+export type NamedKind = Pick<Chart, 'name' | 'shortName'>;
+
+/** @throws OrreryError USAGE */
+export function readKind(word: string, kinds: readonly NamedKind[]): string {
+  const found = kindNamed(word, kinds);
+  if (found !== undefined) return found.name;
+  const allowed = kinds
+    .map(({ name, shortName }) => (shortName ? `${name} (${shortName})` : name))
+    .join(', ');
+  throw new OrreryError('USAGE', `KIND: ${JSON.stringify(word)} is not allowed; allowed: ${allowed}`);
+}
+
+/** By its name, plural or short name, in any case. */
+export function kindNamed(word: string, kinds: readonly NamedKind[]): NamedKind | undefined {
+  const lower = word.toLowerCase();
+  return kinds.find(({ name, shortName }) => [name, plural(name), shortName].includes(lower));
+}
+
+const plural = (name: string) => (name.endsWith('s') ? `${name}es` : `${name}s`);

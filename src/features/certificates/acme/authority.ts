@@ -1,0 +1,197 @@
+/**
+ * A CA of one's own, and what it signs (docs/features/certificates.md §8).
+ *
+ * Promises: a certificate names one host, carries no subject, never outlives the CA that signs it, and names
+ * that CA's key as the CA itself does. Each has a new key, ECDSA on P-256. Keys are made and used off the
+ * event loop, by Node's own cryptography, and go to the caller and nowhere else (I9).
+ * A certificate is a dozen fields, so it is written here: a library that can read and write every form of one
+ * takes ten times as long.
+ */
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPair,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { OrreryError } from '../../../base/errors.ts';
+import {
+  bitString,
+  childrenOf,
+  context,
+  derOf,
+  element,
+  integer,
+  octetString,
+  oid,
+  pemOf,
+  sequence,
+  tags,
+  time,
+} from './der.ts';
+
+/** A CA that can sign; opened once, it signs many. */
+export interface CertificateAuthority {
+  /**
+   * A new certificate and its key.
+   *
+   * @param lifetimeMs bounded by the CA's own end @param now ms since the epoch
+   */
+  issue(
+    host: string,
+    lifetimeMs: number,
+    now: number,
+  ): Promise<{ readonly chain: string; readonly key: string }>;
+}
+
+/**
+ * Clocks differ: a certificate is valid from a minute before it was made; a short one from a twentieth of its
+ * life, or it would be due at once.
+ */
+const backdateMs = (lifetimeMs: number) => Math.min(60_000, lifetimeMs / 20);
+
+/** @throws OrreryError CERTIFICATE_UNUSABLE if they do not belong together, or are not those of a CA */
+export function openAuthority(chainPem: string, keyPem: string, now: number): CertificateAuthority {
+  const { certificate, key } = checkedPair(chainPem, keyPem, now);
+  const { subject, keyId, maySign } = readAuthority(chainPem);
+  if (!maySign) throw unusable('its certificate may not sign others (key usage)');
+  const signature = signatureOf(key);
+  const chain = chainPem.trim();
+  return {
+    async issue(host, lifetimeMs, at) {
+      const pair = await generate('ec', { namedCurve: 'P-256', publicKeyEncoding, privateKeyEncoding });
+      const notBefore = Math.max(at - backdateMs(lifetimeMs), Date.parse(certificate.validFrom));
+      const notAfter = Math.min(at + lifetimeMs, Date.parse(certificate.validTo));
+      const body = sequence(
+        element(context(0, true), integer('02')),
+        integer(serialNumber()),
+        signature.algorithm,
+        // As it is encoded: some verifiers compare names byte by byte.
+        subject,
+        sequence(time(notBefore), time(notAfter)),
+        sequence(),
+        pair.publicKey,
+        element(context(3, true), sequence(...extensionsOf(host, pair.publicKey, keyId))),
+      );
+      const signed = sequence(body, signature.algorithm, bitString(await signing(signature.hash, body, key)));
+      return { chain: `${pemOf(signed)}\n${chain}\n`, key: pair.privateKey };
+    },
+  };
+}
+
+const publicKeyEncoding = { type: 'spki', format: 'der' } as const;
+const privateKeyEncoding = { type: 'pkcs8', format: 'pem' } as const;
+const generate = promisify(generateKeyPair);
+
+const signing = (hash: string | null, data: Buffer, key: KeyObject): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    sign(hash, data, key, (error, signature) => (error ? reject(error) : resolve(signature)));
+  });
+
+/** Extensions of certificates (RFC 5280 4.2.1). */
+const extensions = {
+  subjectKeyIdentifier: oid('2.5.29.14'),
+  keyUsage: oid('2.5.29.15'),
+  subjectAltName: oid('2.5.29.17'),
+  basicConstraints: oid('2.5.29.19'),
+  authorityKeyIdentifier: oid('2.5.29.35'),
+  extendedKeyUsage: oid('2.5.29.37'),
+} as const;
+
+/** @param keyId of the CA; absent: it has none */
+function extensionsOf(host: string, publicKey: Buffer, keyId: Buffer | undefined): readonly Buffer[] {
+  const extension = (id: Buffer, value: Buffer) => sequence(id, octetString(value));
+  const critical = (id: Buffer, value: Buffer) => sequence(id, isTrue, octetString(value));
+  return [
+    // There is no subject, so whoever cannot read the name must not accept the certificate.
+    critical(extensions.subjectAltName, sequence(element(context(2), Buffer.from(host, 'ascii')))),
+    critical(extensions.basicConstraints, sequence()),
+    critical(extensions.keyUsage, element(tags.bits, digitalSignature)),
+    extension(extensions.extendedKeyUsage, sequence(serverAuth)),
+    extension(extensions.subjectKeyIdentifier, octetString(identifierOf(publicKey))),
+    // Copied: a CA may identify its key by any means, and verifiers compare the two (RFC 5280 4.2.1.1).
+    ...(keyId === undefined
+      ? []
+      : [extension(extensions.authorityKeyIdentifier, sequence(element(context(0), keyId)))]),
+  ];
+}
+
+const isTrue = element(tags.boolean, Buffer.from([0xff]));
+/** The first bit; the seven behind it are unused. */
+const digitalSignature = Buffer.from([7, 0x80]);
+const serverAuth = oid('1.3.6.1.5.5.7.3.1');
+
+/** SHA-1 of the key's bits (RFC 5280 4.2.1.2, method 1). @param publicKey SubjectPublicKeyInfo */
+function identifierOf(publicKey: Buffer): Buffer {
+  const [info] = childrenOf(publicKey);
+  const bits = childrenOf(info?.content)
+    .find(({ tag }) => tag === tags.bits)
+    ?.content.subarray(1);
+  return createHash('sha1')
+    .update(bits ?? publicKey)
+    .digest();
+}
+
+/** 127 bits, positive (RFC 5280 4.1.2.2, CA/Browser Forum 7.1). */
+function serialNumber(): string {
+  const bytes = randomBytes(16);
+  bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0);
+  return bytes.toString('hex');
+}
+
+/** How the CA signs: what certificates say of it, and what Node is told. */
+function signatureOf(key: KeyObject): { readonly algorithm: Buffer; readonly hash: string | null } {
+  const nothing = Buffer.from([0x05, 0x00]);
+  if (key.asymmetricKeyType === 'rsa')
+    return { algorithm: sequence(oid('1.2.840.113549.1.1.11'), nothing), hash: 'sha256' };
+  if (key.asymmetricKeyType === 'ed25519') return { algorithm: sequence(oid('1.3.101.112')), hash: null };
+  const curve = key.asymmetricKeyDetails?.namedCurve;
+  if (curve === 'prime256v1') return { algorithm: sequence(oid('1.2.840.10045.4.3.2')), hash: 'sha256' };
+  if (curve === 'secp384r1' || curve === 'secp521r1')
+    return { algorithm: sequence(oid('1.2.840.10045.4.3.3')), hash: 'sha384' };
+  throw unusable('its key is of an unknown sort');
+}
+
+const unusable = (why: string) => new OrreryError('CERTIFICATE_UNUSABLE', `the CA cannot be used: ${why}`);
+
+function checkedPair(chainPem: string, keyPem: string, now: number) {
+  let certificate: X509Certificate;
+  let key: KeyObject;
+  try {
+    certificate = new X509Certificate(chainPem);
+    key = createPrivateKey(keyPem);
+  } catch {
+    // What the library says may quote what it could not read.
+    throw unusable('its certificate or key cannot be read');
+  }
+  if (!certificate.checkPrivateKey(key)) throw unusable('the key does not belong to its certificate');
+  if (!certificate.ca) throw unusable('its certificate is not that of a CA');
+  if (Date.parse(certificate.validTo) <= now) throw unusable('its certificate has ended');
+  return { certificate, key };
+}
+
+/** What its own certificate says of a CA, as it stands there. */
+function readAuthority(chainPem: string) {
+  const [certificate] = childrenOf(derOf(chainPem));
+  const [body] = childrenOf(certificate?.content);
+  const fields = childrenOf(body?.content);
+  // Of the sequences: algorithm, issuer, validity, subject, key.
+  const subject = fields.filter(({ tag }) => tag === tags.sequence)[3];
+  const list = fields.find(({ tag }) => tag === context(3, true))?.content;
+  const values = childrenOf(childrenOf(list)[0]?.content).map(({ content }) => childrenOf(content));
+  const extensionValue = (id: Buffer) => {
+    const found = values.find(([name]) => name?.whole.equals(id));
+    return childrenOf(found?.find(({ tag }) => tag === tags.octets)?.content)[0]?.content;
+  };
+  if (subject === undefined) throw unusable('its certificate cannot be read');
+  const usage = extensionValue(extensions.keyUsage);
+  return {
+    subject: subject.whole,
+    keyId: extensionValue(extensions.subjectKeyIdentifier),
+    // keyCertSign, the sixth bit; without the extension everything is allowed.
+    maySign: usage === undefined || ((usage[1] ?? 0) & 0x04) !== 0,
+  };
+}

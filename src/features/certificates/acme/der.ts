@@ -1,0 +1,101 @@
+/**
+ * DER (X.690) as far as certificates need it: elements read where they stand, and written one inside the
+ * other. Pure. Absent: tags of more than one byte, and lengths beyond 4 GiB.
+ */
+
+export interface Element {
+  readonly tag: number;
+  readonly content: Buffer;
+  /** With its tag and length. */
+  readonly whole: Buffer;
+}
+
+/** Elements one behind the other; what cannot be read ends them. */
+export function childrenOf(bytes: Buffer | undefined): readonly Element[] {
+  const elements: Element[] = [];
+  for (let at = 0; bytes !== undefined && at + 2 <= bytes.byteLength; ) {
+    const tag = bytes.readUInt8(at);
+    const first = bytes.readUInt8(at + 1);
+    const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
+    const from = at + 2 + lengthBytes;
+    if (lengthBytes > 4 || from > bytes.byteLength) break;
+    const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes);
+    const end = from + length;
+    if (end > bytes.byteLength) break;
+    elements.push({ tag, content: bytes.subarray(from, end), whole: bytes.subarray(at, end) });
+    at = end;
+  }
+  return elements;
+}
+
+/** The body of the first certificate in PEM. */
+export function derOf(chainPem: string): Buffer | undefined {
+  const [, body] = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/.exec(chainPem) ?? [];
+  return body === undefined ? undefined : Buffer.from(body, 'base64');
+}
+
+export function pemOf(certificate: Buffer): string {
+  const lines = certificate.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----`;
+}
+
+export const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bits: 0x03,
+  octets: 0x04,
+  oid: 0x06,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+} as const;
+
+/** `[n]`, in context; constructed where it holds other elements. */
+export const context = (n: number, isConstructed = false) => 0x80 | n | (isConstructed ? 0x20 : 0);
+
+export function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {
+  const content = Buffer.concat(contents);
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(content.byteLength)]), content]);
+}
+
+export const sequence = (...contents: readonly Uint8Array[]) => element(tags.sequence, ...contents);
+
+/** Whole bytes: no bit of the last one is unused. */
+export const bitString = (bytes: Uint8Array) => element(tags.bits, Buffer.from([0]), bytes);
+
+export const octetString = (bytes: Uint8Array) => element(tags.octets, bytes);
+
+/** @param hex of a number that is not negative, with its first bit free */
+export const integer = (hex: string) => element(tags.integer, Buffer.from(hex, 'hex'));
+
+/** @param text `1.2.840.10045.4.3.2` */
+export function oid(text: string): Buffer {
+  const [first = 0, second = 0, ...others] = text.split('.').map(Number);
+  return element(tags.oid, Buffer.from([first * 40 + second, ...others.flatMap(inSevens)]));
+}
+
+/** RFC 5280 4.1.2.5: two digits of the year until 2049. @param ms since the epoch */
+export function time(ms: number): Buffer {
+  const digits = new Date(ms)
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replace(/[-:T]/g, '');
+  return digits < '2050'
+    ? element(tags.utcTime, Buffer.from(digits.slice(2)))
+    : element(tags.generalizedTime, Buffer.from(digits));
+}
+
+function lengthOf(length: number): readonly number[] {
+  if (length < 0x80) return [length];
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  return [0x80 | bytes.length, ...bytes];
+}
+
+/** Base 128, every byte but the last with its high bit set. */
+function inSevens(value: number): readonly number[] {
+  const bytes = [value & 0x7f];
+  for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))
+    bytes.unshift(0x80 | (rest & 0x7f));
+  return bytes;
+}

@@ -1,0 +1,38 @@
+/** What is published in one turn of the event loop leaves in one piece: a real server, a real socket. */
+import { Socket } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import { startNatsServer } from '../../../packages/dev-cluster/processes/nats-server.ts';
+import { flushOncePerTurn } from '../../../src/bus/nats/once-per-turn.ts';
+import { until } from '../../until.ts';
+import { connectTo, temporaryFolder } from './nats-backend.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+test('a hundred messages, each published by a promise of its own, are one write, in their order', async () => {
+  const folder = await temporaryFolder();
+  const server = await startNatsServer({ dir: folder.dir });
+  const bus = await connectTo(server.url, { onlyAsks: true });
+  try {
+    const heard: string[] = [];
+    bus.subscribe('some.*', ({ data }) => void heard.push(new TextDecoder().decode(data)));
+    const write = vi.spyOn(Socket.prototype, 'write');
+    let before: Promise<unknown> = Promise.resolve();
+    const texts = Array.from({ length: 100 }, (_, n) => `message ${n}`);
+    for (const text of texts)
+      before = before.then(() => bus.publish('some.subject', new TextEncoder().encode(text)));
+    await before;
+    await until(() => heard.length === 100, { what: 'all messages to arrive' });
+    const writes = write.mock.calls.filter(([chunk]) => Buffer.from(chunk as Uint8Array).includes('message'));
+    expect(heard).toEqual(texts);
+    expect(writes).toHaveLength(1);
+  } finally {
+    await bus.close();
+    await server.stop();
+    await folder.remove();
+  }
+}, 30_000);
+
+test('a library with another inside is left alone', () => {
+  for (const connection of [{}, { protocol: {} }, { protocol: { flushPending: 'no function' } }])
+    expect(() => flushOncePerTurn(connection)).not.toThrow();
+});

@@ -1,0 +1,46 @@
+/**
+ * The examples' own tests, run as their users run them: by Node's test runner, on the memory bus and a
+ * Kubernetes in memory.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { feature as janitor } from '../../examples/namespace-janitor/feature.ts';
+import { feature as nodeDrain } from '../../examples/node-drain/feature.ts';
+import { rightsOf } from '../../src/replica/rights.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+test.each(['node-drain', 'namespace-janitor'])('%s keeps its promises', { timeout: 120_000 }, (example) => {
+  const hook = join(root, 'test/examples/own-package.mjs');
+  const files = `examples/${example}/**/*.test.ts`;
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, UPDATE_TRANSCRIPTS: '0' };
+  const node = join(root, 'node_modules/.bin/node');
+  const { status, stdout } = spawnSync(node, ['--import', hook, '--test', files], {
+    cwd: root,
+    env,
+    encoding: 'utf8',
+  });
+  expect(stdout).toMatch(/^ℹ pass [1-9]/m);
+  expect({ status, said: status === 0 ? '' : stdout }).toEqual({ status: 0, said: '' });
+});
+
+test('node-drain is an operator in 150 lines', () => {
+  const lines = readFileSync(join(root, 'examples/node-drain/feature.ts'), 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(150);
+});
+
+test.each([
+  ['node-drain', nodeDrain],
+  ['namespace-janitor', janitor],
+] as const)('the role of %s is what the feature needs', (example, feature) => {
+  const text = readFileSync(join(root, `examples/${example}/rbac.yaml`), 'utf8');
+  const [role] = parseAllDocuments(text).map((document) => document.toJS() as { rules: object[] });
+  const everybody = new Set(rightsOf([]).map(({ why }) => why));
+  const needed = rightsOf([feature]).filter(({ why }) => !everybody.has(why));
+  expect(role?.rules).toEqual(
+    needed.map(({ apiGroup, resources, verbs }) => ({ apiGroups: [apiGroup], resources, verbs })),
+  );
+});

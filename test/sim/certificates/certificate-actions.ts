@@ -1,0 +1,139 @@
+/** What happens in the world of certificates. */
+import { OrreryError } from '../../../src/base/errors.ts';
+import { domains, secrets } from '../../../src/features/certificates/resources.ts';
+import type { WorldParts } from '../features/feature-world.ts';
+import { type CertificateScene, makeDomain, tenants } from './certificate-world.ts';
+
+type Action = readonly [name: string, act: () => string | null];
+
+export function certificateActions(parts: WorldParts, scene: CertificateScene): readonly Action[] {
+  const all = [...troubles(parts, scene), ...refusals(parts), ...people(parts, scene)];
+  return all.filter(() => parts.chance.happens(0.6));
+}
+
+/** What the authority refuses for a while. */
+function troubles({ stage, chance }: WorldParts, { authority, hosts }: CertificateScene): readonly Action[] {
+  const { clock } = stage;
+  const forAWhile = (most: number, undo: () => void) => void clock.after(chance.seldomLong(200, most), undo);
+  return [
+    [
+      'outage',
+      () => {
+        authority.isUp = false;
+        forAWhile(15_000, () => {
+          authority.isUp = true;
+        });
+        return 'of the authority';
+      },
+    ],
+    [
+      'nonces',
+      () => {
+        authority.badNonces = 0.5;
+        forAWhile(10_000, () => {
+          authority.badNonces = 0;
+        });
+        return 'do not fit';
+      },
+    ],
+    [
+      'limit',
+      () => {
+        authority.limitedUntil = clock.now() + chance.seldomLong(1_000, 30_000);
+        return 'for everybody';
+      },
+    ],
+    [
+      'unproven',
+      () => {
+        const host = chance.pick(hosts) ?? '';
+        authority.unproven.add(host);
+        forAWhile(12_000, () => void authority.unproven.delete(host));
+        return host;
+      },
+    ],
+    [
+      'revoked',
+      () => {
+        const [fingerprint] = chance.pick([...authority.issued]) ?? [];
+        if (fingerprint === undefined) return null;
+        authority.revoked.add(fingerprint);
+        return fingerprint;
+      },
+    ],
+  ];
+}
+
+/** What Kubernetes refuses for a while. */
+function refusals({ stage, chance }: WorldParts): readonly Action[] {
+  const { api, clock } = stage;
+  const forAWhile = (most: number, undo: () => void) => void clock.after(chance.seldomLong(200, most), undo);
+  return [
+    [
+      'quota',
+      () => {
+        const closed = chance.pick(tenants);
+        const facts = { status: 403, reason: 'Forbidden' };
+        api.refuse = ({ resource, by, after }) =>
+          resource.plural === 'secrets' && by !== 'world' && after?.metadata.namespace === closed
+            ? new OrreryError('KUBE_REFUSED', 'exceeded quota', { facts })
+            : null;
+        forAWhile(10_000, () => {
+          api.refuse = () => null;
+        });
+        return `of ${closed}`;
+      },
+    ],
+  ];
+}
+
+/** What people do. */
+function people(parts: WorldParts, { hosts }: CertificateScene): readonly Action[] {
+  const { stage, chance } = parts;
+  const { api, clock } = stage;
+  const anyDomain = () =>
+    chance.pick(api.all(domains).filter(({ metadata }) => metadata.labels === undefined));
+  return [
+    ['another asks', () => makeDomain(parts, chance.pick(hosts) ?? '', chance.pick(tenants) ?? 'shop')],
+    [
+      'domain removed',
+      () => {
+        const found = anyDomain();
+        if (!found) return null;
+        api.remove(domains, found.metadata.namespace, found.metadata.name);
+        return `${found.metadata.namespace}/${found.metadata.name}`;
+      },
+    ],
+    [
+      'shared',
+      () => {
+        const found = anyDomain();
+        if (!found) return null;
+        const { namespace = '', name } = found.metadata;
+        const sharedWith = chance.happens(0.5) ? [] : tenants.filter((one) => one !== namespace);
+        api.patch(domains, { namespace, name, type: 'merge', body: { spec: { sharedWith } } });
+        return `${namespace}/${name} with ${sharedWith.join()}`;
+      },
+    ],
+    [
+      'secret removed',
+      () => {
+        const found = chance.pick(api.all(secrets));
+        if (!found) return null;
+        api.remove(secrets, found.metadata.namespace, found.metadata.name);
+        return `${found.metadata.namespace}/${found.metadata.name}`;
+      },
+    ],
+    [
+      'renew',
+      () => {
+        const found = anyDomain();
+        if (!found) return null;
+        const { namespace = '', name } = found.metadata;
+        const body = { metadata: { annotations: { 'orrery.dev/renew': `${clock.now()}` } } };
+        api.patch(domains, { namespace, name, type: 'merge', body });
+        return `${namespace}/${name}`;
+      },
+    ],
+  ];
+}

@@ -1,0 +1,139 @@
+/**
+ * The world of certificates: hosts that Domains of three namespaces ask for, one Issuer with a budget, and an
+ * ACME authority with its limits, outages, bad nonces, proofs that fail and revocations.
+ */
+import type { StartFeature } from '../../../src/actors/feature.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
+import { certificates } from '../../../src/features/certificates/feature.ts';
+import { domains, issuers, namespaces, secrets } from '../../../src/features/certificates/resources.ts';
+import { startCertificates } from '../../../src/features/certificates/start.ts';
+import { coreResource } from '../../../src/kube/api/resources.ts';
+import type { FeatureSimulation, FeatureUse, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import { AcmeAuthority } from './acme-authority.ts';
+import { certificateActions } from './certificate-actions.ts';
+import { factsIn, hostIn, simulatedEffects } from './certificate-effects.ts';
+import { keysWhereTheyBelong } from './checkers/keys-where-they-belong.ts';
+import { neverReadyExpired } from './checkers/never-ready-expired.ts';
+import { ordersInBudget } from './checkers/orders-in-budget.ts';
+import { unsettledHosts } from './settled-hosts.ts';
+
+export const tenants = ['shop', 'other', 'third'] as const;
+const ingresses: KubeResource = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  plural: 'ingresses',
+  kind: 'Ingress',
+  namespaced: true,
+};
+
+export const certificateSimulation: FeatureSimulation = {
+  name: 'certificates',
+  kinds: [domains, issuers, namespaces, secrets, ingresses, coreResource('services', 'Service')],
+  // Times of certificates are wall times.
+  without: ['clockSet', 'away'],
+  skewMaxMs: 200,
+  // An authority that was away is looked at again within five minutes.
+  restMs: 900_000,
+  standing: ['issuer-secrets.watch'],
+  create: createCertificates,
+};
+
+export interface CertificateScene {
+  readonly authority: AcmeAuthority;
+  readonly hosts: readonly string[];
+  readonly ordersPer3h: number;
+}
+
+function createCertificates(parts: WorldParts): FeatureWorld {
+  const { stage, chance, say } = parts;
+  const { api, clock } = stage;
+  const lifeMs = chance.pick([60_000, 600_000, 7_776_000_000]) ?? 600_000;
+  const authority = new AcmeAuthority(clock, chance.of('authority'), lifeMs);
+  const hosts = Array.from({ length: chance.int(2, 5) }, (_, n) => `h${n}.example.com`);
+  const ordersPer3h = chance.pick([6, 12, 300]) ?? 300;
+  const scene: CertificateScene = { authority, hosts, ordersPer3h };
+  const actions = certificateActions(parts, scene);
+  return {
+    uses: (replica) => [use(parts, authority, replica)],
+    checkers: [ordersInBudget(scene), keysWhereTheyBelong(stage, authority), neverReadyExpired(stage)],
+    begin() {
+      for (const name of tenants) api.create(namespaces, { metadata: { name } });
+      api.create(issuers, {
+        metadata: { name: 'acme' },
+        spec: {
+          domains: ['**.example.com'],
+          acme: {
+            server: 'https://ca/directory',
+            accountSecret: { name: 'account', namespace: 'orrery' },
+            challenge: 'http01',
+          },
+          budget: { ordersPer3h, certificatesPerDomainPer7d: 1_000, duplicatesPer7d: 1_000 },
+        },
+      });
+      for (const host of hosts) makeDomain(parts, host, chance.pick(tenants) ?? 'shop');
+    },
+    act() {
+      const action = chance.pick(actions);
+      const what = action?.[1]();
+      if (what) say(`${action?.[0]}: ${what}`);
+    },
+    heal() {
+      authority.isUp = true;
+      authority.badNonces = 0;
+      authority.limitedUntil = 0;
+      authority.unproven.clear();
+      api.refuse = () => null;
+    },
+    unsettled: (records) => unsettledHosts(parts, scene, records),
+  };
+}
+
+/** The feature with its own join, keepers and reports; what reaches out is simulated. */
+function use({ stage, chance, replicas }: WorldParts, authority: AcmeAuthority, name: string): FeatureUse {
+  const real = certificates();
+  const feature = {
+    ...real,
+    watches: real.watches.map((watch) =>
+      'plural' in watch.resource && watch.resource.plural === 'secrets'
+        ? { ...watch, digest: secretOf }
+        : watch,
+    ),
+  };
+  const start: StartFeature = (parts) => {
+    const run = startCertificates({})(parts);
+    const process = replicas().findLast((one) => one.name === name)?.process;
+    const outside = chance.of(`authority of ${name} ${parts.incarnation}`);
+    const simulated = process
+      ? simulatedEffects({ kube: parts.kube, process, chance: outside, authority })
+      : simulatedEffects({
+          kube: parts.kube,
+          process: { clock: parts.clock } as never,
+          chance: outside,
+          authority,
+        });
+    const types = new Set(simulated.map(({ type }) => type));
+    return { ...run, effects: [...simulated, ...(run.effects ?? []).filter(({ type }) => !types.has(type))] };
+  };
+  void stage;
+  return { feature, start };
+}
+
+/** The public part of a Secret. */
+function secretOf(object: KubeObject) {
+  const facts = factsIn(object);
+  const host = hostIn(object);
+  return {
+    host,
+    fingerprint: facts?.fingerprint ?? null,
+    hosts: facts === null ? [] : [host],
+    notBefore: facts?.notBefore ?? 0,
+    notAfter: facts?.notAfter ?? 0,
+  };
+}
+
+export function makeDomain({ stage }: WorldParts, host: string, namespace: string): string | null {
+  const name = host.split('.')[0] ?? '';
+  if (stage.api.find(domains, namespace, name) !== null) return null;
+  stage.api.create(domains, { metadata: { namespace, name }, spec: { host } });
+  return `${namespace}/${name}`;
+}

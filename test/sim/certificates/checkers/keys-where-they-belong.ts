@@ -1,0 +1,53 @@
+/**
+ * "Another namespace that asks is refused … It receives no key" and "`spec.sharedWith` on a Domain of the
+ * owner grants other namespaces a copy" (docs/features/certificates.md §2.2, §2.3): a key is written only
+ * into namespaces that the host belongs to, or belonged to a moment ago, or that it is shared with.
+ */
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import type { ActorRecord } from '../../../../src/actors/host/records.ts';
+import type { KubeObject } from '../../../../src/base/kube-port.ts';
+import type { DomainContext } from '../../../../src/machines/domain/domain-context.ts';
+import type { Target } from '../../../../src/machines/domain/domain-facts.ts';
+import type { ApiStage } from '../../features/feature-world.ts';
+import { wholeContext } from '../../features/whole-context.ts';
+import type { AcmeAuthority } from '../acme-authority.ts';
+import { factsIn, hostIn } from '../certificate-effects.ts';
+
+/** What is written may have been decided by a step of so long ago. */
+const decidedMs = 60_000;
+
+export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority): CheckerKind => ({
+  name: 'no key where the host does not belong',
+  create(eye) {
+    /** Host and namespace → when a stored record last named it a place of the host. */
+    const places = new Map<string, number>();
+    api.onWrite(({ resource, after, before, by }) => {
+      if (resource.plural !== 'secrets' || after === null || !/^r\d+$/.test(by)) return;
+      const facts = factsIn(after);
+      const host = hostIn(after);
+      if (facts === null || factsIn(before)?.fingerprint === facts.fingerprint) return;
+      const { namespace = '', name } = after.metadata;
+      const namedAt = places.get(`${host} ${namespace}`);
+      if (namedAt === undefined || eye.now() - namedAt > decidedMs)
+        eye.breach(`${by} writes the key of ${host} into ${namespace}/${name}, where nobody may have it`);
+      if (issued.get(facts.fingerprint)?.host !== host)
+        eye.breach(`${by} writes a certificate of another host into ${namespace}/${name}`);
+      if (before !== null && !isOurs(before))
+        eye.breach(`${by} writes over the Secret ${namespace}/${name} of somebody else`);
+    });
+    return (sighting) => {
+      if (sighting.kind !== 'saved' || !sighting.id.startsWith('domain/') || sighting.record.gone) return;
+      const host = sighting.id.slice('domain/_/'.length);
+      for (const record of [sighting.record, sighting.before])
+        for (const { namespace } of targetsOf(record)) places.set(`${host} ${namespace}`, eye.now());
+    };
+  },
+});
+
+function targetsOf(record: ActorRecord | null): readonly Target[] {
+  if (record === null || record.gone) return [];
+  return (wholeContext(record) as DomainContext).facts?.targets ?? [];
+}
+
+const isOurs = ({ metadata }: KubeObject) =>
+  ['orrery.dev/domain', 'orrery.dev/pending-domain'].some((label) => label in (metadata.labels ?? {}));

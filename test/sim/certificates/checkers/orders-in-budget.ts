@@ -1,0 +1,27 @@
+/**
+ * "An Issuer gives permits … within its budget for orders" and "Budgets are in the Issuer's record: neither a
+ * restart nor a move forgets what was ordered" (docs/features/certificates.md §5.1, §5.6). An order whose
+ * answer was lost with its replica may be made once more (§4.4).
+ */
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import type { CertificateScene } from '../certificate-world.ts';
+
+const windowMs = 3 * 3_600_000;
+
+export const ordersInBudget = ({ authority, ordersPer3h }: CertificateScene): CheckerKind => ({
+  name: 'no order beyond a budget',
+  create(eye) {
+    let lost = 0;
+    return (sighting) => {
+      // Whoever dies, stands still or is cut off may have ordered without being able to say so.
+      if (sighting.kind === 'fence') lost++;
+      if (sighting.kind !== 'second') return;
+      const counted = authority.orders.filter(
+        ({ madeAt, isSuggested }) => !isSuggested && madeAt > eye.now() - windowMs,
+      );
+      const allowed = ordersPer3h + lost;
+      if (counted.length > allowed)
+        eye.breach(`${counted.length} orders in three hours, the budget is ${ordersPer3h} (${lost} moves)`);
+    };
+  },
+});

@@ -1,4 +1,6 @@
-/** A broken feature of somebody's own hurts its own actors alone: each way to break one, beside a good one. */
+/**
+ * A broken feature of somebody's own hurts its own actors alone: each way to break one, beside a good one.
+ */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { featureLimits } from '../../src/actors/feature-limits.ts';
 import {

@@ -1,4 +1,6 @@
-/** The signatures of the package are a promise: whoever changes one renews the report, and sees what it is. */
+/**
+ * The signatures of the package are a promise: whoever changes one renews the report, and sees what it is.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

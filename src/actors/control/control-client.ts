@@ -56,7 +56,10 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
   };
 }
 
-/** Takes away what is left of a kind that no replica has loaded any more. @param dryRun only tells what there is */
+/**
+ * Takes away what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
+ * is
+ */
 export function createForget(parts: ControlParts) {
   return (kind: string, dryRun: boolean): Promise<ForgetAnswer> =>
     request<ForgetAnswer>(parts, parts.subjects.rpcForget, { kind, dryRun });

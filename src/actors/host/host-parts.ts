@@ -15,8 +15,8 @@ import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
 import type { EffectContext } from '../effect-runner.ts';
 import type { Homes } from '../shards/homes.ts';
+import type { Paces } from '../time/pace.ts';
 import type { ShardRun } from './owned.ts';
-import type { Paces } from './pace.ts';
 import type { EffectData, Stepper } from './step.ts';
 
 export interface HostMetrics {

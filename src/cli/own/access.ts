@@ -1,4 +1,7 @@
-/** `orrery access`: the rights that a set of features needs, of Kubernetes and of NATS. Needs no running Orrery. */
+/**
+ * `orrery access`: the rights that a set of features needs, of Kubernetes and of NATS. Needs no running
+ * Orrery.
+ */
 import type { Feature, KubernetesRight } from '../../actors/feature.ts';
 import { subjects as subjectsOf } from '../../bus/subjects.ts';
 import { readClientConfig, readFeaturePlaces } from '../../replica/config.ts';

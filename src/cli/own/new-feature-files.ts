@@ -14,16 +14,25 @@ export interface NewFile {
 
 export function filesOf(feature: NewFeature): readonly NewFile[] {
   return [
-    { name: 'feature.ts', text: featureText(feature) },
-    { name: 'feature.test.ts', text: testText(feature) },
+    { name: 'feature.ts', text: filled(featureTemplate, feature) },
+    { name: 'feature.test.ts', text: filled(testTemplate, feature) },
     { name: 'access.yaml', text: accessText(feature) },
     { name: 'README.md', text: readmeText(feature) },
     { name: 'package.json', text: packageText(feature) },
   ];
 }
 
-function featureText({ name, kind, watch: { apiVersion, kind: object } }: NewFeature): string {
-  return `/** The feature \`${name}\`: does once what the annotation of a ${object} asks for. */
+function filled(text: string, { name, kind, watch }: NewFeature): string {
+  const words: Readonly<Record<string, string>> = {
+    name,
+    kind,
+    object: watch.kind,
+    apiVersion: watch.apiVersion,
+  };
+  return text.replaceAll(/__([a-zA-Z]+)__/g, (whole, word: string) => words[word] ?? whole);
+}
+
+const featureTemplate = `/** The feature \`__name__\`: does once what the annotation of a __object__ asks for. */
 import {
   type ActorInput,
   actionsOf,
@@ -45,11 +54,11 @@ import {
   watch,
 } from 'orrery';
 
-/** Whoever sets it on a ${object} calls an actor into being. */
-export const annotation = 'example.com/${name}';
+/** Whoever sets it on a __object__ calls an actor into being. */
+export const annotation = 'example.com/__name__';
 
-/** What is kept of each ${object}: nothing secret, and no more than is needed. */
-const objects = watch('${apiVersion}/${object}', {
+/** What is kept of each __object__: nothing secret, and no more than is needed. */
+const objects = watch('__apiVersion__/__object__', {
   digest: v.object({ wanted: v.nullable(v.string()) }),
   read: ({ metadata }) => ({ wanted: metadata.annotations?.[annotation] ?? null }),
   wants: ({ wanted }) => wanted !== null,
@@ -61,7 +70,7 @@ const asked = join(objects, {
 });
 
 /** Runs after the step that asks for it was saved, and perhaps twice: then it must change nothing. */
-const work = effect('${name}.work', {
+const work = effect('__name__.work', {
   run: async ({ object, wanted }: { readonly object: string; readonly wanted: string }, { log }) => {
     log.info({ object, wanted }, 'the work is done');
     return { wanted };
@@ -80,7 +89,7 @@ interface Context {
   readonly lastError: string | null;
 }
 
-type Event = Observed<'${kind}', typeof asked> | EventsOf<typeof effects> | { readonly type: '${kind}.again' };
+type Event = Observed<'__kind__', typeof asked> | EventsOf<typeof effects> | { readonly type: '__kind__.again' };
 
 export const machine = setup({
   types: {
@@ -100,17 +109,17 @@ export const machine = setup({
     backOff: ({ context }) => backOffMs(context.failures - 1, 1_000, 300_000),
   },
   actions: {
-    remember: on('${kind}.observed', ({ event }) => ({ facts: event.facts })),
-    noteDone: on('${name}.work.done', ({ event }) => ({ done: event.wanted, failures: 0, lastError: null })),
+    remember: on('__kind__.observed', ({ event }) => ({ facts: event.facts })),
+    noteDone: on('__name__.work.done', ({ event }) => ({ done: event.wanted, failures: 0, lastError: null })),
     noteFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
-      lastError: event.type === '${name}.work.failed' ? event.message : 'no outcome in time',
+      lastError: event.type === '__name__.work.failed' ? event.message : 'no outcome in time',
     })),
     forget: assign({ done: null }),
     ...actionsOf(...effects),
   },
 }).createMachine({
-  id: '${kind}',
+  id: '__kind__',
   context: ({ input: { namespace, name } }) => ({
     namespace,
     name,
@@ -121,11 +130,11 @@ export const machine = setup({
   }),
   initial: 'resting',
   on: {
-    '${kind}.observed': [
+    '__kind__.observed': [
       { guard: 'isGone', target: '.gone' },
       { guard: 'isNews', actions: 'remember' },
     ],
-    '${kind}.again': { actions: 'forget', target: '.resting' },
+    '__kind__.again': { actions: 'forget', target: '.resting' },
   },
   states: {
     resting: {
@@ -136,15 +145,15 @@ export const machine = setup({
     working: {
       description: 'The work is under way.',
       entry: {
-        type: '${name}.work',
+        type: '__name__.work',
         params: ({ context: { namespace, name, facts } }) => ({
           object: \`\${namespace}/\${name}\`,
           wanted: facts?.wanted ?? '',
         }),
       },
       on: {
-        '${name}.work.done': { actions: 'noteDone', target: 'resting' },
-        '${name}.work.failed': { actions: 'noteFailure', target: 'backingOff' },
+        '__name__.work.done': { actions: 'noteDone', target: 'resting' },
+        '__name__.work.failed': { actions: 'noteFailure', target: 'backingOff' },
       },
       after: { patience: { actions: 'noteFailure', target: 'backingOff' } },
     },
@@ -158,14 +167,14 @@ export const machine = setup({
 });
 
 const kind = defineKind({
-  name: '${kind}',
+  name: '__kind__',
   version: 1,
-  description: 'Does once what the annotation of a ${object} asks for.',
+  description: 'Does once what the annotation of a __object__ asks for.',
   machine,
   effects,
   join: asked,
-  /** What people and programs may send: \`orrery send ${kind}/NAMESPACE/NAME ${kind}.again\`. */
-  messages: { '${kind}.again': v.object({}) },
+  /** What people and programs may send: \`orrery send __kind__/NAMESPACE/NAME __kind__.again\`. */
+  messages: { '__kind__.again': v.object({}) },
   tell: tell<Context>(({ context: { facts, done, lastError, failures } }) => ({
     text:
       lastError !== null
@@ -176,12 +185,10 @@ const kind = defineKind({
   })),
 });
 
-export const feature = defineFeature({ name: '${name}', version: '0.1.0', kinds: [kind] });
+export const feature = defineFeature({ name: '__name__', version: '0.1.0', kinds: [kind] });
 `;
-}
 
-function testText({ name, kind }: NewFeature): string {
-  return `/** The chart of \`${name}\`, step by step: \`node --test ${name}/\`. Charts are pure: no cluster is needed. */
+const testTemplate = `/** The chart of \`__name__\`, step by step: \`node --test __name__/\`. Charts are pure: no cluster is needed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { initialTransition, transition } from 'orrery';
@@ -190,12 +197,12 @@ import { machine } from './feature.ts';
 const stamp = { at: 0, random: 0 };
 const observed = (wanted: string | null) => ({
   ...stamp,
-  type: '${kind}.observed' as const,
+  type: '__kind__.observed' as const,
   facts: wanted === null ? null : { uid: 'uid-1', wanted },
 });
 
 function begun() {
-  const input = { id: '${kind}/shop/a', namespace: 'shop', name: 'a' } as const;
+  const input = { id: '__kind__/shop/a', namespace: 'shop', name: 'a' } as const;
   const [initial] = initialTransition(machine, input);
   return transition(machine, initial, observed('one'));
 }
@@ -203,9 +210,9 @@ function begun() {
 test('what the annotation asks for is asked of the effect, once', () => {
   const [state, actions] = begun();
   assert.equal(state.value, 'working');
-  const asked = actions.find(({ type }) => type === '${name}.work');
+  const asked = actions.find(({ type }) => type === '__name__.work');
   assert.deepEqual(asked?.params, { object: 'shop/a', wanted: 'one' });
-  const [done] = transition(machine, state, { ...stamp, type: '${name}.work.done', wanted: 'one' });
+  const [done] = transition(machine, state, { ...stamp, type: '__name__.work.done', wanted: 'one' });
   assert.equal(done.value, 'resting');
   const [same, again] = transition(machine, done, observed('one'));
   assert.equal(same.value, 'resting');
@@ -215,7 +222,7 @@ test('what the annotation asks for is asked of the effect, once', () => {
 test('a failure is tried again later, and looks wrong until then', () => {
   const [state] = begun();
   const failed = { code: 'FAILED', status: null, retryAfterMs: null, message: 'no weather' };
-  const [next] = transition(machine, state, { ...stamp, type: '${name}.work.failed', ...failed });
+  const [next] = transition(machine, state, { ...stamp, type: '__name__.work.failed', ...failed });
   assert.equal(next.value, 'backingOff');
   assert.equal(next.hasTag('wrong'), true);
   assert.equal(next.context.lastError, 'no weather');
@@ -227,7 +234,6 @@ test('an object that is gone ends its actor', () => {
   assert.equal(gone.status, 'done');
 });
 `;
-}
 
 function accessText({ name, watch }: NewFeature): string {
   return `# What ${name} needs beside the program's own rights. The whole set: orrery access --feature ./${name}/feature.ts

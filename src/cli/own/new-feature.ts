@@ -1,5 +1,6 @@
 /**
- * `orrery new-feature`: a folder with a feature that runs as it is: chart, join, effect, reason, rights, tests.
+ * `orrery new-feature`: a folder with a feature that runs as it is: chart, join, effect, reason, rights and
+ * tests.
  *
  * Promises: nothing is written over; what is written passes its own tests. Absent: features of the program
  * itself, which are written within the repository.

@@ -49,3 +49,12 @@ export function createPaces(clock: Clock, featureOf: (kind: string) => string | 
     messages: paceOf({ perSecond: messagesPerSecond, burst: messagesSavedUp }),
   };
 }
+
+/** Waits, and tells whether the shard is still worked on. */
+export async function isActiveAfter(
+  pacing: Promise<void>,
+  shard: { readonly phase: string },
+): Promise<boolean> {
+  await pacing;
+  return shard.phase === 'active';
+}

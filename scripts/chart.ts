@@ -1,7 +1,7 @@
 /**
- * Renders the chart anew (`npm run chart`): after a change to it, to a feature's rights, or to what it holds
- * of deploy/. Needs helm on PATH, or HELM. test/deploy/chart.test.ts fails while a rendering is not of the
- * chart as it is.
+ * Renders the chart anew (`npm run chart`), after a change to its templates or values; the rest of what it
+ * holds gets there by `npm run docs`. Needs helm on PATH, or HELM. test/deploy/chart.test.ts fails while a
+ * rendering is not of the chart as it is.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,19 +3,19 @@
  * of values in `deploy/chart/examples`, for whoever reviews a change.
  *
  * Promises: the same charts give the same bytes. So what is made anew at each rendering (passwords) is left
- * out, and so is what Helm alone goes by (its labels) and the dashboard's text.
+ * out, and so is what Helm alone goes by (its labels), and what stands in deploy/ as it is.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runHelm } from './helm.ts';
+import { skeletonOf } from './refresh.ts';
 
 /** The folder of the renderings; `sources` there says of what. */
 export const renderings = 'test/deploy/rendered';
 export const sources = `${renderings}/SOURCES`;
 const base = 'deploy/base/orrery.yaml';
 const examples = 'deploy/chart/examples';
-const charts = ['deploy/chart', 'deploy/chart-crds'] as const;
 
 /** Sets of values by name. */
 export function valueSets(root: string): readonly string[] {
@@ -48,32 +48,39 @@ function renderOne(root: string, helm: string, set: string): string {
     .split(/^---\n/m)
     .filter((text) => /^kind:/m.test(text) && !text.includes('helm.sh/hook:'))
     .map((text) => text.replaceAll(/^ *(helm\.sh\/chart|app\.kubernetes\.io\/managed-by): .*\n/gm, ''))
-    // 1,700 lines that stand in deploy/observability/dashboard.json, for nobody to review twice.
-    .map((text) => text.replace(/(orrery\.json: )\|-\n(?: {4}.*\n?)*/, '$1"{}"\n'));
+    .map(withoutCopies);
   const head = `# Rendered by \`npm run chart\` from deploy/chart with examples/${set}.yaml: change it there.\n`;
   return head + documents.map((text) => `---\n${text.trimEnd()}\n`).join('');
 }
 
-/** A line for each file that the renderings are made of, and for each rendering: digest and path. */
-export function sourcesOf(root: string): string {
-  const files = [
-    ...charts.flatMap((chart) => filesIn(root, chart)),
-    ...valueSets(root).map((set) => placeOf(set)),
-  ];
-  const digest = (path: string) =>
-    createHash('sha256')
-      .update(readFileSync(join(root, path)))
-      .digest('hex');
-  return files.map((path) => `${digest(path)}  ${path}\n`).join('');
+/** What stands elsewhere in deploy/, for nobody to review twice, and a digest of all of it. */
+function withoutCopies(document: string): string {
+  return document
+    .replace(/(orrery\.json: )\|-\n(?: {4}.*\n?)*/, '$1"{}"\n')
+    .replace(/^(kind: PrometheusRule\n[\s\S]*?^spec:\n)[\s\S]*$/m, '$1  groups: []\n')
+    .replace(/(checksum\/config: ).*/, '$1"of the configuration"');
 }
 
-/** Follows links: a chart holds parts of deploy/ by them. */
+/**
+ * A line for each file that the renderings are made of, and for each rendering: digest and path. Not of what
+ * is taken over from elsewhere, which needs no Helm (refresh.ts).
+ */
+export function sourcesOf(root: string): string {
+  const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+  const files = filesIn(root, 'deploy/chart').map((path) => [path, readFileSync(join(root, path))] as const);
+  const rendered = valueSets(root)
+    .map(placeOf)
+    .map((path) => [path, skeletonOf(readFileSync(join(root, path), 'utf8'))] as const);
+  return [...files, ...rendered].map(([path, bytes]) => `${sha256(bytes)}  ${path}\n`).join('');
+}
+
+/** But for `files`: what a chart takes over from elsewhere. */
 function filesIn(root: string, folder: string): string[] {
   return readdirSync(join(root, folder))
+    .filter((name) => name !== 'files')
     .sort()
     .flatMap((name) => {
       const path = join(root, folder, name);
-      if (statSync(path).isDirectory()) return filesIn(root, join(folder, name));
-      return name.endsWith('.test.yaml') ? [] : [relative(root, path)];
+      return statSync(path).isDirectory() ? filesIn(root, join(folder, name)) : [relative(root, path)];
     });
 }

@@ -1,10 +1,13 @@
 /** The generated pages and parts of pages, as texts. */
+import { join } from 'node:path';
 
 import { clusterLimits } from '../../packages/dev-cluster/limits.ts';
 import { apiLimits } from '../../packages/kube-api/limits.ts';
 import { featureLimits } from '../../src/actors/feature-limits.ts';
 import { charts } from '../../src/replica/charts.ts';
 import { featuresOf } from '../../src/replica/features.ts';
+import { refreshed } from '../chart/refresh.ts';
+import { placeOf, valueSets } from '../chart/rendering.ts';
 import { rightsFile } from '../chart/rights.ts';
 import { machineIndex, machinePage } from './machine-page.ts';
 import { docsBase, withRunbooks } from './runbooks.ts';
@@ -19,6 +22,7 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/limits.md', limitsPage(read)],
     ['deploy/chart/files/rights.yaml', rightsFile(featuresOf())],
+    ...renderedCharts(read),
     ['docs/machines/README.md', machineIndex(charts)],
     ...['rules.yaml', 'rules.test.yaml'].map((name) => {
       const path = `deploy/observability/${name}`;
@@ -29,6 +33,16 @@ export function generatedPages(read: Read): ReadonlyMap<string, string> {
       ([path, tables]) => [path, withTables(path, read(path), tables)] as const,
     ),
   ]);
+}
+
+/** What the chart renders, with today's rights and permissions. */
+function renderedCharts(read: Read): ReadonlyArray<readonly [string, string]> {
+  const permissions = read('deploy/nats/permissions.conf');
+  const root = join(import.meta.dirname, '../..');
+  return valueSets(root).map((set) => {
+    const path = placeOf(set);
+    return [path, refreshed(read(path), featuresOf(), permissions)] as const;
+  });
 }
 
 const byHand = (source: string) => `<!-- Generated from ${source} by \`npm run docs\`; do not edit. -->`;

@@ -1,20 +1,45 @@
-/** Tables as kubectl prints them: columns of text without lines, a heading in capitals. */
-import Table from 'cli-table3';
+/**
+ * Tables as kubectl prints them: columns of text without lines, a heading in capitals.
+ *
+ * Promises: a row is one line; columns stand under each other in a terminal, also with colours and with signs
+ * that are two cells wide; the work grows with the text alone.
+ */
+import { stripVTControlCharacters } from 'node:util';
 
-const none = '';
-const noLines = Object.fromEntries(
-  [
-    ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
-    ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid', 'middle'],
-  ].map((place) => [place, none]),
-);
+const between = '   ';
 
 /** Cells may be coloured. Each line ends with a line feed and without spaces. */
 export function table(heading: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
-  const grid = new Table({
-    chars: noLines,
-    style: { 'padding-left': 0, 'padding-right': 3, head: [], border: [], compact: true },
-  });
-  grid.push([...heading], ...rows.map((row) => [...row]));
-  return `${grid.toString().replaceAll(/[ \t]+$/gm, '')}\n`;
+  const lines = [heading, ...rows].map((cells) => cells.map(onOneLine));
+  const widths: number[] = [];
+  for (const cells of lines) {
+    for (const [column, { width }] of cells.entries()) widths[column] = Math.max(widths[column] ?? 0, width);
+  }
+  const lineOf = (cells: readonly Cell[]) =>
+    cells.map(({ text, width }, column) => text + ' '.repeat((widths[column] ?? 0) - width)).join(between);
+  return lines.map((cells) => `${lineOf(cells).trimEnd()}\n`).join('');
+}
+
+interface Cell {
+  readonly text: string;
+  /** In a terminal. */
+  readonly width: number;
+}
+
+function onOneLine(cell: string): Cell {
+  const text = cell.replaceAll(/[\r\n\t]+/g, ' ');
+  return { text, width: widthOf(stripVTControlCharacters(text)) };
+}
+
+/** Scripts of East Asia and pictures (Unicode Standard Annex 11, "W" and "F", as terminals have it). */
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+/** What stands on the sign before it, or nowhere. */
+const without = /\p{Mark}|\p{Cf}/u;
+
+function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const sign of text) width += without.test(sign) ? 0 : wide.test(sign) ? 2 : 1;
+  return width;
 }

@@ -17,6 +17,7 @@ import { requestToken } from '../../src/cli/token.ts';
 import { until } from '../until.ts';
 import { accessibilityFaults, hasBrowser, launch, openTab, picture, type Tab } from './browser.ts';
 import { deadLetterTests } from './dead-letters-page.ts';
+import { createSessions } from './sessions.ts';
 
 const basics = { clock: systemClock, random: systemRandom, log: silentLog };
 const timeoutMs = 60_000;
@@ -73,6 +74,7 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
 
   /** Chromium says of every answer over 399 that it failed to load; the refused sign-in is one. */
   const refusals = /status of 401|WebSocket connection to .* failed/;
+  const sessionOf = createSessions(refusals);
 
   async function tab(options: Parameters<typeof openTab>[2] = {}, expected: RegExp = /(?!)/): Promise<Tab> {
     const opened = await openTab(browser, base, options, new RegExp(`${refusals.source}|${expected.source}`));
@@ -85,11 +87,10 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
     { token = tokens.send, ...options }: Parameters<typeof openTab>[2] & { token?: string } = {},
     expected: RegExp = /(?!)/,
   ): Promise<Page> {
-    const { page } = await tab(options, expected);
-    await page.getByLabel('Token').fill(token);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+    const storageState = await sessionOf(browser, base, token);
+    const { page } = await tab({ ...options, storageState }, expected);
     if (path !== '#/') await page.goto(`${base}/${path}`);
+    await page.getByRole('status').filter({ hasText: 'live' }).waitFor();
     return page;
   }
 

@@ -109,7 +109,7 @@ export class Host {
   }
 
   /** Puts an event into the actor's mailbox; what becomes of it is told to `item.onTaken`. */
-  deliver(run: ShardRun, id: ActorId, item: MailboxItem): void {
+  deliver(run: ShardRun, id: ActorId, item: MailboxItem) {
     if (run.phase === 'closed' || run.phase === 'draining')
       return refuse(item, 'NOT_OWNER', 'the shard is moving');
     const known = run.cells.get(id);

@@ -106,7 +106,7 @@ function Head({
     return html`<button class=${isFact ? 'fact' : ''} aria-pressed=${arrow !== ''} title="Sort by this; again: the other way round"
       onClick=${() => change({ sort: filter.sort === first ? second : first })}>${text}<span aria-hidden="true"> ${arrow}</span></button>`;
   };
-  return html`<div class="list-head" role="group" aria-label="Columns to sort by" style=${columnStyle(labels)}><span></span>
+  return html`<div class="list-head" role="group" aria-label="Columns, to be put in order by" style=${columnStyle(labels)}><span></span>
     ${column('Name', 'name')}<span>State</span>${column('Since', 'since')}${labels.map((label) => column(label, label, true))}<span>Next</span><span>Owner</span></div>`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The signatures of the package `orrery`, as the compiler gives them: docs/reference/api.d.ts, which a test
+ * The signatures of the package `orrery`, as the compiler gives them: docs/reference/api.txt, which a test
  * holds. A change that shows there is a change of a promise. `npm run api-report` writes it anew.
  */
 import { execFileSync } from 'node:child_process';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-export const reportFile = 'docs/reference/api.d.ts';
+export const reportFile = 'docs/reference/api.txt';
 /** What features never see. */
 const inside = ['calls', 'check', 'fingerprint', 'plain', 'start'];
 

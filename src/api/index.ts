@@ -1,7 +1,7 @@
 /**
  * The package `orrery`: what a feature of anybody's own is written with (docs/reference/own-features.md).
  *
- * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.d.ts.
+ * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.txt.
  */
 export * as v from 'valibot';
 export {

@@ -6,6 +6,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { apiReport, reportFile } from '../../scripts/api-report.ts';
 
-test('docs/reference/api.d.ts is what the compiler says (else: npm run api-report)', () => {
+test('docs/reference/api.txt is what the compiler says (else: npm run api-report)', () => {
   expect(apiReport()).toBe(readFileSync(join(import.meta.dirname, '../..', reportFile), 'utf8'));
 }, 120_000);

@@ -3,6 +3,7 @@
  * Argument: the folder for it, by default dist.
  */
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,5 +13,7 @@ const options = { cwd: root, stdio: /** @type {const} */ ('inherit') };
 
 for (const config of ['tsconfig.build.json', 'tsconfig.page-build.json'])
   execFileSync('node_modules/.bin/tsc', ['-p', config, '--outDir', target], options);
-for (const script of ['copy-assets.mjs', 'bundle.mjs'])
+// An image is built from src/ alone: nobody tests there.
+const testing = existsSync(resolve(root, 'packages/testing')) ? ['bundle-testing.mjs'] : [];
+for (const script of ['copy-assets.mjs', 'bundle.mjs', ...testing])
   execFileSync(process.execPath, [`scripts/${script}`, target], options);

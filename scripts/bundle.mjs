@@ -7,10 +7,11 @@
  * file that asks where it lies is told where its source would be; the licences of everything that is bundled
  * stand in `third-party-licenses.txt`.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { licencesOf } from './licences.mjs';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 const target = process.argv[2] ?? 'dist';
@@ -112,25 +113,4 @@ function withoutFetch() {
     resolveId: (/** @type {string} */ name) => (name === 'undici' ? id : null),
     load: (/** @type {string} */ asked) => (asked === id ? 'module.exports = {};' : null),
   };
-}
-
-/** @param {Iterable<string>} files */
-function licencesOf(files) {
-  const folders = new Set();
-  for (const file of files) {
-    const found = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file);
-    if (found) folders.add(found[0]);
-  }
-  return [...folders]
-    .sort()
-    .map(licenceOf)
-    .join(`\n\n${'-'.repeat(80)}\n\n`);
-}
-
-/** @param {string} folder of a package */
-function licenceOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
-  const texts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim());
-  return [`${name} ${version} (${license})`, ...texts].join('\n\n');
 }

@@ -15,7 +15,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../packages/dev-cluster/network/ports.ts';
+import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
+import { startKubeApi } from '../../packages/kube-api/server.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLog } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
 import type * as PageFilesModuleType from '../../src/inspector/http/page-files.ts';
+import { blocksOf, follow, packed, pageOf } from './tutorial.ts';
 
 type PageFilesModule = typeof PageFilesModuleType;
 
@@ -27,7 +34,8 @@ beforeAll(() => {
   cpSync(join(root, 'package.json'), join(dir, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(dir, 'node_modules'));
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), join(dir, 'dist')], { stdio: 'pipe' });
-});
+  // On a busy machine building takes as long as the machine likes.
+}, 240_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const built = (...args: string[]) =>
@@ -124,4 +132,47 @@ test('without the development cluster `orrery dev` says so in one line', () => {
   } finally {
     rmSync(bare, { recursive: true, force: true });
   }
+});
+
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
+
+test.skipIf(!hasKubectl)(
+  'the tutorial, followed word for word in an empty folder with the packed package, ends with a running operator',
+  { timeout: 120_000 },
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'orrery-tutorial-'));
+    const parts = { clock: systemClock, random: systemRandom, log: silentLog };
+    const nats = await startNatsServer({ dir: join(folder, '.nats'), ...parts });
+    const api = await startKubeApi(parts);
+    try {
+      writeFileSync(join(folder, '.kubeconfig'), api.kubeconfig());
+      const env = {
+        KUBECONFIG: join(folder, '.kubeconfig'),
+        ORRERY_NATS: nats.url,
+        ORRERY_HTTP: `127.0.0.1:${await freePort('127.0.0.1', 0)}`,
+      };
+      const page = pageOf(root);
+      const blocks = blocksOf(page);
+      const tarball = packed(dir, folder);
+      const { code, said } = await follow(blocks, { folder, root, tarball, env });
+      expect({ code, said: code === 0 ? '' : said }).toEqual({ code: 0, said: '' });
+      expect(said).toContain('expiry, version 1: Deletes a ConfigMap when its time is over.');
+      expect(said).toMatch(/pass 1\b/);
+      expect(said).toMatch(/expiry\/default\/note.*note has a time to live/);
+      expect(said).toMatch(/configmap\/note condition met/);
+      const operator = blocks
+        .find(({ what }) => what === 'expiry/feature.ts')
+        ?.text.trimEnd()
+        .split('\n');
+      expect(operator?.length).toBeLessThanOrEqual(100);
+    } finally {
+      await Promise.all([api.stop(), nats.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
+
+test('the tutorial names the package as it is packed', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  expect(pageOf(root)).toContain(`npm install ./orrery-${version}.tgz`);
 });

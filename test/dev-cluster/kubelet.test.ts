@@ -54,6 +54,24 @@ test('a Pod without a node is placed, runs on an address of its own, and says so
   expect(a.status?.containerStatuses).toMatchObject([{ name: 'web', ready: true, started: true }]);
 });
 
+test('a cordoned Node takes no Pod but one that tolerates it, until it is uncordoned', async () => {
+  await bench.startKubelet();
+  const cordon = (unschedulable: true | null) =>
+    bench.kube.patch(
+      nodes,
+      { name: bench.namespace, type: 'merge', body: { spec: { unschedulable } } },
+      bench.signal,
+    );
+  await cordon(true);
+  const tolerations = [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }];
+  await bench.createPod('a');
+  await bench.createPod('b', { spec: { containers: [container], tolerations } });
+  await has('b', 'Ready');
+  expect((await bench.pod('a'))?.spec?.nodeName).toBeUndefined();
+  await cordon(null);
+  await has('a', 'Ready');
+});
+
 test('the backend names the Pod’s advertised address in the header, and itself elsewhere', async () => {
   await bench.startKubelet();
   await bench.createPod('a');

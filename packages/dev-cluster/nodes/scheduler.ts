@@ -1,5 +1,6 @@
 /**
- * The scheduler's part: a Pod without a node is bound to ours, as long as there is room.
+ * The scheduler's part: a Pod without a node is bound to ours, as long as there is room and the node is not
+ * cordoned.
  *
  * Uses the `bindings` resource, the one way that a real API server has. A Pod that another scheduler bound
  * first is left alone.
@@ -10,6 +11,7 @@ import { createReconciler, type Reconciler } from '../controllers/reconciler.ts'
 import { clusterLimits } from '../limits.ts';
 import { hasEnded, isDeleting, type PodObject, splitKey } from '../objects.ts';
 import type { DevParts } from '../parts.ts';
+import { nodes } from '../resources.ts';
 
 const bindings: KubeResource = {
   group: '',
@@ -33,6 +35,12 @@ const roomRetryMs = 1_000;
 
 export function createScheduler(parts: SchedulerParts): Reconciler {
   const { kube, nodeName } = parts;
+  /** The node is cordoned, and the Pod does not say that it comes all the same. */
+  const isKeptAway = async (pod: PodObject, signal: AbortSignal): Promise<boolean> => {
+    if (toleratesCordon(pod)) return false;
+    const { spec } = await kube.get(nodes, undefined, nodeName, signal);
+    return (spec as { readonly unschedulable?: boolean } | undefined)?.unschedulable === true;
+  };
   const scheduler = createReconciler({
     ...parts,
     name: 'scheduler',
@@ -40,6 +48,7 @@ export function createScheduler(parts: SchedulerParts): Reconciler {
       const pod = parts.podAt(key);
       if (pod === undefined || !isUnscheduled(pod)) return;
       if (parts.podCount() >= clusterLimits.podsMax) return scheduler.enqueue(key, roomRetryMs);
+      if (await isKeptAway(pod, signal)) return scheduler.enqueue(key, roomRetryMs);
       const { namespace, name } = splitKey(key);
       const binding = {
         apiVersion: 'v1',
@@ -63,4 +72,13 @@ export function createScheduler(parts: SchedulerParts): Reconciler {
 
 export function isUnscheduled(pod: PodObject): boolean {
   return (pod.spec?.nodeName ?? '') === '' && !isDeleting(pod) && !hasEnded(pod);
+}
+
+const cordonTaint = 'node.kubernetes.io/unschedulable';
+
+function toleratesCordon({ spec }: PodObject): boolean {
+  const tolerations = (spec?.tolerations ?? []) as ReadonlyArray<{ key?: string; operator?: string }>;
+  return tolerations.some(
+    ({ key, operator }) => key === cordonTaint || (key === undefined && operator === 'Exists'),
+  );
 }

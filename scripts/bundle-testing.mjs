@@ -1,0 +1,82 @@
+/**
+ * Bundles `orrery/testing`: one file and its types, from packages/testing and what it is made of. Argument:
+ * the folder of the built program. An image is built without packages/, and without this.
+ *
+ * Promises: its types are those of `orrery` where they mean the same thing, not copies of them: a feature
+ * fits both.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
+import { licencesOf } from './licences.mjs';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const target = resolve(process.argv[2] ?? 'dist');
+
+const bundle = await rolldown({
+  platform: 'node',
+  // A feature's charts and schemas are of one make with those of the package.
+  external: ['msgpackr-extract', 'xstate', 'valibot', '@kubernetes/client-node'],
+  input: join(root, 'packages/testing/index.ts'),
+  plugins: [textsInlined()],
+});
+const options = /** @type {const} */ ({ format: 'esm', sourcemap: true, comments: false });
+const { output } = await bundle.write({
+  ...{ ...options, file: join(target, 'testing/index.js'), codeSplitting: false },
+});
+const files = output.flatMap((part) => ('modules' in part ? Object.keys(part.modules) : []));
+writeFileSync(join(target, 'testing/third-party-licenses.txt'), licencesOf(files));
+writeTypes();
+
+/** Tables that the development API reads from files beside it. */
+function textsInlined() {
+  const reading = /readFileSync\(new URL\('(\.\/[^']+\.txt)', import\.meta\.url\), 'utf8'\)/g;
+  return {
+    name: 'texts-inlined',
+    transform(/** @type {string} */ code, /** @type {string} */ id) {
+      if (!reading.test(code)) return null;
+      const inlined = code.replace(reading, (_, /** @type {string} */ path) =>
+        JSON.stringify(readFileSync(join(dirname(id), path), 'utf8')),
+      );
+      return { code: inlined, map: null };
+    },
+  };
+}
+
+/** Where the types of a source lie in the built program: those of src/ beside those of the package itself. */
+function placeOf(/** @type {string} */ path) {
+  return path
+    .replace(/^src\//, '')
+    .replace(/^packages\/testing\//, 'testing/')
+    .replace(/^packages\//, 'testing/');
+}
+
+function writeTypes() {
+  const emitted = mkdtempSync(join(tmpdir(), 'orrery-types-'));
+  const tsc = join(root, 'node_modules/.bin/tsc');
+  execFileSync(tsc, ['-p', 'tsconfig.testing-build.json', '--outDir', emitted], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  for (const path of readdirSync(emitted, { recursive: true, encoding: 'utf8' })) {
+    if (!path.endsWith('.d.ts')) continue;
+    const place = placeOf(path);
+    mkdirSync(dirname(join(target, place)), { recursive: true });
+    if (path.startsWith('src/')) cpSync(join(emitted, path), join(target, place));
+    else writeFileSync(join(target, place), moved(readFileSync(join(emitted, path), 'utf8'), path));
+  }
+  rmSync(emitted, { recursive: true });
+}
+
+/** Its imports lead where the files lie now. */
+function moved(/** @type {string} */ text, /** @type {string} */ path) {
+  return text.replace(/(from |import\()(['"])(\.[^'"]+)\2/g, (_, before, quote, specifier) => {
+    const to = placeOf(join(dirname(path), specifier));
+    const from = dirname(placeOf(path));
+    const short = relative(from, to);
+    return `${before}${quote}${short.startsWith('.') ? short : `./${short}`}${quote}`;
+  });
+}

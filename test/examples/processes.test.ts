@@ -1,4 +1,4 @@
-/** node-drain in real processes: two replicas, a NATS server, a kubelet; one replica is killed in the middle. */
+/** node-drain in real processes: two replicas, NATS and a kubelet; one replica is killed in the middle. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -56,6 +56,7 @@ function hostOn(bus: Bus): { host: Host; ports: HostParts } {
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     homes: homesOf([], subjects),
+    paces: { steps: () => undefined, messages: () => undefined },
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },

@@ -160,6 +160,7 @@ async function hostOn(bus: Bus): Promise<Deliver> {
     effects: new Map(service.effects.map((one) => [one.type, one])),
     runEffect: async (effect) => ({ type: 'effect.settled', effect: effect.type, error: null }),
     homes: homesOf([], subjects),
+    paces: { steps: () => undefined, messages: () => undefined },
     elsewhere: () => new Set(),
     earlierHeardAt: () => 0,
     admission: { eventsOf: () => [], admit: (_, event) => event },

@@ -22,22 +22,32 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '30' },
     /** Only mutations whose name contains this. */
     only: { type: 'string', default: '' },
+    /** Only those of this feature. */
+    feature: { type: 'string' },
+    /** Writes what was found into the table of docs/simulation.md. */
+    write: { type: 'boolean', default: false },
   },
 });
 const root = join(import.meta.dirname, '..');
 
 interface Verdict {
   readonly name: string;
+  readonly feature: string;
   /** null: nobody noticed. */
   readonly caught: { readonly promise: string; readonly seed: string; readonly text: string } | null;
 }
 
 const verdicts: Verdict[] = [];
-for (const mutation of mutations.filter(({ name }) => name.includes(values.only))) {
-  const verdict = { name: mutation.name, caught: await tryOut(mutation) };
+const chosen = () =>
+  mutations.filter(
+    ({ name, feature }) => name.includes(values.only) && feature === (values.feature ?? feature),
+  );
+for (const mutation of chosen()) {
+  const verdict = { name: mutation.name, feature: mutation.feature, caught: await tryOut(mutation) };
   verdicts.push(verdict);
   process.stdout.write(`${row(verdict)}\n`);
 }
+if (values.write) writeTable(verdicts);
 const survivors = verdicts.filter(({ caught }) => caught === null);
 process.stdout.write(`${verdicts.length} mutations, ${survivors.length} not noticed\n`);
 process.exit(survivors.length > 0 ? 1 : 0);
@@ -51,7 +61,7 @@ async function tryOut(mutation: Mutation): Promise<Verdict['caught']> {
     for (const file of ['package.json', 'tsconfig.json']) cpSync(join(root, file), join(copy, file));
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
     for (const change of mutation.changes) mutate(copy, mutation.name, change);
-    const out = await run(copy);
+    const out = await run(copy, mutation.feature);
     const found = /^seed (\d+) breaks (.+?) after [\d.]+ s: (.*)$/m.exec(out);
     return found ? { seed: found[1] ?? '', promise: found[2] ?? '', text: found[3] ?? '' } : null;
   } finally {
@@ -71,9 +81,10 @@ function mutate(copy: string, name: string, { file, find, replace }: Mutation['c
   );
 }
 
-function run(copy: string): Promise<string> {
+function run(copy: string, feature: string): Promise<string> {
   const { seeds, from, seconds } = values;
-  const args = ['scripts/sim.ts', '--seeds', seeds, '--from', from, '--seconds', seconds, '--as-is'];
+  const span = ['--seeds', seeds, '--from', from, '--seconds', seconds];
+  const args = ['scripts/sim.ts', ...span, '--feature', feature, '--as-is'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => {
@@ -96,3 +107,22 @@ function row({ name, caught }: Verdict): string {
   if (caught === null) return `NOT NOTICED  ${name}`;
   return `${caught.promise.padEnd(20)} seed ${caught.seed.padStart(4)}  ${name}\n${''.padEnd(33)}${caught.text.slice(0, 160)}`;
 }
+
+/** Rows of mutations that were not tried stay as they are. */
+function writeTable(found: readonly Verdict[]): void {
+  const path = join(root, 'docs/simulation.md');
+  const page = readFileSync(path, 'utf8');
+  const head = '| what is broken | feature | found by | first seed |\n|---|---|---|---|\n';
+  const [before = '', after = ''] = page.split(head);
+  const end = after.indexOf('\n\n');
+  const old = after.slice(0, end).split('\n');
+  const rows = mutations.flatMap(({ name }) => {
+    const verdict = found.find((one) => one.name === name);
+    const known = old.filter((line) => line.startsWith(`| ${name} |`));
+    return verdict ? [tableRow(verdict)] : known;
+  });
+  writeFileSync(path, `${before}${head}${rows.join('\n')}${after.slice(end)}`);
+}
+
+const tableRow = ({ name, feature, caught }: Verdict) =>
+  `| ${name} | ${feature} | ${caught?.promise ?? '**nobody**'} | ${caught?.seed ?? ''} |`;

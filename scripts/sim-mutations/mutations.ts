@@ -2,9 +2,13 @@
  * Ways to break the program, as data. Each place must be found exactly once in its file, or the run says so.
  */
 
+import { featureMutations } from './feature-mutations.ts';
+
 export interface Mutation {
   /** What is broken, in words. */
   readonly name: string;
+  /** In whose simulation it is looked for. */
+  readonly feature: string;
   readonly changes: ReadonlyArray<{
     readonly file: string;
     readonly find: string;
@@ -12,7 +16,7 @@ export interface Mutation {
   }>;
 }
 
-export const mutations: readonly Mutation[] = [
+const engineMutations: ReadonlyArray<Omit<Mutation, 'feature'>> = [
   {
     name: 'saves are not guarded by the fence',
     changes: [
@@ -218,4 +222,9 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+];
+
+export const mutations: readonly Mutation[] = [
+  ...engineMutations.map((mutation) => ({ feature: 'routes', ...mutation })),
+  ...featureMutations,
 ];

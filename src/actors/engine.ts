@@ -5,6 +5,7 @@
 
 import type { Clock, Timer } from '../base/clock.ts';
 import { asError, OrreryError } from '../base/errors.ts';
+import { parseActorId } from '../base/ids.ts';
 import { ledShard } from '../base/limits.ts';
 import type { Log } from '../base/log-port.ts';
 import type { Random } from '../base/random.ts';
@@ -12,13 +13,14 @@ import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import { type MessageSend, messageSend } from '../machines/effects.ts';
 import { createAdmission } from './admission.ts';
 import { livingIn } from './control/actor-views.ts';
 import { type RunnableEffect, runnerOf } from './effect-runner.ts';
 import { chartsOf, type EngineView, type Feature, type FeatureRun } from './feature.ts';
 import { Host } from './host/host.ts';
 import type { HostMetrics, HostParts } from './host/host-parts.ts';
-import { createStepper } from './host/step.ts';
+import { createStepper, type EffectData } from './host/step.ts';
 import { knowsOwners, startAcquaintance } from './shards/acquaintance.ts';
 import { type Directory, startDirectory } from './shards/directory.ts';
 import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts';
@@ -27,6 +29,7 @@ import { homesOf } from './shards/homes.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
 import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
+import { createPaces } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
 import { createWorld, type World } from './world/world.ts';
@@ -353,16 +356,23 @@ function hostParts(
   runs: () => readonly FeatureRun[],
 ): HostParts {
   const charts = chartsOf(parts.features).filter(({ durable }) => durable);
+  const homes = homesOf(parts.features, parts.subjects, parts.shards);
+  const paces = createPaces(parts.clock, homes.featureOf);
   let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {
     ...parts,
     steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
-    homes: homesOf(parts.features, parts.subjects, parts.shards),
+    homes,
+    paces,
     admission: createAdmission(parts.features.map(({ messages }) => messages)),
-    runEffect(effect, context) {
+    async runEffect(effect, context) {
+      if (isMessage(effect)) await paces.messages(parseActorId(context.actor).kind, effect.to.length);
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);
       return runner(effect, context);
     },
   };
 }
+
+const isMessage = (effect: EffectData): effect is EffectData & MessageSend =>
+  effect.type === messageSend.type && Array.isArray(effect.to);

@@ -19,8 +19,20 @@ export const featureLimits = {
    * be in flight: what heeds no signal must not fill the memory.
    */
   runsLeft: 4,
+  /** Transitions of a chart that follow from one event: more than that go round for ever. */
+  microsteps: 1_000,
   /** Bytes that a loaded feature keeps of one object: every replica holds all of them in memory. */
   digestBytes: 16 * 1024,
   /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */
   answerBytes: 64 * 1024,
+  /**
+   * Steps of one feature in one replica that are saved up: a start with 20,000 actors goes through at once.
+   */
+  stepsSavedUp: 20_000,
+  /** Steps each second after that. */
+  stepsPerSecond: 1_000,
+  /** The same of the messages that its actors send. */
+  messagesSavedUp: 2_000,
+  /** Messages each second after that. */
+  messagesPerSecond: 250,
 } as const;

@@ -48,6 +48,8 @@ export interface Feature {
   readonly namedWatches?: NamedWatches;
   /** What it needs of Kubernetes beside watching, from which `deploy/` is made. */
   readonly rights: readonly KubernetesRight[];
+  /** Request subjects of a loaded feature: `<prefix>.rpc.feature.<feature>.<name>`. */
+  readonly requests?: ReadonlyArray<{ readonly name: string; readonly about: string }>;
   /** Paths of a replica's HTTP server. */
   readonly http?: readonly HttpPath[];
   /** By name; the engine's own are apart. */

@@ -39,6 +39,7 @@ export function defineFeature(options: FeatureOptions): Feature {
     ),
     rights: needsOf(options),
     metrics,
+    requests: Object.entries(options.requests ?? {}).map(([word, { about }]) => ({ name: word, about })),
     load: async () => (parts) => startFeature(options, parts, reports),
   };
 }

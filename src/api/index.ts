@@ -1,10 +1,22 @@
 /**
- * The package `orrery`: what a feature of anybody's own is written with (docs/reference/api.md).
+ * The package `orrery`: what a feature of anybody's own is written with (docs/reference/own-features.md).
  *
- * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.d.ts.
+ * Everything here is a promise: test/api/report.test.ts holds its signatures against docs/reference/api.txt.
  */
 export * as v from 'valibot';
-export { and, assign, cancel, enqueueActions, not, or, raise, setup, stateIn } from 'xstate';
+export {
+  and,
+  assign,
+  cancel,
+  enqueueActions,
+  initialTransition,
+  not,
+  or,
+  raise,
+  setup,
+  stateIn,
+  transition,
+} from 'xstate';
 export type { Feature, FeatureMetrics, Labels, MetricDeclaration } from '../actors/feature.ts';
 export { backOffMs } from '../base/back-off.ts';
 export { equal } from '../base/equal.ts';

@@ -3,6 +3,7 @@
 import { literal, type ObjectEntries, type ObjectSchema, object } from 'valibot';
 import type { AnyStateMachine } from 'xstate';
 import type { KindMessages, Schemas } from '../actors/admission.ts';
+import { featureLimits } from '../actors/feature-limits.ts';
 import { OrreryError } from '../base/errors.ts';
 import type { Chart } from '../machines/chart.ts';
 import type { EffectDeclaration } from '../machines/effect.ts';
@@ -64,6 +65,11 @@ export function defineKind(options: KindOptions): Kind {
     holds,
     ...chart
   } = options;
+  // A chart that goes round for ever would hold its replica: it fails instead, and parks its actor.
+  const { maxIterations = Number.POSITIVE_INFINITY } = machine.options ?? {};
+  Object.assign(machine, {
+    options: { ...machine.options, maxIterations: Math.min(maxIterations, featureLimits.microsteps) },
+  });
   return {
     chart: {
       ...chart,

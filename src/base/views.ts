@@ -148,6 +148,16 @@ export interface ShardsView {
   readonly parts?: readonly PartView[];
 }
 
+/** Answer to `rpc.forget`. */
+export interface ForgetAnswer {
+  readonly kind: string;
+  readonly feature: string;
+  /** That stand in the store. */
+  readonly actors: number;
+  /** false: it was only asked what there is. */
+  readonly forgotten: boolean;
+}
+
 /** What to leave out of an ActorView. */
 export interface GetRequest {
   /** false: `recent` stays empty, which spares the owner a reading of the event stream. */

@@ -76,6 +76,7 @@ function actorSubjects(prefix: string) {
     tellAll: `${prefix}.tell.*.*.*.*`,
     tellOfShard: (shard: number) => `${prefix}.tell.${shard}.*.*.*`,
     stateAll: `${prefix}.state.*.*.*.*`,
+    stateOfKind: (shard: ShardName, kind: string) => `${prefix}.state.${shard}.${writeToken(kind)}.*.*`,
     stateOfShard: (shard: ShardName) => `${prefix}.state.${shard}.*.*.*`,
     fenceAll: `${prefix}.fence.*`,
     eventAll: `${prefix}.event.*.*.*`,

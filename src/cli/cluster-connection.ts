@@ -11,7 +11,7 @@ import { hasCode, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { silentLog } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
-import type { ControlPort, StoredPort } from '../base/views.ts';
+import type { ControlPort, ForgetAnswer, StoredPort } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import { type ClientConfig, type FlagTexts, isGiven, readClientConfig } from '../replica/config.ts';
 import { natsAccess } from '../replica/nats-access.ts';
@@ -22,6 +22,8 @@ import type { Terminal } from './terminal.ts';
 
 export interface Client {
   readonly control: ControlPort & StoredPort;
+  /** Takes away what is left of a kind; absent: not over HTTP. */
+  readonly forget?: (kind: string, dryRun: boolean) => Promise<ForgetAnswer>;
   /** What happens, as it happens. */
   readonly feed: (scope: FeedScope) => Feed;
 }
@@ -79,7 +81,7 @@ async function overNats<T>(
   use: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { config, source } = whichOrrery(given, terminal);
-  const [bus, { subjects: subjectsOf }, { createControl }, { busFeed }] = await Promise.all([
+  const [bus, { subjects: subjectsOf }, { createControl, createForget }, { busFeed }] = await Promise.all([
     connect(config, source),
     import('../bus/subjects.ts'),
     import('../actors/control/control-client.ts'),
@@ -88,7 +90,8 @@ async function overNats<T>(
   const subjects = subjectsOf(config.cluster);
   const control = createControl({ bus, subjects });
   try {
-    return await use({ control, feed: (scope) => busFeed({ bus, subjects }, scope) });
+    const forget = createForget({ bus, subjects });
+    return await use({ control, forget, feed: (scope) => busFeed({ bus, subjects }, scope) });
   } catch (error) {
     if (hasCode(error, 'BUS_UNREACHABLE')) throw unanswered(config, source, error);
     throw error;

@@ -16,6 +16,9 @@ import { electCommand } from './elect/elect.ts';
 import { eventsCommand } from './events/events.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get/get.ts';
+import { accessCommand } from './own/access.ts';
+import { forgetCommand } from './own/forget.ts';
+import { newFeatureCommand } from './own/new-feature.ts';
 import { createParser, endOf, oneLine, type Program } from './parser.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
@@ -59,6 +62,9 @@ async function createProgram(argv: readonly string[], terminal: Terminal): Promi
     loginCommand,
     openCommand,
     adoptCommand,
+    newFeatureCommand,
+    accessCommand,
+    forgetCommand,
   ];
   for (const register of reading) register(program, terminal);
   return program.addHelpText('after', '\nExit codes: 0 ended as asked, 1 failed, 2 usage.');

@@ -44,5 +44,6 @@ function watching({ resource }: Feature['watches'][number]): KubernetesRight {
 /** As the API server makes it of most kinds; the resource itself is looked up by discovery. */
 export function pluralOf(kind: string): string {
   const word = kind.toLowerCase();
-  return word.endsWith('s') ? `${word}es` : `${word}s`;
+  if (/(s|x|z|ch|sh)$/.test(word)) return `${word}es`;
+  return /[^aeiou]y$/.test(word) ? `${word.slice(0, -1)}ies` : `${word}s`;
 }

@@ -1,6 +1,6 @@
 /** Replicas with different sets of loaded features, and different versions of one. */
 import { beforeEach, expect, test } from 'vitest';
-import { createControl } from '../../src/actors/control/control-client.ts';
+import { createControl, createForget } from '../../src/actors/control/control-client.ts';
 import { serveControl } from '../../src/actors/control/control-server.ts';
 import { defineFeature, defineKind } from '../../src/api/index.ts';
 import { TestCluster, type TestReplica } from '../actors/harness.ts';
@@ -107,6 +107,29 @@ test('when nobody has the feature its records and mail stay, are told as such, a
   await cluster.clock.advance(10_000);
   expect(written).toEqual(['hello one']);
   expect(cluster.states()[id]).toBe('resting');
+});
+
+test('orrery forget takes away what nobody has loaded any more, and nothing else', async () => {
+  const cluster = new TestCluster();
+  const a = await cluster.replica('a', { more: [greetings] });
+  const b = await cluster.replica('b');
+  await synced(cluster);
+  await cluster.put(world, 'shop', 'a', object('one'));
+  await cluster.clock.advance(10_000);
+  const control = serve(cluster, b);
+  const forget = createForget({ bus: b.bus, subjects: cluster.subjects });
+  const asked = (kind: string, dryRun: boolean) => cluster.whileTimePasses(forget(kind, dryRun));
+  await expect(asked('greeting', false)).rejects.toThrow('the feature of the kind greeting is loaded by a');
+  await expect(asked('pod', false)).rejects.toThrow("the kind pod is one of the program's own");
+  await expect(asked('nobody', false)).rejects.toThrow('nothing is stored of a kind nobody');
+  a.engine.kill();
+  await cluster.clock.advance(70_000);
+  const what = { kind: 'greeting', feature: 'greetings', actors: 1 };
+  expect(await asked('greeting', true)).toEqual({ ...what, forgotten: false });
+  expect(await asked('greeting', false)).toEqual({ ...what, forgotten: true });
+  await cluster.clock.advance(1_000);
+  expect((await cluster.whileTimePasses(control.list({}))).actors).toEqual([]);
+  await expect(asked('greeting', true)).rejects.toThrow('nothing is stored of a kind greeting');
 });
 
 test('of two versions the higher one owns the kinds; when it goes, the lower one takes them up', async () => {

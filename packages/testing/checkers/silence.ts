@@ -6,8 +6,9 @@
  * begin within moments: its acknowledgement was on its way.
  */
 
-import type { ActorId, ShardName } from '../../../src/base/ids.ts';
+import type { ShardName } from '../../../src/base/ids.ts';
 import { limits } from '../../../src/base/limits.ts';
+import { shardOf } from '../../../src/bus/partition.ts';
 import type { CheckerKind } from './checker.ts';
 
 /**
@@ -22,8 +23,8 @@ export const silence: CheckerKind = {
   name: 'I3',
   create(eye) {
     const owners = new Map<ShardName, { readonly replica: string; readonly since: number }>();
-    /** Kinds of loaded features live in parts of their own: where its record lies an actor is at home. */
-    const homes = new Map<ActorId, ShardName>();
+    /** Some actors live in no shard that follows from their name. */
+    const homes = new Map<string, ShardName>();
     return (sighting) => {
       if (sighting.kind === 'saved') homes.set(sighting.id, sighting.shard);
       if (sighting.kind === 'fence' && sighting.replica !== null)
@@ -33,8 +34,7 @@ export const silence: CheckerKind = {
       const mutedMs = mutedAt === null ? 0 : eye.now() - mutedAt;
       if (mutedMs > momentMs)
         eye.breach(`${replica} begins ${key} after ${Math.round(mutedMs)} ms without a save`);
-      const home = homes.get(actor);
-      const owner = home === undefined ? undefined : owners.get(home);
+      const owner = owners.get(homes.get(actor) ?? shardOf(actor, eye.world.shards));
       const lostMs = owner === undefined || owner.replica === replica ? 0 : eye.now() - owner.since;
       if (lostMs > beliefMs)
         eye.breach(

@@ -69,7 +69,9 @@ export class SimReplica {
     this.link = world.hub.connect(name);
     this.link.faults.onAppend = (subject) => {
       this.appends++;
-      return this.appendFate?.(subject) ?? 'store';
+      const fate = this.appendFate?.(subject) ?? 'store';
+      // A refusal is for good, and no digest of a mirror is one that the server would refuse.
+      return fate === 'refuse' && subject.includes('.world.') ? 'requestLost' : fate;
     };
     const bus = processBus({
       bus: this.link,

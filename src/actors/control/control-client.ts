@@ -14,6 +14,7 @@ import type {
   ControlPort,
   DeadPage,
   DropAnswer,
+  ForgetAnswer,
   HistoryPage,
   ListAnswer,
   SendAnswer,
@@ -53,6 +54,15 @@ export function createControl(parts: ControlParts): ControlPort & StoredPort {
     resend: (sequence, by) => ask<SendAnswer>(subjects.rpcDeadResend, { sequence }, as(by)),
     drop: (sequence, by) => ask<DropAnswer>(subjects.rpcDeadDrop, { sequence }, as(by)),
   };
+}
+
+/**
+ * Takes away what is left of a kind that no replica has loaded any more. @param dryRun only tells what there
+ * is
+ */
+export function createForget(parts: ControlParts) {
+  return (kind: string, dryRun: boolean): Promise<ForgetAnswer> =>
+    request<ForgetAnswer>(parts, parts.subjects.rpcForget, { kind, dryRun });
 }
 
 async function request<T>(

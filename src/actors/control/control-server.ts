@@ -34,6 +34,7 @@ import { rememberedId } from '../shards/message-ids.ts';
 import { ledHolding } from '../shards/shard-run.ts';
 import { livingIn, shownRecordOf, stateOf, summaryOf, viewOf } from './actor-views.ts';
 import { deadLetterEndpoints } from './dead-letter-desk.ts';
+import { forgetEndpoints } from './forget.ts';
 import { absentActor, absentActors, elsewhereOf, partsIn } from './other-features.ts';
 import { leaveToOwner } from './owner-elsewhere.ts';
 import { healthOf, reasonWithout } from './reason.ts';
@@ -83,6 +84,7 @@ export function serveControl(parts: {
       anyone('list', subjects.rpcList, (message) => server.list(message)),
       anyone('shards', subjects.rpcShards, () => server.shards()),
       ...pageEndpoints(parts),
+      ...forgetEndpoints(parts.engine),
       ...deadLetterEndpoints({ ...parts, ...parts.engine.parts }),
       ...parts.requests,
     ],

@@ -20,6 +20,7 @@ import { traceIdOf } from '../../base/tracing.ts';
 import type { Bus } from '../../bus/bus.ts';
 import { effect as declareEffect } from '../../machines/effect.ts';
 import type { EffectContext } from '../effect-runner.ts';
+import { featureLimits } from '../feature-limits.ts';
 import type { HostParts } from './host-parts.ts';
 import type { EffectData } from './step.ts';
 
@@ -51,6 +52,8 @@ interface Job {
 interface PoolParts
   extends Pick<HostParts, 'clock' | 'random' | 'log' | 'metrics' | 'runEffect' | 'effects'> {
   readonly bus: Pick<Bus, 'status' | 'onStatus'>;
+  /** Absent: there are no loaded features. */
+  readonly homes?: Pick<HostParts['homes'], 'featureOf'>;
 }
 
 export function createEffectsPool(parts: PoolParts): EffectsPool {
@@ -88,12 +91,10 @@ export function createEffectsPool(parts: PoolParts): EffectsPool {
   });
   return {
     start(effect, run, onOutcome, prove) {
-      const lane = lanes.get(effect.type) ?? {
-        queue: [],
-        running: 0,
-        bound: declarationOf(parts, effect).inFlight,
-      };
-      lanes.set(effect.type, lane);
+      const feature = parts.homes?.featureOf(run.actor.slice(0, run.actor.indexOf('/')));
+      const name = feature === undefined ? effect.type : `${feature} ${effect.type}`;
+      const lane = lanes.get(name) ?? { queue: [], running: 0, bound: boundOf(parts, effect, feature) };
+      lanes.set(name, lane);
       enqueue(lane, { effect, run, onOutcome, prove, since: nowBy(parts), failures: 0 });
     },
     get waiting() {
@@ -114,7 +115,13 @@ const retryMaxMs = 30_000;
 
 const nowBy = ({ clock }: PoolParts) => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
-/** The effects of one type. */
+/** Features wait for each other as little as types do. */
+function boundOf(parts: PoolParts, effect: EffectData, feature: string | undefined): number {
+  const { inFlight } = declarationOf(parts, effect);
+  return feature === undefined ? inFlight : Math.min(inFlight, featureLimits.effectsInFlightMax);
+}
+
+/** The effects of one type; of a loaded feature, its own alone. */
 interface Lane {
   readonly queue: Job[];
   readonly bound: number;

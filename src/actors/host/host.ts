@@ -16,6 +16,7 @@ import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
 import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
+import { isActiveAfter } from '../time/pace.ts';
 import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, rest, wake } from './cell.ts';
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
@@ -108,17 +109,12 @@ export class Host {
   }
 
   /** Puts an event into the actor's mailbox; what becomes of it is told to `item.onTaken`. */
-  deliver(run: ShardRun, id: ActorId, item: MailboxItem): void {
-    if (run.phase === 'closed' || run.phase === 'draining') {
-      refuse(item, 'NOT_OWNER', 'the shard is moving');
-      return;
-    }
+  deliver(run: ShardRun, id: ActorId, item: MailboxItem) {
+    if (run.phase === 'closed' || run.phase === 'draining')
+      return refuse(item, 'NOT_OWNER', 'the shard is moving');
     const known = run.cells.get(id);
     const cell = known ?? this.#newCell(run, id, item);
-    if (!cell) {
-      refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
-      return;
-    }
+    if (!cell) return refuse(item, 'ACTOR_MISSING', `there is no ${id}`);
     const hot = this.#wake(cell);
     if (!hot) refuse(item, 'ACTOR_PARKED', cell.unreadable ?? '');
     else if (isTurnedAway(cell, hot, item)) {
@@ -241,6 +237,8 @@ export class Host {
         // With a full outbox only outcomes are taken; the next of them goes on from here (I6).
         if (isOutboxFull(hot) && hot.mailbox[0]?.completes === undefined) break;
         const chart = this.#stepperOf(cell)?.chart;
+        const pacing = hot.mailbox.length > 0 ? this.#parts.paces.steps(kindOf(cell)) : undefined;
+        if (pacing && !(await isActiveAfter(pacing, shard))) break;
         if (chart?.leaps) this.#leaps.notice();
         const item = takeNext(hot, chart?.merge);
         if (!item) break;

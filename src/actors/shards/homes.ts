@@ -22,6 +22,8 @@ export interface Part {
 
 export interface Homes {
   homeOf(id: ActorId): ShardName;
+  /** The loaded feature of a kind; undefined: it is one of the program's own, or unknown. */
+  featureOf(kind: string): string | undefined;
   /** Whether it is a kind of the program itself. */
   isOwn(kind: string): boolean;
   /** Subjects on which the mail of a shard stands. */
@@ -46,6 +48,7 @@ export function homesOf(features: readonly Housed[], subjects: Subjects, shards:
   const shardsOf = (part: PartName) => dealtTo(part, shards);
   return {
     parts,
+    featureOf: (kind) => featureOf.get(kind),
     isOwn: (kind) => own.some(({ name }) => name === kind),
     homeOf(id) {
       const kind = id.slice(0, id.indexOf('/'));

@@ -52,6 +52,8 @@ export class ReleaseNode {
   #timer: Timer | null = null;
   /** Monotonic ms; null: not yet. */
   #startedAt: number | null = null;
+  /** When it was stored last, monotonic ms. */
+  #storedAt = Number.NEGATIVE_INFINITY;
   /**
    * When each stored node was first known here, by its sequence, monotonic ms: one that has just entered has
    * not beaten yet.
@@ -106,6 +108,11 @@ export class ReleaseNode {
   async #store(): Promise<void> {
     const { bus, subjects, clock, random, node, incarnation, log } = this.#parts;
     const { signal } = this.#ended;
+    // Who was taken away at once lives beside another process of its name: in turns they would write without
+    // end.
+    const earlyMs = this.#storedAt + lookMs - clock.monotonic();
+    if (earlyMs > 0) await sleep(clock, jittered(earlyMs, 0.3, random), signal).catch(() => {});
+    if (this.isEntered) return;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         const at = clock.now();
@@ -113,6 +120,7 @@ export class ReleaseNode {
           { subject: subjects.node(node.replica), data: encodeJson({ ...node, incarnation, at }) },
           { subject: subjects.nodesEpoch, data: encodeJson({ at, because: `node ${node.replica}` }) },
         ]);
+        this.#storedAt = clock.monotonic();
         return;
       } catch (error) {
         log.info({ error: asError(error).message }, 'this replica is not entered as a node yet');

@@ -4,10 +4,9 @@
  * done outlives whoever did it. Reports are the real ones.
  */
 
-import type { SimProcess } from '../../../packages/testing/replicas/process.ts';
 import type { Chance } from '../../../packages/testing/time/chance.ts';
 import { type EffectContext, type RunnableEffect, runs } from '../../../src/actors/effect-runner.ts';
-import { sleep } from '../../../src/base/clock.ts';
+import { type Clock, sleep } from '../../../src/base/clock.ts';
 import { asError, hasCode } from '../../../src/base/errors.ts';
 import type { KubeObject, KubePort } from '../../../src/base/kube-port.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
@@ -33,7 +32,7 @@ import type { AcmeAuthority, Refusal } from './acme-authority.ts';
 
 export interface CertificateWorldParts {
   readonly kube: KubePort;
-  readonly process: SimProcess;
+  readonly clock: Clock;
   readonly chance: Chance;
   readonly authority: AcmeAuthority;
 }
@@ -98,7 +97,7 @@ export function simulatedEffects(parts: CertificateWorldParts): readonly Runnabl
       return { type: 'issuer.failed', check, outcome, message, retryAfterMs };
     }),
     runs(issuerSecretsWatch, async ({ check }, { signal }) => {
-      await sleep(parts.process.clock, 20_000, signal);
+      await sleep(parts.clock, 20_000, signal);
       return { type: 'issuer-secrets.unchanged', check };
     }),
   ];
@@ -119,8 +118,8 @@ function asked<T extends { readonly attempt: number }>(
   };
 }
 
-const pause = ({ process, chance }: CertificateWorldParts, signal: AbortSignal) =>
-  sleep(process.clock, chance.seldomLong(5, 800), signal);
+const pause = ({ clock, chance }: CertificateWorldParts, signal: AbortSignal) =>
+  sleep(clock, chance.seldomLong(5, 800), signal);
 
 async function read(
   { kube }: CertificateWorldParts,

@@ -89,7 +89,7 @@ function createCertificates(parts: WorldParts): FeatureWorld {
 }
 
 /** The feature with its own join, keepers and reports; what reaches out is simulated. */
-function use({ stage, chance, replicas }: WorldParts, authority: AcmeAuthority, name: string): FeatureUse {
+function use({ chance }: WorldParts, authority: AcmeAuthority, name: string): FeatureUse {
   const real = certificates();
   const feature = {
     ...real,
@@ -101,20 +101,12 @@ function use({ stage, chance, replicas }: WorldParts, authority: AcmeAuthority, 
   };
   const start: StartFeature = (parts) => {
     const run = startCertificates({})(parts);
-    const process = replicas().findLast((one) => one.name === name)?.process;
     const outside = chance.of(`authority of ${name} ${parts.incarnation}`);
-    const simulated = process
-      ? simulatedEffects({ kube: parts.kube, process, chance: outside, authority })
-      : simulatedEffects({
-          kube: parts.kube,
-          process: { clock: parts.clock } as never,
-          chance: outside,
-          authority,
-        });
+    const { kube, clock } = parts;
+    const simulated = simulatedEffects({ kube, clock, chance: outside, authority });
     const types = new Set(simulated.map(({ type }) => type));
     return { ...run, effects: [...simulated, ...(run.effects ?? []).filter(({ type }) => !types.has(type))] };
   };
-  void stage;
   return { feature, start };
 }
 

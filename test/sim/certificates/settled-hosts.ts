@@ -64,6 +64,9 @@ function untrue(
   const secret = all.find((one) => one.metadata.namespace === namespace && one.metadata.name === host);
   const facts = factsIn(secret ?? null);
   const isValid = facts !== null && facts.notAfter > now;
+  // The authority is there, and asks nobody to wait.
+  if (ready?.reason === 'IssuerDown')
+    return [`${namespace}/${name} (${host}) says that the authority is down`];
   if (namespace === owner) {
     if (isValid && ready?.status === 'True') return [];
     // Within its budget an Issuer gives no more permits for three hours.

@@ -8,6 +8,7 @@ import type { Engine } from '../../../src/actors/engine.ts';
 import type { FeatureRun } from '../../../src/actors/feature.ts';
 import { sendMessage } from '../../../src/actors/host/message-send.ts';
 import type { EffectData } from '../../../src/actors/host/step.ts';
+import type { Log } from '../../../src/base/log-port.ts';
 import { encode } from '../../../src/bus/codec.ts';
 import { writeKubeEvent } from '../../../src/kube/effects/kube-event.ts';
 import { declaredHoldings, followNamedKinds, type HoldingParts } from '../../../src/kube/mirror/holdings.ts';
@@ -18,16 +19,17 @@ import type { ApiStage, FeatureWorld } from './feature-world.ts';
 type Used = Pick<FeatureWorld, 'uses' | 'releaseOf'>;
 
 export const featureLife =
-  (stage: ApiStage, world: Used, chance: Chance) =>
-  ({ replica, bus, log }: LifeParts): Life => {
+  (stage: ApiStage, world: Used, chance: Chance, rightly: readonly string[]) =>
+  ({ replica, bus, log: whole }: LifeParts): Life => {
+    const log = withRightly(whole, rightly);
     const { subjects, shards, api, weather } = stage;
     const { name, process } = replica;
     const { clock } = process;
     const { random } = chance.of(`${name} ${chance.int(0, 1e9)}`);
     const incarnation = random.id();
+    const used = world.uses(name);
     const release = world.releaseOf?.(name) ?? '1.0.0';
     const kube = apiPort({ api, clock: stage.clock, process, weather, by: name });
-    const used = world.uses(name);
     const features = used.map(({ feature }) => feature);
     const metrics = { count() {}, observe() {} };
     let running: readonly FeatureRun[] = [];
@@ -74,3 +76,12 @@ export const featureLife =
       },
     };
   };
+
+/** What a replica rightly complains of in its world is a warning. */
+function withRightly(log: Log, rightly: readonly string[]): Log {
+  const isRight = (message: string) => rightly.some((begin) => message.startsWith(begin));
+  return {
+    ...log,
+    error: (facts, message) => (isRight(message) ? log.warn(facts, message) : log.error(facts, message)),
+  };
+}

@@ -42,7 +42,7 @@ export async function simulateFeature(
   const { clock } = stage;
   const replicas = () => live();
   const world = simulation.create({ stage, chance: chance.of('world'), profile, say, replicas });
-  const life = featureLife(stage, world, chance.of('life'));
+  const life = featureLife(stage, world, chance.of('life'), simulation.rightly ?? []);
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
@@ -98,7 +98,7 @@ function judge(parts: {
   });
   return () => {
     const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
-    if (missing.length > 0) return missing;
+    if (missing.length > 0 && world.isClosed?.() !== true) return missing;
     return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
   };
 }

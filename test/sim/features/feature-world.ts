@@ -49,6 +49,8 @@ export interface FeatureWorld {
   act(): void;
   /** Nothing is in the way of anything any more. */
   heal(): void;
+  /** Whether its replicas rightly own no shards; absent: never. */
+  isClosed?(): boolean;
   /** What is not as the world says that it must be, once nothing fails any more; none: all is. */
   unsettled(records: ReadonlyMap<string, ActorRecord>): readonly string[];
 }
@@ -64,6 +66,8 @@ export interface FeatureSimulation {
   readonly skewMaxMs?: number;
   /** Effects that go on for as long as their actor does. */
   readonly standing?: readonly string[];
+  /** What a replica rightly complains of in this world: how its words begin. */
+  readonly rightly?: readonly string[];
   /** Longest time to come to rest, ms. */
   readonly restMs?: number;
   create(parts: WorldParts): FeatureWorld;

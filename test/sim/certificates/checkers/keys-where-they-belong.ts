@@ -6,8 +6,8 @@
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import type { ActorRecord } from '../../../../src/actors/host/records.ts';
 import type { KubeObject } from '../../../../src/base/kube-port.ts';
+import { domains } from '../../../../src/features/certificates/resources.ts';
 import type { DomainContext } from '../../../../src/machines/domain/domain-context.ts';
-import type { Target } from '../../../../src/machines/domain/domain-facts.ts';
 import type { ApiStage } from '../../features/feature-world.ts';
 import { wholeContext } from '../../features/whole-context.ts';
 import type { AcmeAuthority } from '../acme-authority.ts';
@@ -19,7 +19,7 @@ const decidedMs = 60_000;
 export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority): CheckerKind => ({
   name: 'no key where the host does not belong',
   create(eye) {
-    /** Host and namespace → when a stored record last named it a place of the host. */
+    /** Host and namespace → when a stored record last named it as the owner, or it was shared with. */
     const places = new Map<string, number>();
     api.onWrite(({ resource, after, before, by }) => {
       if (resource.plural !== 'secrets' || after === null || !/^r\d+$/.test(by)) return;
@@ -38,15 +38,27 @@ export const keysWhereTheyBelong = ({ api }: ApiStage, { issued }: AcmeAuthority
     return (sighting) => {
       if (sighting.kind !== 'saved' || !sighting.id.startsWith('domain/') || sighting.record.gone) return;
       const host = sighting.id.slice('domain/_/'.length);
-      for (const record of [sighting.record, sighting.before])
-        for (const { namespace } of targetsOf(record)) places.set(`${host} ${namespace}`, eye.now());
+      for (const record of [sighting.record, sighting.before]) {
+        const owner = ownerOf(record);
+        if (owner === null) continue;
+        for (const namespace of [owner, ...sharedBy(api, host, owner)])
+          places.set(`${host} ${namespace}`, eye.now());
+      }
     };
   },
 });
 
-function targetsOf(record: ActorRecord | null): readonly Target[] {
-  if (record === null || record.gone) return [];
-  return (wholeContext(record) as DomainContext).facts?.targets ?? [];
+function ownerOf(record: ActorRecord | null): string | null {
+  if (record === null || record.gone) return null;
+  return (wholeContext(record) as DomainContext).facts?.owner ?? null;
+}
+
+/** With whom the owner's Domains share the host, as they stand. */
+function sharedBy(api: ApiStage['api'], host: string, owner: string): readonly string[] {
+  return api.all(domains).flatMap(({ metadata, spec }) => {
+    const { host: its, sharedWith = [] } = spec as { host: string; sharedWith?: readonly string[] };
+    return metadata.namespace === owner && its === host ? sharedWith : [];
+  });
 }
 
 const isOurs = ({ metadata }: KubeObject) =>

@@ -1,0 +1,30 @@
+/**
+ * The signatures of the package `orrery`, as the compiler gives them: docs/reference/api.txt, which a test
+ * holds. A change that shows there is a change of a promise. `npm run api-report` writes it anew.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+export const reportFile = 'docs/reference/api.txt';
+/** What features never see. */
+const inside = ['calls', 'check', 'fingerprint', 'plain', 'start'];
+
+export function apiReport(): string {
+  const out = mkdtempSync(join(tmpdir(), 'orrery-api-'));
+  try {
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    execFileSync(tsc, ['-p', 'tsconfig.build.json', '--outDir', out], { cwd: root, stdio: 'pipe' });
+    const files = readdirSync(join(out, 'api'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.d.ts') && !inside.some((name) => path.endsWith(`${name}.d.ts`)))
+      .sort();
+    const texts = files.map((path) => `// ${path}\n${readFileSync(join(out, 'api', path), 'utf8').trim()}\n`);
+    return `// The package orrery. Made by: npm run api-report\n\n${texts.join('\n')}`;
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) writeFileSync(join(root, reportFile), apiReport());

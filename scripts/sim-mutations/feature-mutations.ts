@@ -1,0 +1,198 @@
+/** Ways to break a feature, as data; each is looked for in the simulation of that feature alone. */
+import type { Mutation } from './mutations.ts';
+
+type Change = Mutation['changes'][number];
+
+const one = (feature: string, name: string, file: string, find: string, replace: string): Mutation => ({
+  name,
+  feature,
+  changes: [{ file, find, replace } satisfies Change],
+});
+
+const lease = 'src/machines/election/election-lease.ts';
+const elections: readonly Mutation[] = [
+  one(
+    'elections',
+    'a Lease is given back though its leader was told that it leads',
+    'src/machines/election/election.ts',
+    "{ guard: 'isToldStill', target: 'expiring' },",
+    '',
+  ),
+  {
+    name: 'a foreign holder is not respected',
+    feature: 'elections',
+    changes: [
+      {
+        file: lease,
+        find: 'return at >= foreignEnd(context) || isLeftByUs(context);',
+        replace: 'return true;',
+      },
+      { file: lease, find: 'return { respectMs: record.durationSeconds * 1_000 };', replace: 'return {};' },
+    ],
+  },
+  one(
+    'elections',
+    'a leader may go on past the renew deadline',
+    'src/machines/election/election-words.ts',
+    'return Math.min(holderEnd(context) ?? Number.POSITIVE_INFINITY, deadlineOf(context));',
+    'return holderEnd(context) ?? Number.POSITIVE_INFINITY;',
+  ),
+  one(
+    'elections',
+    'a new leader takes over the term of the one before',
+    lease,
+    'transitions: Math.max(before === null ? 0 : before.transitions + 1, context.term),',
+    'transitions: before === null ? 0 : before.transitions,',
+  ),
+  one(
+    'elections',
+    'who leads is told once and never again',
+    'src/machines/election/election-words.ts',
+    'if (facts === null || facts.uid === null || context.ending || telling !== null) return false;',
+    'if (facts === null || facts.uid === null || context.ending || told !== null || telling !== null) return false;',
+  ),
+  one(
+    'elections',
+    'a Lease is written whatever version it has by now',
+    'src/features/elections/lease.ts',
+    'const object = { ...base, spec: specOf(base, record) };',
+    "const object = { ...base, metadata: { ...base.metadata, resourceVersion: '' }, spec: specOf(base, record) };",
+  ),
+  one(
+    'elections',
+    'a write of the Lease that failed counts as done',
+    'src/features/elections/effects/lease-write.ts',
+    "return { type: 'lease.refused', attempt, reason: reasonOf(thrown), message: asError(thrown).message };",
+    "if (reasonOf(thrown) !== 'late')\n        return { type: 'lease.written', attempt, resourceVersion: '', holder: record.holder, term };\n      return { type: 'lease.refused', attempt, reason: 'late', message: asError(thrown).message };",
+  ),
+];
+
+const certificates: readonly Mutation[] = [
+  one(
+    'certificates',
+    'permits are given whatever the budget says',
+    'src/machines/issuer/issuer-queue.ts',
+    'if (exempt || !facts?.budget) return 0;',
+    'return 0;',
+  ),
+  one(
+    'certificates',
+    'whoever asks for a host gets its key',
+    'src/features/certificates/claims.ts',
+    'const isAdmitted = ({ namespace }: DomainSource) => namespace === owner || shared.has(namespace);\n  const admitted = [...own, ...granted];',
+    'const isAdmitted = () => true;\n  const admitted = [...own, ...granted, ...others];',
+  ),
+  one(
+    'certificates',
+    'an authority that was away is not looked at again',
+    'src/machines/issuer/issuer.ts',
+    "after: { probe: 'probing' },",
+    'after: {},',
+  ),
+  one(
+    'certificates',
+    'a host that was refused waits for a day',
+    'src/machines/domain/domain-schedule.ts',
+    'return bounded(minuteMs * 2 ** doublings * (0.9 + 0.2 * random));',
+    'return bounded(1_440 * minuteMs + doublings * random);',
+  ),
+  one(
+    'certificates',
+    'a host that nobody asks for any more stays',
+    'src/machines/domain/domain.ts',
+    "{ guard: 'isGone', target: '.retired', actions: 'discardPending' },",
+    '',
+  ),
+  one(
+    'certificates',
+    'those who may not have a host are not told',
+    'src/features/certificates/effects/certificate-reports.ts',
+    'const denied = refused.flatMap(',
+    'const denied = refused.slice(0, 0).flatMap(',
+  ),
+  one(
+    'certificates',
+    'after an outage a host says that the authority is down, whatever it waits for',
+    'src/machines/domain/domain-setup.ts',
+    "isDeferredByQueue: (args: Args) => isDeferral(args, ['budget', 'full']),",
+    'isDeferredByQueue: () => false,',
+  ),
+];
+
+const endpoints: readonly Mutation[] = [
+  {
+    name: 'what an endpoint leaves is written before where it goes',
+    feature: 'endpoints',
+    changes: [
+      {
+        file: 'src/features/endpoints/effects/slice-writes.ts',
+        find: 'await Promise.all(all);',
+        replace: '',
+      },
+      {
+        file: 'src/features/endpoints/effects/slice-writes.ts',
+        find: "if ((await Promise.all(before)).some((result) => result !== 'written')) return 'skipped';",
+        replace: '',
+      },
+    ],
+  },
+  one(
+    'endpoints',
+    'an address that clients cannot be sent to is published',
+    'src/features/endpoints/digest.ts',
+    'return address !== undefined && isPublishable(address) ? address : undefined;',
+    'return address;',
+  ),
+  one(
+    'endpoints',
+    'a workload counts as ready whatever it says',
+    'src/features/endpoints/packing/desired.ts',
+    "const serving = digest.ready === 'True';",
+    'const serving = true;',
+  ),
+  one(
+    'endpoints',
+    'slices of an earlier Service of the name are kept',
+    'src/features/endpoints/packing/pack.ts',
+    "return content.ownerReferences.some(({ kind, uid }) => kind === 'Service' && uid !== owner.uid);",
+    'return content.ownerReferences.length < 0 && owner.uid === null;',
+  ),
+  one(
+    'endpoints',
+    'what somebody changed in a slice is no news',
+    'src/features/endpoints/standing-slices.ts',
+    'const slices = [before, digest].filter((one) => one !== null).filter(isOfWorkloads);',
+    'const slices: EndpointSliceDigest[] = [];',
+  ),
+  one(
+    'endpoints',
+    'a pass that failed is not made again',
+    'src/machines/service/endpoints-region.ts',
+    "after: { retryPause: 'reconciling.retrying' },",
+    'after: {},',
+  ),
+  one(
+    'endpoints',
+    'a Service of two families is published in one',
+    'src/features/endpoints/digest.ts',
+    'if (said.length > 0) return [...new Set(said)];',
+    'if (said.length > 0) return said.slice(0, 1);',
+  ),
+];
+
+const releases: readonly Mutation[] = [
+  one(
+    'releases',
+    'objects of others are written over',
+    'src/features/releases/release-apply.ts',
+    'if (live !== null) checkMayTouch(manifest, live);',
+    'void checkMayTouch;',
+  ),
+];
+
+export const featureMutations: readonly Mutation[] = [
+  ...elections,
+  ...certificates,
+  ...endpoints,
+  ...releases,
+];

@@ -1,0 +1,11 @@
+/**
+ * The signatures of the package are a promise: whoever changes one renews the report, and sees what it is.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { apiReport, reportFile } from '../../scripts/api-report.ts';
+
+test('docs/reference/api.txt is what the compiler says (else: npm run api-report)', () => {
+  expect(apiReport()).toBe(readFileSync(join(import.meta.dirname, '../..', reportFile), 'utf8'));
+}, 120_000);

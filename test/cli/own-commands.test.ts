@@ -1,0 +1,57 @@
+/** `orrery new-feature` and `orrery access`, as somebody uses them in an empty folder. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+
+const root = join(import.meta.dirname, '../..');
+const program = join(root, 'node_modules/.bin/node');
+let folder: string;
+
+const run = (...args: readonly string[]) =>
+  spawnSync(program, args, { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH ?? '' } });
+const orrery = (...args: readonly string[]) => run(join(root, 'src/main.ts'), ...args);
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'orrery-own-commands-'));
+  // As if the package were installed.
+  const api = JSON.stringify(`file://${join(root, 'src/api/index.ts')}`);
+  writeFileSync(
+    join(folder, 'installed.mjs'),
+    `import { registerHooks } from 'node:module';
+     registerHooks({ resolve: (name, context, next) => name === 'orrery' ? { url: ${api}, shortCircuit: true } : next(name, context) });`,
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('what new-feature writes runs: its tests pass, its chart is drawn, its rights are told', () => {
+  const written = orrery('new-feature', 'drain', '--kind', 'nodedrain', '--watch', 'v1/Node');
+  expect(written).toMatchObject({ status: 0, stderr: '' });
+  const own = run('--import', './installed.mjs', '--test', 'drain/feature.test.ts');
+  expect(own.stdout).toContain('pass 3');
+  const drawn = orrery('chart', 'nodedrain', '--feature', './drain');
+  expect(drawn.stdout).toContain('nodedrain, version 1: Does once what the annotation of a Node asks for.');
+  expect(readFileSync(join(folder, 'drain/access.yaml'), 'utf8')).toContain('resources: ["nodes"]');
+  const again = orrery('new-feature', 'drain');
+  expect(again).toMatchObject({ status: 2, stderr: 'error: drain/feature.ts is there already\n' });
+  const wrong = orrery('new-feature', 'other', '--watch', 'Node');
+  expect(wrong).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--watch: "Node" is not allowed'),
+  });
+}, 60_000);
+
+test('access prints the roles as one file for kubectl, and the permissions of NATS', () => {
+  const feature = ['--feature', './drain', '--cluster', 'test'];
+  const [role] = parseAllDocuments(orrery('access', ...feature).stdout).map((one) => one.toJSON());
+  expect(role).toMatchObject({ kind: 'ClusterRole', metadata: { name: 'orrery' } });
+  expect(role.rules).toContainEqual({
+    apiGroups: [''],
+    resources: ['nodes'],
+    verbs: ['get', 'list', 'watch'],
+  });
+  const json = JSON.parse(orrery('access', ...feature, '-o', 'json').stdout);
+  expect(json.nats.people).toContain('orrery.test.send.nodedrain.*.*');
+}, 60_000);

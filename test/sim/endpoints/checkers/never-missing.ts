@@ -1,0 +1,48 @@
+/**
+ * "Creations and updates come before deletions: an endpoint that moves stands in its new slice before it
+ * leaves the old one" (docs/features/endpoints.md §5.1): no write of ours takes away the last place of an
+ * endpoint whose Service and workload have asked for it, unchanged, for a while.
+ */
+import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
+import {
+  managedBy,
+  managedByLabel,
+  serviceNameLabel,
+} from '../../../../src/features/endpoints/slice-labels.ts';
+import { services } from '../../../../src/kube/api/resources.ts';
+import type { ApiStage } from '../../features/feature-world.ts';
+import { namespace } from '../endpoint-world.ts';
+import { listedIn, slicesOf, wantedOf } from '../wanted-endpoints.ts';
+
+/** Whoever writes may have been told of the world so long ago: a pause, and a request that was late. */
+const knownMs = 5_000;
+
+export const neverMissing = ({ api }: ApiStage): CheckerKind => ({
+  name: 'no endpoint is missing meanwhile',
+  create(eye) {
+    /** Service and endpoint → since when it is wanted without a break. */
+    const since = new Map<string, number>();
+    const note = () => {
+      const now = new Set<string>();
+      for (const service of api.all(services))
+        for (const one of wantedOf(api, service)) now.add(`${service.metadata.name} ${one}`);
+      for (const key of since.keys()) if (!now.has(key)) since.delete(key);
+      for (const key of now) if (!since.has(key)) since.set(key, eye.now());
+    };
+    api.onWrite(({ resource, before, by }) => {
+      if (resource.plural !== 'endpointslices') return note();
+      const labels = before?.metadata.labels ?? {};
+      if (before === null || !/^r\d+$/.test(by) || labels[managedByLabel] !== managedBy) return;
+      const service = labels[serviceNameLabel] ?? '';
+      const listed = new Set(listedIn(slicesOf(api, service)));
+      for (const one of listedIn([before])) {
+        const wantedMs = eye.now() - (since.get(`${service} ${one}`) ?? eye.now());
+        if (wantedMs > knownMs && !listed.has(one))
+          eye.breach(
+            `${by} takes ${one} out of ${namespace}/${before.metadata.name}, and it stands nowhere else`,
+          );
+      }
+    });
+    return () => {};
+  },
+});

@@ -1,0 +1,222 @@
+/**
+ * The world of endpoints: Services with selectors and programs outside of the cluster that they match, which
+ * come, go and change; somebody who meddles with the slices, and an API server that refuses some of them.
+ */
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { endpoints } from '../../../src/features/endpoints/feature.ts';
+import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
+import { managedBy, managedByLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import { startEndpoints } from '../../../src/features/endpoints/start.ts';
+import { endpointSlices, services } from '../../../src/kube/api/resources.ts';
+import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import { neverMissing } from './checkers/never-missing.ts';
+import { unsettledSlices } from './settled-slices.ts';
+
+export const namespace = 'shop';
+export const workloadPort = 8080;
+const endpointsPerSlice = 3;
+const apps = ['a', 'b'] as const;
+
+export const endpointSimulation: FeatureSimulation = {
+  name: 'endpoints',
+  kinds: [services, endpointSlices, externalWorkloads],
+  // What fails fifteen times is tried every three to four minutes.
+  restMs: 400_000,
+  create: createEndpoints,
+};
+
+function createEndpoints(parts: WorldParts): FeatureWorld {
+  const { stage, chance, say } = parts;
+  const { api } = stage;
+  const actions = [...workloadActions(parts), ...serviceActions(parts), ...meddling(parts)].filter(() =>
+    chance.happens(0.6),
+  );
+  const use = { feature: endpoints({ endpointsPerSlice }), start: startEndpoints({ endpointsPerSlice }) };
+  return {
+    uses: () => [use],
+    checkers: [neverMissing(stage)],
+    begin() {
+      for (const app of apps) {
+        makeService(parts, `svc-${app}`, app);
+        for (let n = 0; n < chance.int(1, 6); n++) makeWorkload(parts, `${app}-${n}`, app);
+      }
+    },
+    act() {
+      const action = chance.pick(actions);
+      const what = action?.[1]();
+      if (what) say(`${action?.[0]}: ${what}`);
+    },
+    heal() {
+      api.refuse = () => null;
+    },
+    unsettled: () => unsettledSlices(stage),
+  };
+}
+
+type Action = readonly [name: string, act: () => string | null];
+
+function makeService({ stage, chance }: WorldParts, name: string, app: string): void {
+  const ipFamilies = chance.happens(0.7) ? ['IPv4'] : ['IPv4', 'IPv6'];
+  const spec = {
+    selector: { app },
+    clusterIP: '10.1.0.1',
+    ipFamilies,
+    publishNotReadyAddresses: chance.happens(0.2),
+    ports: [{ name: 'http', port: 80, protocol: 'TCP', targetPort: 'http' }],
+  };
+  stage.api.create(services, { metadata: { namespace, name, labels: { team: 'one' } }, spec });
+}
+
+function makeWorkload({ stage, chance }: WorldParts, name: string, app: string): void {
+  const { api } = stage;
+  const number = chance.int(1, 60_000);
+  const workloadIPs = [{ ip: `10.9.${number >> 8}.${number & 255}` }];
+  if (chance.happens(0.4)) workloadIPs.push({ ip: `fd00::${number.toString(16)}` });
+  const ports = [{ name: 'http', port: workloadPort }];
+  api.create(externalWorkloads, {
+    metadata: { namespace, name, labels: { app } },
+    spec: { workloadIPs, ports },
+  });
+  setReady(api, name, chance.happens(0.7));
+}
+
+function setReady(api: WorldParts['stage']['api'], name: string, isReady: boolean): void {
+  const status = { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] };
+  const patch = { namespace, name, type: 'merge', body: { status }, subresource: 'status' };
+  api.patch(externalWorkloads, patch);
+}
+
+const isReady = ({ status }: KubeObject) =>
+  (status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)?.conditions?.[0]?.status ===
+  'True';
+
+function workloadActions(parts: WorldParts): readonly Action[] {
+  const { stage, chance } = parts;
+  const { api } = stage;
+  const any = () => chance.pick(api.all(externalWorkloads));
+  let made = 0;
+  const edit = (body: object) => {
+    const found = any();
+    if (!found) return null;
+    api.patch(externalWorkloads, { namespace, name: found.metadata.name, type: 'merge', body });
+    return found.metadata.name;
+  };
+  return [
+    [
+      'flip',
+      () => {
+        const found = any();
+        if (!found) return null;
+        setReady(api, found.metadata.name, !isReady(found));
+        return found.metadata.name;
+      },
+    ],
+    [
+      'workload added',
+      () => {
+        const name = `more-${made++}`;
+        if (api.all(externalWorkloads).length > 14) return null;
+        makeWorkload(parts, name, chance.pick(apps) ?? 'a');
+        return name;
+      },
+    ],
+    [
+      'workload removed',
+      () => {
+        const found = any();
+        if (found) api.remove(externalWorkloads, namespace, found.metadata.name);
+        return found?.metadata.name ?? null;
+      },
+    ],
+    ['workload moved', () => edit({ metadata: { labels: { app: chance.pick([...apps, 'none']) } } })],
+    ['address changed', () => edit({ spec: { workloadIPs: [{ ip: `10.8.0.${chance.int(1, 250)}` }] } })],
+    ['address broken', () => edit({ spec: { workloadIPs: [{ ip: '127.0.0.1' }] } })],
+    ['port changed', () => edit({ spec: { ports: [{ name: 'http', port: chance.int(8_080, 8_082) }] } })],
+  ];
+}
+
+function serviceActions(parts: WorldParts): readonly Action[] {
+  const { stage, chance } = parts;
+  const { api, clock } = stage;
+  const any = () => chance.pick(api.all(services));
+  const edit = (body: object) => {
+    const found = any();
+    if (!found) return null;
+    api.patch(services, { namespace, name: found.metadata.name, type: 'merge', body });
+    return found.metadata.name;
+  };
+  return [
+    [
+      'service made anew',
+      () => {
+        const found = any();
+        if (!found) return null;
+        const { name } = found.metadata;
+        const { app = 'a' } = (found.spec as { selector: { app?: string } }).selector;
+        api.remove(services, namespace, name);
+        clock.after(chance.seldomLong(0, 3_000), () => {
+          if (api.find(services, namespace, name) === null) makeService(parts, name, app);
+        });
+        return name;
+      },
+    ],
+    ['selector changed', () => edit({ spec: { selector: { app: chance.pick(apps) } } })],
+    ['label changed', () => edit({ metadata: { labels: { team: chance.pick(['one', 'two']) } } })],
+    ['not ready published', () => edit({ spec: { publishNotReadyAddresses: chance.happens(0.5) } })],
+  ];
+}
+
+/** Somebody who writes to slices, and an API server that does not take ours. */
+function meddling({ stage, chance }: WorldParts): readonly Action[] {
+  const { api, clock } = stage;
+  const any = () => chance.pick(api.all(endpointSlices));
+  return [
+    [
+      'slice deleted',
+      () => {
+        const found = any();
+        if (found) api.remove(endpointSlices, namespace, found.metadata.name);
+        return found?.metadata.name ?? null;
+      },
+    ],
+    [
+      'slice emptied',
+      () => {
+        const found = any();
+        if (!found) return null;
+        api.patch(endpointSlices, {
+          namespace,
+          name: found.metadata.name,
+          type: 'merge',
+          body: { endpoints: [] },
+        });
+        return found.metadata.name;
+      },
+    ],
+    [
+      'slice taken',
+      () => {
+        const found = chance.pick(
+          api.all(endpointSlices).filter(({ metadata }) => metadata.labels?.[managedByLabel] === managedBy),
+        );
+        if (!found) return null;
+        const body = { metadata: { labels: { [managedByLabel]: 'somebody' } } };
+        api.patch(endpointSlices, { namespace, name: found.metadata.name, type: 'merge', body });
+        return found.metadata.name;
+      },
+    ],
+    [
+      'writes denied',
+      () => {
+        const refusal = new OrreryError('KUBE_REFUSED', 'denied by a webhook', { facts: { status: 403 } });
+        api.refuse = ({ resource, by }) =>
+          resource.plural === 'endpointslices' && by !== 'world' && chance.happens(0.7) ? refusal : null;
+        clock.after(chance.seldomLong(200, 8_000), () => {
+          api.refuse = () => null;
+        });
+        return 'by a webhook';
+      },
+    ],
+  ];
+}

@@ -1,0 +1,80 @@
+/**
+ * What the slices of the simulated Services must list, by the page's own rules and from the objects alone
+ * (docs/features/endpoints.md §2). An endpoint is told by its addresses, its readiness and its port.
+ */
+import type { KubeObject } from '../../../src/base/kube-port.ts';
+import { externalWorkloads } from '../../../src/features/endpoints/resources.ts';
+import { managedBy, managedByLabel, serviceNameLabel } from '../../../src/features/endpoints/slice-labels.ts';
+import { endpointSlices } from '../../../src/kube/api/resources.ts';
+import type { SimApi } from '../api/sim-api.ts';
+import { namespace } from './endpoint-world.ts';
+
+interface ServiceSpec {
+  readonly selector: Readonly<Record<string, string>>;
+  readonly ipFamilies: readonly string[];
+  readonly publishNotReadyAddresses?: boolean;
+}
+interface WorkloadSpec {
+  readonly workloadIPs: ReadonlyArray<{ readonly ip: string }>;
+  readonly ports: ReadonlyArray<{ readonly name: string; readonly port: number }>;
+}
+interface SliceFields {
+  readonly addressType: string;
+  readonly ports?: ReadonlyArray<{ readonly port?: number }> | null;
+  readonly endpoints?: ReadonlyArray<{
+    readonly addresses: readonly string[];
+    readonly conditions?: { readonly ready?: boolean };
+    readonly targetRef?: { readonly name?: string };
+  }>;
+}
+
+export function matches(service: KubeObject, workload: KubeObject): boolean {
+  const { selector } = service.spec as ServiceSpec;
+  return Object.entries(selector).every(([label, value]) => workload.metadata.labels?.[label] === value);
+}
+
+const familyOf = (ip: string) => (ip.includes(':') ? 'IPv6' : 'IPv4');
+const isBroken = ({ workloadIPs }: WorkloadSpec) => workloadIPs.some(({ ip }) => ip.startsWith('127.'));
+
+/** Of one Service, as text, in order. */
+export function wantedOf(api: SimApi, service: KubeObject): readonly string[] {
+  const { ipFamilies, publishNotReadyAddresses = false } = service.spec as ServiceSpec;
+  const wanted = api.all(externalWorkloads).flatMap((workload) => {
+    const spec = workload.spec as WorkloadSpec;
+    if (!matches(service, workload) || isBroken(spec)) return [];
+    const conditions = (workload.status as { conditions?: ReadonlyArray<{ status: string }> } | undefined)
+      ?.conditions;
+    const ready = publishNotReadyAddresses || conditions?.[0]?.status === 'True';
+    const port = spec.ports.find(({ name }) => name === 'http')?.port;
+    return ipFamilies.flatMap((family) => {
+      const ips = spec.workloadIPs.map(({ ip }) => ip).filter((ip) => familyOf(ip) === family);
+      return ips.length === 0
+        ? []
+        : [`${workload.metadata.name} ${family} ${ips.sort().join()} ${port} ${ready}`];
+    });
+  });
+  return wanted.sort();
+}
+
+/** The slices of a Service that are ours. */
+export function slicesOf(api: SimApi, service: string): readonly KubeObject[] {
+  return api
+    .all(endpointSlices)
+    .filter(
+      ({ metadata: { namespace: its, labels } }) =>
+        its === namespace && labels?.[serviceNameLabel] === service && labels[managedByLabel] === managedBy,
+    );
+}
+
+export function listedIn(slices: readonly KubeObject[]): readonly string[] {
+  return slices
+    .flatMap((slice) => {
+      const { addressType, ports, endpoints = [] } = slice as unknown as SliceFields;
+      const port = ports?.[0]?.port;
+      return endpoints.map(
+        ({ addresses, conditions, targetRef }) =>
+          `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}`,
+      );
+    })
+    .sort();
+}

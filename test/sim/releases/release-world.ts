@@ -1,0 +1,178 @@
+/**
+ * The world of releases: replicas that are rolled from one release to the next and back, each with a bundle
+ * of settings; applies that are denied, objects of others under the same names, and drift.
+ */
+import { OrreryError } from '../../../src/base/errors.ts';
+import type { KubeObject, KubeResource } from '../../../src/base/kube-port.ts';
+import { type Bundle, builtinLabel, bundleLabel, labelled } from '../../../src/features/releases/bundle.ts';
+import { releases as feature } from '../../../src/features/releases/feature.ts';
+import { releases } from '../../../src/features/releases/resources.ts';
+import { startReleases } from '../../../src/features/releases/start.ts';
+import { coreResource } from '../../../src/kube/api/resources.ts';
+import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import { onlyOurs } from './checkers/only-ours.ts';
+import { blockedObjects, unsettledRelease } from './settled-release.ts';
+
+export const configMaps: KubeResource = coreResource('configmaps', 'ConfigMap');
+export const namespace = 'default';
+export const bundleId = 'sim.platform';
+const versions = ['0.1.0', '0.2.0', '0.3.0'] as const;
+const names = ['settings', 'limits', 'words'] as const;
+
+export const releaseSimulation: FeatureSimulation = {
+  name: 'releases',
+  kinds: [configMaps, releases],
+  rightly: ['a round of reconciliation failed'],
+  // A round that fails is repeated after a minute at most; a leader that cannot write looks again.
+  restMs: 300_000,
+  create: createReleases,
+};
+
+export interface ReleaseScene {
+  /** By replica: what it runs with since its last start. */
+  readonly running: Map<string, Bundle>;
+  readonly bundles: readonly Bundle[];
+}
+
+/** The later the release, the fewer objects: what a later one lacks has to be pruned. */
+function bundleOf(release: string, index: number, isBreaking: boolean): Bundle {
+  const objects = names.slice(0, names.length - index).map((name) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace, labels: { [builtinLabel]: 'true' } },
+    data: { release },
+  }));
+  return {
+    name: 'platform',
+    id: bundleId,
+    release,
+    minReconciler: '0.1.0',
+    minServing: isBreaking ? release : '0.1.0',
+    objects: objects.map((one) => labelled(one, bundleId)),
+    kinds: [{ apiVersion: 'v1', kind: 'ConfigMap' }],
+  };
+}
+
+function createReleases(parts: WorldParts): FeatureWorld {
+  const { stage, chance, say, replicas } = parts;
+  const { api } = stage;
+  const isBreaking = chance.happens(0.3);
+  const bundles = versions.map((release, index) => bundleOf(release, index, isBreaking));
+  const scene: ReleaseScene = { running: new Map(), bundles };
+  /** What is rolled out now. */
+  let wanted = chance.int(0, 1);
+  const actions = releaseActions(parts, (index) => {
+    wanted = index;
+  }).filter(() => chance.happens(0.7));
+  return {
+    uses(replica) {
+      const bundle = bundles[wanted] ?? null;
+      if (bundle !== null) scene.running.set(replica, bundle);
+      const settings = { bundle, release: bundle?.release ?? '0.1.0' };
+      return [{ feature: feature(settings), start: startReleases(settings) }];
+    },
+    releaseOf: (replica) => scene.running.get(replica)?.release ?? bundles[wanted]?.release ?? '0.1.0',
+    checkers: [onlyOurs(stage)],
+    begin() {
+      // Somebody else's, under a name of the bundle.
+      if (chance.happens(0.5) && api.find(configMaps, namespace, 'limits') === null)
+        api.create(configMaps, { metadata: { namespace, name: 'limits' }, data: { of: 'somebody' } });
+      api.create(configMaps, {
+        metadata: {
+          namespace,
+          name: 'theirs',
+          labels: { [bundleLabel]: 'other.platform', [builtinLabel]: 'true' },
+        },
+      });
+      api.create(configMaps, { metadata: { namespace, name: 'plain', labels: { [builtinLabel]: 'true' } } });
+    },
+    act() {
+      const action = chance.pick(actions);
+      const what = action?.[1]();
+      if (what) say(`${action?.[0]}: ${what}`);
+    },
+    heal() {
+      api.refuse = () => null;
+    },
+    // Whom the written state does not suit may not serve, and while something foreign is in the way no round
+    // succeeds that would write another.
+    isClosed: () => blockedObjects(stage, bundles[0]).length > 0,
+    unsettled: () => unsettledRelease(stage, scene, replicas()),
+  };
+}
+
+type Action = readonly [name: string, act: () => string | null];
+
+function releaseActions({ stage, chance }: WorldParts, rollTo: (index: number) => void): readonly Action[] {
+  const { api, clock } = stage;
+  const ours = () =>
+    chance.pick(api.all(configMaps).filter(({ metadata }) => metadata.labels?.[bundleLabel] === bundleId));
+  return [
+    [
+      'rolled to',
+      () => {
+        const index = chance.int(0, versions.length - 1);
+        rollTo(index);
+        return versions[index] ?? null;
+      },
+    ],
+    [
+      'denied',
+      () => {
+        const name = chance.pick(names);
+        const refusal = new OrreryError('KUBE_REFUSED', 'denied by a policy', { facts: { status: 403 } });
+        api.refuse = ({ resource, by, after }) =>
+          resource.plural === 'configmaps' && by !== 'world' && after?.metadata.name === name
+            ? refusal
+            : null;
+        clock.after(chance.seldomLong(500, 15_000), () => {
+          api.refuse = () => null;
+        });
+        return name ?? null;
+      },
+    ],
+    [
+      'drift',
+      () => {
+        const found = ours();
+        if (!found) return null;
+        const body = { data: { release: 'somebody else’s' } };
+        api.patch(configMaps, { namespace, name: found.metadata.name, type: 'merge', body });
+        return found.metadata.name;
+      },
+    ],
+    [
+      'deleted',
+      () => {
+        const found = ours();
+        if (found) api.remove(configMaps, namespace, found.metadata.name);
+        return found?.metadata.name ?? null;
+      },
+    ],
+    ...takings({ stage, chance }, ours),
+  ];
+}
+
+/** For a while an object of ours is another bundle's. */
+function takings(
+  { stage, chance }: Pick<WorldParts, 'stage' | 'chance'>,
+  ours: () => KubeObject | undefined,
+): readonly Action[] {
+  const { api, clock } = stage;
+  return [
+    [
+      'taken by another bundle',
+      () => {
+        const found = ours();
+        if (!found) return null;
+        const body = { metadata: { labels: { [bundleLabel]: 'other.platform' } } };
+        api.patch(configMaps, { namespace, name: found.metadata.name, type: 'merge', body });
+        clock.after(chance.seldomLong(100, 6_000), () => {
+          if (api.find(configMaps, namespace, found.metadata.name) !== null)
+            api.remove(configMaps, namespace, found.metadata.name);
+        });
+        return found.metadata.name;
+      },
+    ],
+  ];
+}

@@ -1,0 +1,70 @@
+/**
+ * What a release must come to once nothing fails any more: the objects are those of the newest release that
+ * still runs, what it does not have is gone, what is not ours stands as it was, and the Release says so.
+ */
+
+import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
+import { compareReleases } from '../../../src/base/semantic-version.ts';
+import { type Bundle, bundleLabel } from '../../../src/features/releases/bundle.ts';
+import { releases } from '../../../src/features/releases/resources.ts';
+import type { ApiStage } from '../features/feature-world.ts';
+import { bundleId, configMaps, namespace, type ReleaseScene } from './release-world.ts';
+
+interface Status {
+  readonly state?: string;
+  readonly release?: string;
+  readonly lastError?: string | null;
+}
+
+export function unsettledRelease(
+  { api }: ApiStage,
+  { bundles }: ReleaseScene,
+  replicas: readonly SimReplica[],
+): readonly string[] {
+  const live = replicas.flatMap(
+    ({ engine }) => bundles.find(({ release }) => release === releaseOf(engine)) ?? [],
+  );
+  const newest = live.sort((a, b) => compareReleases(b.release, a.release))[0];
+  if (newest === undefined) return [];
+  const oldest = live.at(-1)?.release ?? newest.release;
+  const status = (api.find(releases, undefined, newest.name)?.status ?? {}) as Status;
+  // Replicas that cannot live with what it brings are waited for, for as long as they are there.
+  if (compareReleases(oldest, newest.minServing) < 0) return [];
+  const blocked = blockedObjects({ api }, newest);
+  const isForeign = (name: string) => blocked.includes(name);
+  const wrong = newest.objects.flatMap(({ metadata: { name } }) => {
+    const data = api.find(configMaps, namespace, name)?.data as { release?: string } | undefined;
+    return isForeign(name) || data?.release === newest.release
+      ? []
+      : [`${name} says ${data?.release}, not ${newest.release}`];
+  });
+  // Nothing is pruned after a round that failed.
+  const left = api.all(configMaps).filter(({ metadata: { name, labels } }) => {
+    return labels?.[bundleLabel] === bundleId && !newest.objects.some((one) => one.metadata.name === name);
+  });
+  const stray = blocked.length > 0 ? [] : left.map(({ metadata }) => `${metadata.name} is not pruned`);
+  const kept = ['theirs', 'plain'].filter((name) => api.find(configMaps, namespace, name) === null);
+  const told =
+    blocked.length > 0 || (status.state === 'Done' && status.release === newest.release)
+      ? []
+      : [
+          `the Release says ${status.state} ${status.release}, and ${newest.release} stands (${status.lastError})`,
+        ];
+  return [...wrong, ...stray, ...kept.map((name) => `${name} was somebody else’s and is gone`), ...told];
+}
+
+/** Names of the bundle under which somebody else has an object. */
+export function blockedObjects(
+  { api }: Pick<ApiStage, 'api'>,
+  bundle: Bundle | undefined,
+): readonly string[] {
+  const names = bundle?.objects.map(({ metadata }) => metadata.name) ?? [];
+  return names.filter((name) => {
+    const found = api.find(configMaps, namespace, name);
+    return found !== null && found.metadata.labels?.[bundleLabel] !== bundleId;
+  });
+}
+
+/** What the replica tells the others. */
+const releaseOf = ({ parts }: SimReplica['engine']): string | undefined =>
+  (parts as { readonly release?: string }).release;

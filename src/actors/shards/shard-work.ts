@@ -200,7 +200,8 @@ function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkPart
       await Promise.race([world.reached(run.world), sleep(parts.clock, worldPatienceMs, signal)]);
       // Since the claim this process may have stood still: what the shard owes is run only by who surely owns
       // it now (I3).
-      if (run.owesEffects) await proveOwner(parts, saver, run);
+      // Until when others may have spoken over `send` has to stand there before this owner may be away.
+      if (run.owesEffects || run.savedOpenUntil === null) await proveOwner(parts, saver, run);
     },
     open(fence) {
       const run = ofFence(fence);

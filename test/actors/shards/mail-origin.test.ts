@@ -210,3 +210,19 @@ test('a resignation without a term is for those who ask, not for those who send'
   expect(resign(7, false)).toMatchObject({ term: 7 });
   expect(() => resign(0, false)).toThrow(expect.objectContaining({ code: 'MESSAGE_NOT_ALLOWED' }));
 });
+
+test('a shard that has just been opened for the first time says at once since when `send` speaks for no actor', async () => {
+  const { cluster, replica, sender } = await silentShop();
+  // As if its owner had been away before it had a reason to save anything else.
+  const { checkpoint } = cluster.subjects;
+  const saved = new Set(cluster.hub.stored('state').map(({ subject }) => subject));
+  expect(Array.from({ length: 64 }, (_, shard) => saved.has(checkpoint(shard)))).toEqual(
+    Array(64).fill(true),
+  );
+  await end(cluster, replica);
+  const headers = { [fromHeader]: 'service/shop/svc-0' };
+  await sender.append(cluster.subjects.send(pod), encode(proven), { headers });
+  await cluster.replica('b');
+  await cluster.clock.advance(5_000);
+  expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
+});

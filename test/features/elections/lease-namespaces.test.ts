@@ -61,6 +61,9 @@ test('no Lease is touched for it, however silent its holder, and the status says
   expect(scene.statuses.at(-1)).toMatchObject({ holder: null, reason: 'LeaseNotAllowed' });
 });
 
+/** Of the scene's Elections, and a moment. */
+const leaseMs = 16_000;
+
 test('once the operator allows it, it is held; when that is taken back, its Lease is given back', async () => {
   const scene = await ElectionScene.start(1, []);
   await scene.election('worker', { place: elsewhere, invalid: 'not allowed' });
@@ -73,7 +76,10 @@ test('once the operator allows it, it is held; when that is taken back, its Leas
   await scene.advance(500);
   expect(scene.kube.record('worker')).toMatchObject({ holder: 'a' });
   await scene.election('worker', { place: elsewhere });
+  // Not before the leader's time is over: it was told that it leads so long.
   await scene.advance(500);
+  expect(scene.kube.record('worker')).toMatchObject({ holder: 'a' });
+  await scene.advance(leaseMs);
   expect(scene.kube.record('worker')).toMatchObject({ holder: '' });
   expect(scene.kube.record('kube-scheduler', 'kube-system')).toBeNull();
 });

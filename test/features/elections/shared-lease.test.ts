@@ -27,7 +27,8 @@ test('an Election that goes with its namespace: the leader is told, and the Leas
   await scene.campaign('a', 600_000);
   expect(await scene.campaign('a', 600_000)).toMatchObject({ leading: true });
   await scene.noElection('worker');
-  await scene.advance(1_000);
+  // The leader was told how long it leads; until then it does.
+  await scene.advance(16_000);
   await expect(scene.renew('a', 1)).rejects.toMatchObject({ code: 'ACTOR_MISSING' });
   const written = scene.kube.ours.length;
   await scene.advance(600_000);

@@ -28,6 +28,7 @@ beforeAll(() => {
     'scripts',
     'packages',
     'docs',
+    'examples',
     'package.json',
     'tsconfig.json',
     'biome.json',

@@ -100,7 +100,7 @@ describe.each([
   test('get, shards and dead letters are read', async () => {
     const got = await ask('get');
     expect(got).toMatchObject({ code: 0, err: '' });
-    expect(got.out).toMatch(/pod\/shop\/web-0 +waiting +proving\.asking/);
+    expect(got.out).toMatch(/pod\/shop\/web-0 +waiting +gated\.proving\.asking/);
     expect((await ask('explain', 'pod/shop/web-0')).out).toContain('it is asked for');
     expect(await ask('explain', 'pod/shop/web-1')).toMatchObject({
       code: 1,

@@ -148,7 +148,7 @@ test("the preset holds the proxies of an egress ProxyGroup until each of the gro
   await apply(cluster, [proxies('egress', 2, healthCheck)]);
 
   // The Pods are there before the object that owns them is.
-  await untilState(cluster, 'egress-0', 'groupMissing');
+  await untilState(cluster, 'egress-0', 'gated.groupMissing');
   expect(isTrue(await podOf(cluster, 'egress-0'), conditionType)).toBe(false);
   await apply(cluster, [proxyGroup('egress', 'egress', 2)]);
   const first = await untilReady(cluster, egress);
@@ -204,7 +204,7 @@ test('proxies without the health check count as proven, those of other groups ar
   expect(old?.status?.conditions).toContainEqual(
     expect.objectContaining({ type: conditionType, status: 'True', reason: 'Unverified' }),
   );
-  await untilState(cluster, 'entry-0', 'notApplicable');
+  await untilState(cluster, 'entry-0', 'gated.notApplicable');
   expect(isTrue(await podOf(cluster, 'entry-0'), conditionType)).toBe(false);
   const story = await readStory(cluster.natsUrl);
   expect([...questionsOf(story, 'old'), ...questionsOf(story, 'entry')]).toEqual([]);

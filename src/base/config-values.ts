@@ -1,7 +1,10 @@
 /**
  * The forms that the value of a flag can have: pure readers of text, each with the words for what it takes.
+ * And the reading of a file that a flag names, which alone is not pure.
  */
+import { readFileSync } from 'node:fs';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { asError, OrreryError } from './errors.ts';
 
 export interface Reader<T> {
   /** What is allowed, in words that follow "allowed:". */
@@ -211,3 +214,14 @@ export const duration: Reader<number> = {
     return Number(match[1]) * seconds * 1000;
   },
 };
+
+/** What a flag names. @param flag without dashes. @throws OrreryError USAGE that names both */
+export function readGivenFile(flag: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const allowed = `a file that can be read (${asError(error).message})`;
+    const text = `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`;
+    throw new OrreryError('USAGE', text, { cause: error });
+  }
+}

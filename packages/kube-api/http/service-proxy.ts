@@ -10,6 +10,7 @@
 import { Agent, type IncomingMessage, request as requestHttp, type ServerResponse } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
+import { joinSockets } from '../../../src/base/http/joined-sockets.ts';
 import { listAt, numberAt, objectsAt, textAt } from '../json.ts';
 import { socketAddress } from '../socket-addresses.ts';
 import { ApiError, notFound } from '../status.ts';
@@ -71,13 +72,7 @@ export function proxyUpgrade(
   });
   outgoing.once('upgrade', (answer: IncomingMessage, there: Duplex, first: Buffer) => {
     socket.write(headText(answer));
-    there.on('error', () => socket.destroy());
-    socket.on('close', () => there.destroy());
-    there.on('close', () => socket.destroy());
-    if (first.length > 0) socket.write(first);
-    if (head.length > 0) there.write(head);
-    there.pipe(socket);
-    socket.pipe(there);
+    joinSockets({ socket, head }, { socket: there, head: first });
   });
   outgoing.end();
 }

@@ -1,5 +1,7 @@
 /** Timers of a virtual clock, the earliest first; those of one moment in the order in which they were set. */
 
+import { insertInto, removeFirst } from '../../../src/actors/time/heap.ts';
+
 export interface VirtualTimer {
   readonly at: number;
   readonly order: number;
@@ -15,17 +17,7 @@ export class TimerHeap {
 
   add(at: number, fn: () => void, isRhythm = false): VirtualTimer {
     const timer: VirtualTimer = { at, order: this.#order++, isRhythm, fn };
-    const heap = this.#heap;
-    let index = heap.length;
-    heap.push(timer);
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = heap[parent];
-      if (!above || !isBefore(timer, above)) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = timer;
+    insertInto(this.#heap, timer, isBefore);
     return timer;
   }
 
@@ -40,29 +32,10 @@ export class TimerHeap {
   /** Takes out the first that is due by then and was not cancelled. */
   takeDue(until: number): VirtualTimer | undefined {
     for (let first = this.#heap[0]; first && first.at <= until; first = this.#heap[0]) {
-      this.#removeFirst();
+      removeFirst(this.#heap, isBefore);
       if (first.fn !== null) return first;
     }
     return undefined;
-  }
-
-  #removeFirst(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      const left = heap[child];
-      if (!left) break;
-      const right = heap[child + 1];
-      if (right && isBefore(right, left)) child++;
-      const below = heap[child];
-      if (!below || !isBefore(below, last)) break;
-      heap[index] = below;
-      index = child;
-    }
-    heap[index] = last;
   }
 }
 

@@ -8,6 +8,7 @@
  * actor's record, so a cancelled one costs a comparison and no search.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
+import { insertInto, removeFirst } from '../time/heap.ts';
 import { createLeapGauge } from '../time/lease-clock.ts';
 import type { TimerRecord } from './records.ts';
 
@@ -50,7 +51,7 @@ export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => vo
     armed = null;
     const now = unset();
     for (let first = heap[0]; first && first.due <= now && !stopped; first = heap[0]) {
-      removeFirst(heap);
+      removeFirst(heap, isBefore);
       onDue(first.what, first.at);
     }
     arm();
@@ -59,7 +60,7 @@ export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => vo
   return {
     add({ at, delayMs = Number.POSITIVE_INFINITY }, what) {
       const set = leapt();
-      insert(heap, { due: Math.min(at, clock.now() + delayMs) - set, at, what });
+      insertInto(heap, { due: Math.min(at, clock.now() + delayMs) - set, at, what }, isBefore);
       arm();
     },
     look() {
@@ -77,33 +78,4 @@ export function createTimers<T>(clock: Clock, onDue: (what: T, at: number) => vo
   };
 }
 
-function insert<T>(heap: Deadline<T>[], entry: Deadline<T>): void {
-  let index = heap.length;
-  heap.push(entry);
-  while (index > 0) {
-    const parent = (index - 1) >> 1;
-    const above = heap[parent];
-    if (!above || above.due <= entry.due) break;
-    heap[index] = above;
-    index = parent;
-  }
-  heap[index] = entry;
-}
-
-function removeFirst<T>(heap: Deadline<T>[]): void {
-  const last = heap.pop();
-  if (last === undefined || heap.length === 0) return;
-  let index = 0;
-  for (;;) {
-    let child = 2 * index + 1;
-    const left = heap[child];
-    if (!left) break;
-    const right = heap[child + 1];
-    if (right && right.due < left.due) child++;
-    const below = heap[child];
-    if (!below || below.due >= last.due) break;
-    heap[index] = below;
-    index = child;
-  }
-  heap[index] = last;
-}
+const isBefore = (a: Deadline<unknown>, b: Deadline<unknown>) => a.due < b.due;

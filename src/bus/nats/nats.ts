@@ -22,6 +22,7 @@ import {
   type NatsConnection,
 } from 'nats';
 import type { Clock } from '../../base/clock.ts';
+import { readGivenFile } from '../../base/config-values.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { type Log, silentLog } from '../../base/log-port.ts';
@@ -148,7 +149,7 @@ function tlsOptions(tls: NonNullable<NatsParts['tls']>): Record<string, string> 
   const files = Object.entries(tls).filter(
     (entry): entry is [keyof typeof tls, string] => entry[1] !== undefined,
   );
-  for (const [name, file] of files) readOrUsage(tlsFlags[name], file);
+  for (const [name, file] of files) readGivenFile(tlsFlags[name], file);
   return Object.fromEntries(files);
 }
 
@@ -163,7 +164,7 @@ function loginOf(user: string, pass: string | undefined): Pick<ConnectionOptions
  * cannot be read.
  */
 function credentials(file: string): Authenticator {
-  let latest = credsAuthenticator(readOrUsage('nats-creds', file));
+  let latest = credsAuthenticator(readGivenFile('nats-creds', file));
   return (nonce) => {
     try {
       latest = credsAuthenticator(readFileSync(file));
@@ -172,17 +173,6 @@ function credentials(file: string): Authenticator {
     }
     return latest(nonce);
   };
-}
-
-/** @param flag the one that named the file, for people */
-function readOrUsage(flag: string, file: string): Uint8Array {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const allowed = `a file that can be read (${asError(error).message})`;
-    const text = `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`;
-    throw new OrreryError('USAGE', text, { cause: error });
-  }
 }
 
 function checkVersion(wire: Wire, parts: NatsParts): void {

@@ -6,6 +6,7 @@ import { OrreryError } from '../../base/errors.ts';
 import type { ActorId } from '../../base/ids.ts';
 import type { Transition } from '../../base/views.ts';
 import { causeText, change, effectList, eventName, shownTime } from '../../base/words.ts';
+import { says } from '../../inspector/events/event-pages.ts';
 import { type KindsKnown, knownKind, readKnownId } from '../actor-argument.ts';
 import { type Client, withClient } from '../cluster-connection.ts';
 import { readKind } from '../kind-argument.ts';
@@ -140,7 +141,7 @@ async function follow(
   const print = (step: Transition) => {
     if (
       step.at > to ||
-      !says(step, options.reason) ||
+      !says(step, options.reason ?? '') ||
       (kind !== undefined && !step.id.startsWith(`${kind}/`))
     )
       return;
@@ -162,11 +163,6 @@ async function follow(
   if (printed > 0 || options.follow) return;
   if (id !== undefined) await knownKind(id, () => loadedKinds({ ...options }, terminal));
   terminal.err('no transitions found\n');
-}
-
-/** Whether the step has the text anywhere, whatever its case. */
-function says(step: Transition, text: string | undefined): boolean {
-  return text === undefined || JSON.stringify(step).toLowerCase().includes(text.toLowerCase());
 }
 
 function interruption({ interrupted }: Terminal): Promise<void> {

@@ -12,6 +12,7 @@ import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { asError } from '../../base/errors.ts';
+import { joinSockets } from '../../base/http/joined-sockets.ts';
 import { systemRandom } from '../../base/random.ts';
 import { isForeign, isLoopbackName } from '../../inspector/http/credentials.ts';
 import type { Access } from '../../kube/api/kube-http.ts';
@@ -110,12 +111,7 @@ async function joinUp(way: Way, incoming: IncomingMessage, socket: Duplex, head:
     outgoing.once('upgrade', (there: IncomingMessage, other: Duplex, first: Buffer) => {
       const lines = Object.entries(there.headers).map(([name, value]) => `${name}: ${String(value)}`);
       socket.write(['HTTP/1.1 101 Switching Protocols', ...lines, '', ''].join('\r\n'));
-      other.on('error', () => socket.destroy());
-      other.on('close', () => socket.destroy());
-      socket.on('close', () => other.destroy());
-      if (first.length > 0) socket.write(first);
-      if (head.length > 0) other.write(head);
-      other.pipe(socket).pipe(other);
+      joinSockets({ socket, head }, { socket: other, head: first });
     });
     outgoing.end();
   } catch {

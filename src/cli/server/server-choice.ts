@@ -54,7 +54,10 @@ export function givenServer(given: FlagTexts, { env, directory }: Terminal): Ser
     throw new OrreryError('USAGE', '--server and --nats exclude one another');
   }
   const text = (flag: ServerFlag | 'kubeconfig') => given[flag] ?? (env[environmentName(flag)] || undefined);
-  const file = (flag: ServerFlag) => withValue(text(flag), (path) => resolve(directory, path));
+  const file = (flag: ServerFlag) => {
+    const path = text(flag);
+    return path === undefined ? undefined : resolve(directory, path);
+  };
   return choice(server, {
     caFile: file('server-ca'),
     tokenFile: file('token-file'),
@@ -94,10 +97,6 @@ function placeOf(server: string): ServicePlace | null {
   return null;
 }
 
-function withValue<T, U>(value: T | undefined, use: (value: T) => U): U | undefined {
-  return value === undefined ? undefined : use(value);
-}
-
 function memoryFile({ env }: Pick<Terminal, 'env'>): string {
   const folder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config');
   return join(folder, 'orrery', 'server.json');
@@ -110,7 +109,7 @@ export function rememberedServer(terminal: Pick<Terminal, 'env'>): ServerChoice 
     const { server, ...more } = JSON.parse(readFileSync(file, 'utf8')) as { server: string } & Optional;
     return choice(String(server), more);
   } catch (error) {
-    if (asError(error) && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new OrreryError(
       'USAGE',
       `${file} cannot be read (${asError(error).message}): orrery logout removes it`,

@@ -5,9 +5,9 @@
  * Promises: the token that is shown is the one that was given, else a short-lived one that Kubernetes makes
  * for the account that may do just what is asked; it's kept in memory alone (I9).
  */
-import { readFileSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
-import { asError, OrreryError } from '../../base/errors.ts';
+import { readGivenFile } from '../../base/config-values.ts';
+import { OrreryError } from '../../base/errors.ts';
 import { systemRandom } from '../../base/random.ts';
 import { tokenHeader } from '../../inspector/http/credentials.ts';
 import { connectKube, kubeAccess } from '../../kube/api/kube-connection.ts';
@@ -30,7 +30,7 @@ export function wayTo(chosen: ServerChoice, terminal: Terminal): Way {
 }
 
 function straight({ server, caFile }: ServerChoice, tokens: Tokens): Way {
-  const tls = caFile === undefined ? {} : { ca: readGiven('--server-ca', caFile) };
+  const tls = caFile === undefined ? {} : { ca: readGivenFile('server-ca', caFile) };
   return {
     name: server,
     access: async (right, refused): Promise<Access> => {
@@ -73,7 +73,10 @@ function tokensFor(chosen: ServerChoice, terminal: Terminal): Tokens {
   const { tokenFile } = chosen;
   // Read again each time: something may keep the file fresh.
   if (tokenFile !== undefined) {
-    return { of: async () => readGiven('--token-file', tokenFile).trim(), close: () => {} };
+    return {
+      of: async () => readGivenFile('token-file', tokenFile).toString('utf8').trim(),
+      close: () => {},
+    };
   }
   if (given !== undefined) return { of: async () => given.trim(), close: () => {} };
   if (!('kubeconfig' in kubeParts(chosen, terminal))) return { of: async () => null, close: () => {} };
@@ -110,16 +113,4 @@ function kubeParts({ kubeconfig, context }: ServerChoice, terminal: Terminal) {
   const file = whichKubeconfig(kubeconfig === undefined ? {} : { kubeconfig }, terminal);
   const basics = { clock: systemClock, random: systemRandom, context };
   return file === undefined ? basics : { ...basics, kubeconfig: file };
-}
-
-function readGiven(flag: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = asError(error).message;
-    throw new OrreryError(
-      'USAGE',
-      `${flag}: ${JSON.stringify(file)} is not allowed; allowed: a file that can be read (${why})`,
-    );
-  }
 }

@@ -4,9 +4,10 @@
  * Promise: a renewed pair is taken without a restart; while the files cannot be read, or do not belong
  * together, the last good pair stays.
  */
-import { readFileSync } from 'node:fs';
+
 import { createSecureContext, type Server } from 'node:tls';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { readGivenFile } from '../../base/config-values.ts';
 import { asError, OrreryError } from '../../base/errors.ts';
 
 export interface TlsFiles {
@@ -24,7 +25,7 @@ const lookMs = 60_000;
 
 /** @throws OrreryError USAGE if the files cannot be read, or are no pair */
 export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
-  const pair = { cert: readOrUsage('http-cert', certFile), key: readOrUsage('http-key', keyFile) };
+  const pair = { cert: readGivenFile('http-cert', certFile), key: readGivenFile('http-key', keyFile) };
   try {
     createSecureContext(pair);
   } catch (error) {
@@ -52,13 +53,4 @@ export function keepTlsFresh(
   };
   timer = clock.after(lookMs, look);
   server.once('close', () => timer?.cancel());
-}
-
-function readOrUsage(flag: string, file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const allowed = `a file that can be read (${asError(error).message})`;
-    throw new OrreryError('USAGE', `--${flag}: ${JSON.stringify(file)} is not allowed; allowed: ${allowed}`);
-  }
 }

@@ -1,0 +1,19 @@
+/** Two connections that speak to one another: behind an upgrade to another protocol. */
+import type { Duplex } from 'node:stream';
+
+export interface Upgraded {
+  readonly socket: Duplex;
+  /** What came behind the head of the request, or of the answer. */
+  readonly head: Buffer;
+}
+
+/** Passes on what comes, both ways, until one of them ends; then the other does. */
+export function joinSockets(here: Upgraded, there: Upgraded): void {
+  there.socket.on('error', () => here.socket.destroy());
+  there.socket.on('close', () => here.socket.destroy());
+  here.socket.on('close', () => there.socket.destroy());
+  if (there.head.length > 0) here.socket.write(there.head);
+  if (here.head.length > 0) there.socket.write(here.head);
+  there.socket.pipe(here.socket);
+  here.socket.pipe(there.socket);
+}

@@ -7,8 +7,10 @@
  * as it was seen – and made anew.
  */
 
-import { asError, hasCode, OrreryError } from '../../base/errors.ts';
+import { asError, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
+import { isInvalid, unlessGone } from '../../kube/api/absent.ts';
+import { preconditions } from '../../kube/effects/object-edit.ts';
 import {
   type BundleObject,
   builtinLabel,
@@ -39,7 +41,8 @@ export async function applyObject(
   signal: AbortSignal,
 ): Promise<AppliedObject> {
   const place = placeOf(resource, manifest);
-  const live = await find(kube, resource, place, signal);
+  const find = () => unlessGone(kube.get(resource, place.namespace, place.name, signal));
+  const live = await find();
   if (live !== null) checkMayTouch(manifest, live);
   try {
     const object = await apply(kube, resource, manifest, live, signal);
@@ -48,10 +51,8 @@ export async function applyObject(
     if (live === null || !isImmutable(thrown)) throw thrown;
     if (!isRecreatable(manifest)) throw unchangeable(manifest, asError(thrown));
   }
-  const { uid, resourceVersion } = live.metadata;
-  await kube.delete(resource, place.namespace, place.name, preconditions({ uid, resourceVersion }), signal);
-  const rest = await find(kube, resource, place, signal);
-  if (rest !== null) throw beingDeleted();
+  await kube.delete(resource, place.namespace, place.name, preconditions(live.metadata), signal);
+  if ((await find()) !== null) throw beingDeleted();
   const object = await apply(kube, resource, manifest, null, signal);
   return { object, before: live, isReplaced: true };
 }
@@ -60,18 +61,6 @@ export async function applyObject(
 export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
   const { name, namespace = 'default' } = metadata;
   return { name, namespace: resource.namespaced ? namespace : undefined };
-}
-
-/** What may be absent is absent, not undefined. */
-export function preconditions(of: {
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
-}) {
-  const { uid, resourceVersion } = of;
-  return {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
 }
 
 function apply(
@@ -88,20 +77,6 @@ function apply(
   const scope = namespace === undefined ? {} : { namespace };
   const body = { ...manifest, metadata: { ...metadata, ...scope, ...uid } };
   return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
-}
-
-async function find(
-  kube: KubePort,
-  resource: KubeResource,
-  { name, namespace }: ReturnType<typeof placeOf>,
-  signal: AbortSignal,
-): Promise<KubeObject | null> {
-  try {
-    return await kube.get(resource, namespace, name, signal);
-  } catch (thrown) {
-    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return null;
-    throw thrown;
-  }
 }
 
 function checkMayTouch(manifest: BundleObject, { metadata }: KubeObject): void {
@@ -142,7 +117,5 @@ const immutableWords =
   /immutable|cannot (be )?(change|updated)|may not (be )?change|can(no|')t be changed|updates to .* (is|are) forbidden|field is not mutable/i;
 
 function isImmutable(thrown: unknown): boolean {
-  return (
-    hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status === 422 && immutableWords.test(thrown.message)
-  );
+  return isInvalid(thrown) && immutableWords.test(thrown.message);
 }

@@ -28,7 +28,8 @@ const effect: ElectionStatusPatch = {
 async function written(status: string): Promise<object> {
   const bodies: PatchOptions[] = [];
   const conditions = [{ type: 'Valid', status, lastTransitionTime: before }];
-  const held: KubeObject = { metadata: { name: 'leader' }, status: { conditions } };
+  const metadata = { name: 'leader', uid: 'uid-1' };
+  const held: KubeObject = { metadata, status: { conditions } };
   const kube = fakePort({
     get: async () => held,
     patch: async (_resource, options) => {

@@ -1,16 +1,15 @@
 /**
- * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with
- * `kubectl get`.
- *
- * The uid is part of the patch, so that another Election under the old name is left alone; running it twice
- * leaves the same (I5). The Election is read before, for the time since which it is valid.
+ * Effect `election-status.patch`: writes what the actor knows into the status of an Election, for people to
+ * see with `kubectl get`. Another Election under the old name is left alone; running it twice leaves the same
+ * (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
 import { hasCode } from '../../../base/errors.ts';
-import type { KubeObject, KubePort } from '../../../base/kube-port.ts';
-import { dated } from '../../../kube/api/conditions.ts';
-import type { ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
+import type { KubePort } from '../../../base/kube-port.ts';
+import { isInvalid } from '../../../kube/api/absent.ts';
+import { type StatusCondition, writeStatus } from '../../../kube/effects/object-edit.ts';
+import type { ElectionStatus, ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 import { elections } from '../resources.ts';
 
 /**
@@ -18,43 +17,21 @@ import { elections } from '../resources.ts';
  * tells the actor
  */
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
-  return async (effect, { signal }) => {
-    const { namespace, name } = effect;
+  return async ({ namespace, name, uid, status, at: now }, { signal }) => {
+    const at = { namespace, name, uid };
     try {
-      const current = await kube.get(elections, namespace, name, signal);
-      const body = patchOf(effect, current);
-      await kube.patch(elections, { namespace, name, subresource: 'status', type: 'merge', body }, signal);
+      await writeStatus(kube, elections, { ...statusOf(status), at, now }, signal);
     } catch (thrown) {
-      const isGone = hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT', 'KUBE_REFUSED');
-      if (!isGone) throw thrown;
-      if (hasCode(thrown, 'KUBE_REFUSED') && thrown.facts.status !== 422) throw thrown;
+      if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
     }
     return { type: 'election-status.patched' };
   };
 }
 
 /** null takes a field out (RFC 7386). */
-function patchOf({ uid, status, at }: ElectionStatusPatch, current: KubeObject) {
-  const { holder, term, acquireTime, renewTime, transitions, candidates, observedGeneration } = status;
-  const { invalid, reason = 'Invalid' } = status;
-  const valid = {
-    type: 'Valid',
-    status: invalid === null ? 'True' : 'False',
-    reason: invalid === null ? 'Usable' : reason,
-    message: invalid ?? '',
-    observedGeneration,
-  };
-  return {
-    metadata: { uid },
-    status: {
-      holder,
-      term,
-      acquireTime,
-      renewTime,
-      transitions,
-      candidates,
-      observedGeneration,
-      conditions: [dated(current, valid, at)],
-    },
-  };
+function statusOf({ invalid, reason: why, observedGeneration, ...fields }: ElectionStatus) {
+  const valid: Pick<StatusCondition, 'status' | 'reason'> =
+    invalid === null ? { status: 'True', reason: 'Usable' } : { status: 'False', reason: why ?? 'Invalid' };
+  const condition = { type: 'Valid', ...valid, message: invalid ?? '' };
+  return { observedGeneration, fields, conditions: [condition] };
 }

@@ -320,7 +320,8 @@ export class Engine implements EngineView {
       if (typeof run.shard === 'number' && run.shard !== ledShard) shards.push(run.shard);
       actors += livingIn(run);
     }
-    const { release } = this.#parts;
+    const { release, care = noCare } = this.#parts;
+    const suspects = care.suspects();
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
@@ -328,7 +329,7 @@ export class Engine implements EngineView {
       tells: true,
       shards,
       editions: editionsIn(this.#parts.features),
-      suspects: this.#parts.care?.suspects() ?? [],
+      ...(suspects.length === 0 ? {} : { suspects }),
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };

@@ -27,6 +27,11 @@ export const featureLimits = {
    */
   callMs: 250,
   /**
+   * What was interrupted fails at once for so long after it, ms: however many actors of a feature call the
+   * same code, it holds their replica for a tenth of the time.
+   */
+  callAgainMs: 2_500,
+  /**
    * How long a feature stays under suspicion after the last sign, ms: twice the time after which what failed
    * comes again.
    */

@@ -16,7 +16,7 @@ export function boundedCall<T>(work: () => T, timeoutMs: number): T {
   const outer = place[word];
   place[word] = work;
   try {
-    return script.runInThisContext({ timeout: timeoutMs }) as T;
+    return script.runInThisContext({ timeout: timeoutMs, displayErrors: false }) as T;
   } finally {
     if (outer === undefined) delete place[word];
     else place[word] = outer;

@@ -2,10 +2,11 @@
  * How the code of loaded features is called: what never yields must not hold every actor of its replica.
  *
  * Promises: whoever watches over the process knows which feature's code it is in (`Marks`). A feature under
- * suspicion is called with care: what doesn't yield in time is interrupted, and fails as if it had thrown,
- * so that it hurts the actor that it was called for (I8). Care costs about 0.1 ms a call, so there has to be
- * a reason for it: a replica that had actors of the feature ended without a word, another replica says so in
- * its beats, or a call was interrupted. It lasts until nothing of the kind was seen for a while.
+ * suspicion is called with care: what doesn't yield in time is interrupted, and fails as if it had thrown, so
+ * that it hurts the actor that it was called for (I8), and is not tried again at once for others. Care costs
+ * about 0.1 ms a call, so there has to be a reason for it: a replica that had actors of the feature ended
+ * without a word, another replica says so in its beats, or a call was interrupted. It lasts until nothing of
+ * the kind was seen for a while.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -44,11 +45,6 @@ export const noCare: Care = {
   remarks: () => [],
 };
 
-interface Interrupted {
-  readonly at: number;
-  readonly what: string;
-}
-
 export function createCare({
   clock,
   log,
@@ -60,22 +56,22 @@ export function createCare({
 }): Care {
   /** Until when, monotonic ms. */
   const until = new Map<string, number>();
-  const interrupted = new Map<string, Interrupted>();
+  const interruptions = createInterruptions(clock);
   let others: ReadonlySet<string> = new Set();
   let depth = 0;
 
   const suspect = (feature: string) => void until.set(feature, clock.monotonic() + featureLimits.careMs);
   const isSuspect = (feature: string) => (until.get(feature) ?? 0) > clock.monotonic();
   const careful = <T>(feature: string, what: string, work: () => T): T => {
+    if (interruptions.wasJust(feature, what)) throw new OrreryError('INVARIANT', heldUp(feature, what));
     try {
       return boundedCall(work, featureLimits.callMs);
     } catch (thrown) {
       if (!isOverdue(thrown)) throw thrown;
       suspect(feature);
-      interrupted.set(feature, { at: clock.monotonic(), what });
-      const message = heldUp(feature, what);
+      interruptions.note(feature, what);
       log.error({ feature, what }, 'code of a feature does not yield; it was interrupted');
-      throw new OrreryError('INVARIANT', message, { cause: thrown });
+      throw new OrreryError('INVARIANT', heldUp(feature, what), { cause: thrown });
     }
   };
   return {
@@ -95,10 +91,29 @@ export function createCare({
       others = new Set(features);
     },
     suspects: () => [...until.keys()].filter(isSuspect),
-    remarks: () =>
-      [...interrupted].flatMap(([feature, { at, what }]) =>
-        clock.monotonic() - at < featureLimits.careMs ? [heldUp(feature, what)] : [],
-      ),
+    remarks: () => interruptions.recent().map(([feature, what]) => heldUp(feature, what)),
+  };
+}
+
+/** Of one feature: as many as somebody reads. */
+const rememberedCalls = 10;
+
+/** What was interrupted, and when; by feature, newest last. */
+function createInterruptions(clock: Clock) {
+  const known = new Map<string, ReadonlyMap<string, number>>();
+  const isWithin = (at: number | undefined, ms: number) => at !== undefined && clock.monotonic() - at < ms;
+  const recentOf = (feature: string) =>
+    [...(known.get(feature) ?? [])].filter(([, at]) => isWithin(at, featureLimits.careMs));
+  return {
+    note(feature: string, what: string): void {
+      const others = recentOf(feature).filter(([one]) => one !== what);
+      known.set(feature, new Map([...others.slice(1 - rememberedCalls), [what, clock.monotonic()]]));
+    },
+    wasJust: (feature: string, what: string): boolean =>
+      isWithin(known.get(feature)?.get(what), featureLimits.callAgainMs),
+    /** Feature and call of each. */
+    recent: (): ReadonlyArray<readonly [feature: string, what: string]> =>
+      [...known.keys()].flatMap((feature) => recentOf(feature).map(([what]) => [feature, what] as const)),
   };
 }
 

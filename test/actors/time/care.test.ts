@@ -42,6 +42,23 @@ test('under suspicion a call that never yields is interrupted, and fails with th
   expect(care.run('rogue', 'rogue: rogue.rest', () => 'well')).toBe('well');
 });
 
+test('what was interrupted fails at once for a while, whoever calls it, and all else is called', async () => {
+  care.suspect('rogue');
+  expect(() => care.run('rogue', 'spin', forEver)).toThrow('did not yield');
+  let calls = 0;
+  const count = () => {
+    calls++;
+  };
+  expect(() => care.run('rogue', 'spin', count)).toThrow('did not yield');
+  expect(calls).toBe(0);
+  care.run('rogue', 'rest', count);
+  care.run('other', 'spin', count);
+  expect(calls).toBe(2);
+  await clock.advance(featureLimits.callAgainMs);
+  care.run('rogue', 'spin', count);
+  expect(calls).toBe(3);
+});
+
 test('a call within a call is one call: it is interrupted as a whole', () => {
   care.suspect('rogue');
   expect(() => care.run('rogue', 'outer', () => care.run('rogue', 'inner', forEver))).toThrow('outer');

@@ -4,9 +4,11 @@
  * Everything of a replica runs on one thread, so code of a loaded feature that never yields stops all of it:
  * its heartbeats, its answers, its log. Others take its shards over within seconds. Promises: the log says
  * which feature's code it was, and the process ends, so that it is started again; a stall outside of such
- * code is given longer. Time in which the whole process stood still does not count. Owns the thread and what
+ * code is given longer. Time in which the whole process stood still does not count, and a
+ * process with a debugger is left alone. Owns the thread and what
  * the two share; absent: how the code is called (actors/time/care.ts), and what happens to the actors.
  */
+import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 import type { Marks } from '../../actors/time/care.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -34,7 +36,7 @@ interface Shared {
 }
 
 /** Numbers that both threads see. */
-const signs = { yields: 0, calls: 1, isInside: 2, textLength: 3, isOver: 4 } as const;
+const signs = { yields: 0, calls: 1, isInside: 2, textLength: 3, isOver: 4, isDebugged: 5 } as const;
 
 export interface StallWatch extends Marks {
   stop(): Promise<void>;
@@ -51,6 +53,7 @@ export function startStallWatch(clock: Clock, facts: Readonly<Record<string, str
   let timer: Timer | null = null;
   const say = () => {
     wallMs[0] = clock.now();
+    Atomics.store(numbers, signs.isDebugged, debuggerUrl() === undefined ? 0 : 1);
     Atomics.add(numbers, signs.yields, 1);
     timer = clock.after(tickMs, say);
   };
@@ -87,6 +90,8 @@ function watchOver(): void {
     ticksOfCall = ticks > 0 && isInside && now.calls === seen.calls ? ticksOfCall + 1 : 0;
     seen = now;
     if (ticksOfCall < ticksInCall && ticks < ticksOutside) continue;
+    // Somebody looks at a breakpoint.
+    if (Atomics.load(numbers, signs.isDebugged) === 1) continue;
     const words = Buffer.from(text.subarray(0, Atomics.load(numbers, signs.textLength))).toString();
     const [feature, what] = words.split('\n');
     const time = new Date((wallMs[0] ?? 0) + ticks * tickMs).toISOString();

@@ -15,7 +15,7 @@ import { fingerprintOf } from './fingerprint.ts';
 import { watchesIn } from './join.ts';
 import type { Kind } from './kind.ts';
 import { startFeature } from './start.ts';
-import { declarationOf, type Watch } from './watch.ts';
+import { declarationOf, type Reports, type Watch } from './watch.ts';
 
 /**
  * Makes a feature. @throws OrreryError USAGE that names everything that is wrong with it
@@ -26,15 +26,13 @@ export function defineFeature(options: FeatureOptions): Feature {
     throw new OrreryError('USAGE', `feature ${options.name} cannot be used: ${problems.join('; ')}`);
   const { name, version, kinds, metrics = {} } = options;
   const watches = watchesOf(kinds);
-  const reports = { report: (_object: unknown, _problem: string): void => {} };
+  const reports: Reports = { report: () => {}, call: (_what, work) => work() };
   return {
     name,
     edition: { version, fingerprint: fingerprintOf(options, watches) },
     kinds,
     watches: watches.map((watch) =>
-      declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, (object, problem) =>
-        reports.report(object, problem),
-      ),
+      declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, reports),
     ),
     needs: needsOf(options),
     metrics,

@@ -41,7 +41,7 @@ export const leftOut: readonly LeftOut[] = [
     because: 'writes into the checkout',
   },
   {
-    what: /^npm install (--package-lock-only|--global)/,
+    what: /^npm (pack|install (--package-lock-only|--global))/,
     because: 'changes the checkout, or the machine',
   },
   {

@@ -60,8 +60,9 @@ export const electionMachine = electionSetup.createMachine({
       { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
     ],
     'election.follow.due': { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
-    'election-status.patched': { actions: ['noteTold', 'tell'] },
-    'election-status.refused': { actions: 'noteUntold' },
+    'election-status.patched': [{ guard: 'isOfAnother' }, { actions: ['noteTold', 'tell'] }],
+    'election-status.refused': [{ guard: 'isOfAnother' }, { actions: ['noteUntold', 'armTelling'] }],
+    'election.telling.due': { actions: 'tell' },
   },
   states: {
     starting: {
@@ -180,7 +181,7 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isGone', actions: ['renewTimes', 'endByChange', 'remember'], target: 'steppingDown' },
           {
             guard: 'isMadeInvalid',
-            actions: ['renewTimes', 'endByChange', 'remember'],
+            actions: ['renewTimes', 'endByChange', 'remember', 'tell'],
             target: 'steppingDown',
           },
           {
@@ -191,6 +192,7 @@ export const electionMachine = electionSetup.createMachine({
               'remember',
               'countFollow',
               { type: 'lease.follow', params: followOf },
+              'tell',
             ],
             target: 'steppingDown',
           },
@@ -328,8 +330,18 @@ export const electionMachine = electionSetup.createMachine({
     steppingDown: {
       description: 'The leader has ended; the Lease passes to the next candidate or is given back.',
       initial: 'deciding',
-      // What is left to be done is done, whatever becomes of the Election meanwhile.
-      on: { 'election.observed': { guard: 'isGone', actions: 'remember' } },
+      // What is left to be done is done, whatever becomes of the Election meanwhile; people are told at once.
+      on: {
+        'election.observed': [
+          { guard: 'isGone', actions: 'remember' },
+          {
+            guard: 'isElsewhere',
+            actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }, 'tell'],
+          },
+          { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
+          { guard: 'isMoved', actions: 'renewTimes' },
+        ],
+      },
       states: {
         deciding: {
           description: 'Looks whether somebody waits.',

@@ -15,8 +15,11 @@ import { createStory, type Story } from '../../../packages/testing/simulation/st
 import { type Chance, createChance } from '../../../packages/testing/time/chance.ts';
 import type { SimClock } from '../../../packages/testing/time/sim-clock.ts';
 import type { ActorRecord } from '../../../src/actors/host/records.ts';
+import { charts } from '../../../src/replica/charts.ts';
 import { SimApi } from '../api/sim-api.ts';
 import { engineCheckers } from '../checkers/all.ts';
+import { nothingStarves } from '../checkers/nothing-starves.ts';
+import { disagreements, trueStatus } from '../checkers/true-statuses.ts';
 import { drawProfile, leaveOut, type Profile, profileText } from '../profile.ts';
 import { kubeWeather } from '../sim-kube.ts';
 import type { Outcome, SimulationOptions } from '../simulation.ts';
@@ -48,7 +51,14 @@ export async function simulateFeature(
   const boundMs = simulation.restMs ?? restMs;
   const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
-  story.watch(eye, [...engineCheckers, ...world.checkers, settled]);
+  const statuses = (world.statuses ?? []).map((promise) => trueStatus(stage, promise));
+  const starving = nothingStarves(stage, {
+    charts,
+    restMs: boundMs,
+    standing: simulation.standing ?? [],
+    mayWait: (id, record) => world.mayWait?.(id, record) ?? false,
+  });
+  story.watch(eye, [...engineCheckers, ...world.checkers, ...statuses, starving, settled]);
   const parts = { world: stage, profile, start, say, chance: chance.of('faults'), replicas };
   const faults = createFaults(parts);
   let isCalm = false;
@@ -99,7 +109,12 @@ function judge(parts: {
   return () => {
     const missing = [...namedTwice({ replicas: live }), ...ownersMissing({ world: stage, replicas: live })];
     if (missing.length > 0 && world.isClosed?.() !== true) return missing;
-    return [...world.unsettled(records), ...recordsDue(records, stage.clock.now(), simulation.standing)];
+    const untrue = (world.statuses ?? []).flatMap((one) => [...disagreements(stage, one, records)]);
+    return [
+      ...world.unsettled(records),
+      ...recordsDue(records, stage.clock.now(), simulation.standing),
+      ...untrue.map(({ text }) => text),
+    ];
   };
 }
 

@@ -2,10 +2,10 @@
  * Breaks the program on purpose, in a copy of it, and looks whether the simulation notices: `node
  * scripts/sim-mutations.ts`.
  *
- * Each mutation is one textual change (data, below). src/, test/, packages/ and examples/ are copied to a temporary
- * folder outside of the repository, the change is made there, and the simulation runs until the first broken
- * promise. A mutation that survives means that the simulation is too weak. Prints a table: mutation, promise
- * that was seen broken, seed.
+ * Each mutation is one textual change (data, below). src/, test/, packages/ and examples/ are copied to a
+ * temporary folder outside of the repository, the change is made there, and the simulation runs until the
+ * first broken promise. A mutation that survives means that the simulation is too weak. Prints a table:
+ * mutation, promise that was seen broken, seed.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

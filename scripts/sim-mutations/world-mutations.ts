@@ -1,4 +1,6 @@
-/** Ways to break what the worlds of RouteGates, of proxiers and of a user's feature look after, and to starve. */
+/**
+ * Ways to break what the worlds of RouteGates, of proxiers and of a user's feature look after, and to starve.
+ */
 import type { Mutation } from './mutations.ts';
 import { one } from './one-change.ts';
 

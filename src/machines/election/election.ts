@@ -24,6 +24,9 @@ import { electionMigrations } from './election-migrations.ts';
 import { tellElection } from './election-reason.ts';
 import { electionSetup } from './election-setup.ts';
 
+/** The Lease is followed anew; what an earlier following says counts no more. */
+const follows = ['countFollow', { type: 'lease.follow', params: followOf }] as const;
+
 export const electionMachine = electionSetup.createMachine({
   id: 'election',
   context: ({ input }) => newborn(input),
@@ -34,7 +37,7 @@ export const electionMachine = electionSetup.createMachine({
       { guard: 'isMadeInvalid', actions: ['remember', 'tell'], target: '.invalid' },
       {
         guard: 'isElsewhere',
-        actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }],
+        actions: ['remember', ...follows],
         target: '.looking',
       },
       { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
@@ -57,9 +60,9 @@ export const electionMachine = electionSetup.createMachine({
     'lease.followed': [
       { guard: 'isFollowedElsewhere' },
       { guard: 'hasFollowFailed', actions: 'armFollowing' },
-      { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
+      { actions: [...follows] },
     ],
-    'election.follow.due': { actions: ['countFollow', { type: 'lease.follow', params: followOf }] },
+    'election.follow.due': { actions: [...follows] },
     'election-status.patched': [{ guard: 'isOfAnother' }, { actions: ['noteTold', 'tell'] }],
     'election-status.refused': [{ guard: 'isOfAnother' }, { actions: ['noteUntold', 'armTelling'] }],
     'election.telling.due': { actions: 'tell' },
@@ -77,7 +80,7 @@ export const electionMachine = electionSetup.createMachine({
           { guard: 'isGone', actions: 'remember', target: 'released' },
           {
             guard: 'isMadeValid',
-            actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }, 'tell'],
+            actions: ['remember', ...follows, 'tell'],
             target: 'looking',
           },
         ],
@@ -186,14 +189,7 @@ export const electionMachine = electionSetup.createMachine({
           },
           {
             guard: 'isElsewhere',
-            actions: [
-              'renewTimes',
-              'endByChange',
-              'remember',
-              'countFollow',
-              { type: 'lease.follow', params: followOf },
-              'tell',
-            ],
+            actions: ['renewTimes', 'endByChange', 'remember', ...follows, 'tell'],
             target: 'steppingDown',
           },
           {
@@ -334,10 +330,7 @@ export const electionMachine = electionSetup.createMachine({
       on: {
         'election.observed': [
           { guard: 'isGone', actions: 'remember' },
-          {
-            guard: 'isElsewhere',
-            actions: ['remember', 'countFollow', { type: 'lease.follow', params: followOf }, 'tell'],
-          },
+          { guard: 'isElsewhere', actions: ['remember', ...follows, 'tell'] },
           { guard: 'isNews', actions: ['renewTimes', 'remember', 'tell'] },
           { guard: 'isMoved', actions: 'renewTimes' },
         ],

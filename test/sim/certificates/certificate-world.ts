@@ -86,6 +86,10 @@ function createCertificates(parts: WorldParts): FeatureWorld {
       authority.unproven.clear();
       api.refuse = () => null;
     },
+    // Within its budget an Issuer gives no more permits for three hours, and a host that is refused again and
+    // again waits for longer each time; that they have their certificates in the end, liveness says.
+    mayWait: (id, { snapshot }) =>
+      id.startsWith('domain/') && /waitingForPermit|backingOff|failed/.test(JSON.stringify(snapshot.value)),
     unsettled: (records) => unsettledHosts(parts, scene, records),
   };
 }

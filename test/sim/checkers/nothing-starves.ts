@@ -3,8 +3,8 @@
  * deadline", or an effect of its own in work.
  *
  * Judged in quiet times, lulls included, where no other checker looks: an actor that does not come to rest,
- * events that wait in a mailbox of which nothing is taken, a deadline that passes, an effect that nobody runs.
- * This finds what sits behind a queue for ever. What rightly waits for the world says the feature.
+ * events that wait in a mailbox of which nothing is taken, a deadline that passes, an effect that nobody
+ * runs. This finds what sits behind a queue for ever. What rightly waits for the world says the feature.
  */
 import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checker.ts';
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
@@ -25,7 +25,9 @@ export interface Progress {
 
 /** For clocks that differ, a shard that was claimed anew, and messages that lag. */
 const slackMs = 45_000;
-/** An event waits for the save of the one before it: an answer that is lost is given up after five seconds. */
+/**
+ * An event waits for the save of the one before it: an answer that is lost is given up after five seconds.
+ */
 const mailboxMs = 30_000;
 
 interface Standing {

@@ -49,16 +49,8 @@ export async function simulateFeature(
   const { live, start } = createReplicas(stage, profile, chance.of('lives'), life);
   const unsettled = judge({ story, world, simulation, stage, live });
   const boundMs = simulation.restMs ?? restMs;
-  const settled = liveness(boundMs, unsettled);
   const eye = { world: stage, now: () => clock.now(), replicas: live };
-  const statuses = (world.statuses ?? []).map((promise) => trueStatus(stage, promise));
-  const starving = nothingStarves(stage, {
-    charts,
-    restMs: boundMs,
-    standing: simulation.standing ?? [],
-    mayWait: (id, record) => world.mayWait?.(id, record) ?? false,
-  });
-  story.watch(eye, [...engineCheckers, ...world.checkers, ...statuses, starving, settled]);
+  story.watch(eye, [...checkersOf(world, simulation, stage), liveness(boundMs, unsettled)]);
   const parts = { world: stage, profile, start, say, chance: chance.of('faults'), replicas };
   const faults = createFaults(parts);
   let isCalm = false;
@@ -91,6 +83,20 @@ export async function simulateFeature(
     simulatedMs: clock.passedMs(),
     ...story.verdict(),
   };
+}
+
+function checkersOf(
+  world: FeatureWorld,
+  { standing = [], restMs: boundMs = restMs }: FeatureSimulation,
+  stage: ApiStage,
+): readonly CheckerKind<ApiStage>[] {
+  const mayWait = (id: string, record: ActorRecord) => world.mayWait?.(id, record) ?? false;
+  return [
+    ...engineCheckers,
+    ...world.checkers,
+    ...(world.statuses ?? []).map((promise) => trueStatus(stage, promise)),
+    nothingStarves(stage, { charts, restMs: boundMs, standing, mayWait }),
+  ];
 }
 
 /** What is not at rest, asked whenever somebody wants to know. */

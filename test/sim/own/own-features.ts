@@ -1,6 +1,6 @@
 /**
- * Features that somebody wrote for himself, in the simulation that `orrery/testing` has for them: the examples'
- * own, as data beside each. They reach the package by its name, as their users do.
+ * Features that somebody wrote for himself, in the simulation that `orrery/testing` has for them: the
+ * examples' own, as data beside each. They reach the package by its name, as their users do.
  */
 import '../../examples/own-package.mjs';
 import { type FaultKind, faultKinds } from '../../../packages/testing/simulation/fault-kinds.ts';

@@ -96,6 +96,10 @@ function createReleases(parts: WorldParts): FeatureWorld {
     heal() {
       api.refuse = () => null;
     },
+    // Foreign objects are in the way of every round, and replicas that the next state does not suit go first.
+    mayWait: (_id, { snapshot }) =>
+      blockedObjects(stage, bundles[0]).length > 0 ||
+      JSON.stringify(snapshot.value).includes('waitingForNodes'),
     // Whom the written state does not suit may not serve, and while something foreign is in the way no round
     // succeeds that would write another.
     isClosed: () => blockedObjects(stage, bundles[0]).length > 0,

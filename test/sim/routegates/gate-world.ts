@@ -1,7 +1,8 @@
 /**
  * The world of RouteGates: one that holds Pods and at times a second of the same condition, edited, broken
  * and made anew; Pods with and without the readiness gate, Services with and without the port, and a routing
- * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real ones.
+ * that learns of each Pod after a while. The mirrors, the joins, the samplers and the patches are the real
+ * ones.
  */
 import { type EffectRunner, runs } from '../../../src/actors/effect-runner.ts';
 import type { StartFeature } from '../../../src/actors/feature.ts';

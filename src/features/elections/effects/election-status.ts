@@ -2,8 +2,8 @@
  * Effect `election-status.patch`: writes who leads into the status of an Election, for people to see with
  * `kubectl get`.
  *
- * The Election is read before, for the time since which it is valid, and the uid is part of the patch: another
- * Election under the old name is left alone. Running it twice leaves the same (I5).
+ * The Election is read before, for the time since which it is valid, and the uid is part of the patch:
+ * another Election under the old name is left alone. Running it twice leaves the same (I5).
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';

@@ -10,8 +10,7 @@ import type { CheckerKind, Eye } from '../../../packages/testing/checkers/checke
 import { type ActorRecord, isForgotten } from '../../../src/actors/host/records.ts';
 import { stateText } from '../../../src/actors/host/step.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
-import type { ApiStage } from '../features/feature-world.ts';
-import { createQuiet } from './quiet-time.ts';
+import { createQuiet, type TroubledWorld } from './quiet-time.ts';
 
 export interface Progress {
   readonly charts: readonly Chart[];
@@ -38,10 +37,10 @@ interface Standing {
   readonly stepAt: number;
 }
 
-export const nothingStarves = (stage: ApiStage, progress: Progress): CheckerKind<ApiStage> => ({
+export const nothingStarves = (progress: Progress): CheckerKind<TroubledWorld> => ({
   name: 'nothing starves',
   create(eye) {
-    const quiet = createQuiet(eye, stage);
+    const quiet = createQuiet(eye, eye.world);
     const rest = restOf(progress.charts);
     const actors = new Map<string, Standing>();
     return (sighting) => {
@@ -66,7 +65,7 @@ function standingOf(record: ActorRecord, before: Standing | undefined, rest: Res
 }
 
 function lookAt(
-  { now, breach }: Eye<ApiStage>,
+  { now, breach }: Eye<TroubledWorld>,
   id: string,
   actor: Standing,
   quietSince: number,
@@ -100,7 +99,7 @@ function troubleOf(
 const longestEffectMs = 330_000;
 
 function lookAtMailboxes(
-  { replicas, now, breach }: Eye<ApiStage>,
+  { replicas, now, breach }: Eye<TroubledWorld>,
   actors: ReadonlyMap<string, Standing>,
   quietSince: number,
 ): void {

@@ -7,6 +7,10 @@ import type { Eye } from '../../../packages/testing/checkers/checker.ts';
 import type { SimReplica } from '../../../packages/testing/replicas/sim-replica.ts';
 import type { FaultyWorld } from '../../../packages/testing/simulation/fault-parts.ts';
 import type { Sighting } from '../../../packages/testing/simulation/sightings.ts';
+import type { Stage } from '../../../packages/testing/simulation/stage.ts';
+
+/** A world whose Kubernetes API may fail. */
+export type TroubledWorld = Stage & Pick<FaultyWorld, 'kubeErrors'>;
 
 export interface Quiet {
   see(sighting: Sighting): void;

@@ -95,7 +95,7 @@ function checkersOf(
     ...engineCheckers,
     ...world.checkers,
     ...(world.statuses ?? []).map((promise) => trueStatus(stage, promise)),
-    nothingStarves(stage, { charts, restMs: boundMs, standing, mayWait }),
+    nothingStarves({ charts, restMs: boundMs, standing, mayWait }),
   ];
 }
 

@@ -124,5 +124,6 @@ function writeTable(found: readonly Verdict[]): void {
   writeFileSync(path, `${before}${head}${rows.join('\n')}${after.slice(end)}`);
 }
 
-const tableRow = ({ name, feature, caught }: Verdict) =>
-  `| ${name} | ${feature} | ${caught?.promise ?? '**nobody**'} | ${caught?.seed ?? ''} |`;
+function tableRow({ name, feature, caught }: Verdict): string {
+  return `| ${name} | ${feature} | ${caught?.promise ?? '**nobody**'} | ${caught?.seed ?? ''} |`;
+}

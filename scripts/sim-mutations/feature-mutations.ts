@@ -62,31 +62,10 @@ const elections: readonly Mutation[] = [
   ),
   one(
     'elections',
-    'that a spec cannot be used is told when the leader’s time is over',
-    'src/machines/election/election.ts',
-    "actions: ['renewTimes', 'endByChange', 'remember', 'tell'],",
-    "actions: ['renewTimes', 'endByChange', 'remember'],",
-  ),
-  one(
-    'elections',
-    'a status that could not be written is left as it is',
-    'src/machines/election/election.ts',
-    "actions: ['noteUntold', 'armTelling']",
-    "actions: 'noteUntold'",
-  ),
-  one(
-    'elections',
     'an Election that is made anew counts as told',
     'src/machines/election/election-context.ts',
     '...(before?.uid === facts.uid ? {} : { told: null, telling: null }),',
     '',
-  ),
-  one(
-    'elections',
-    'a status that met a conflict counts as written',
-    'src/features/elections/effects/election-status.ts',
-    "if (!hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;",
-    "if (!hasCode(thrown, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw thrown;",
   ),
 ];
 

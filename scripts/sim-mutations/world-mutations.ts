@@ -6,13 +6,6 @@ import { one } from './one-change.ts';
 
 const starving: readonly Mutation[] = [
   one(
-    'endpoints',
-    'effects that were held while the broker was away are not begun when it is back',
-    'src/actors/host/effects-pool.ts',
-    "if (status === 'connected') for (const lane of lanes.values()) next(lane);",
-    'void status;',
-  ),
-  one(
     'elections',
     'of what comes while an actor works nothing is taken afterwards',
     'src/actors/host/host.ts',

@@ -7,6 +7,7 @@ import type { Chance } from '../../../packages/testing/time/chance.ts';
 import type { IpFamily } from '../../../src/base/address.ts';
 import { decode, encodeJson } from '../../../src/bus/codec.ts';
 import { headerOf } from '../../../src/bus/envelope.ts';
+import type { LinkState } from '../../../src/bus/memory/faults.ts';
 import type { MemoryBus } from '../../../src/bus/memory/memory-bus.ts';
 import {
   createReporter,
@@ -31,6 +32,8 @@ export class NodeProxy {
   readonly stuck = new Set<IpFamily>();
   /** Something that it said was taken. */
   isHeard = false;
+  /** Nobody hears it. */
+  isCut = false;
   readonly #parts: NodeProxyParts;
   #levels: Record<IpFamily, FamilyHealth> = {
     IPv4: { pendingSince: null, lastUpdated: null },
@@ -56,6 +59,11 @@ export class NodeProxy {
     const { pendingSince } = this.#levels[family];
     this.#set(family, { pendingSince: pendingSince ?? clock.now() });
     clock.after(workMs, () => this.#apply(family));
+  }
+
+  setLink(state: LinkState): void {
+    this.isCut = state !== 'up';
+    this.bus.faults.setLink(state);
   }
 
   /** A change comes that it does not apply until it is mended. */

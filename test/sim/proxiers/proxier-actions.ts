@@ -39,8 +39,8 @@ function proxyActions({ stage, chance }: WorldParts, { proxies }: ProxierScene):
     [
       'unheard',
       of((proxy) => {
-        proxy.bus.faults.setLink(chance.happens(0.5) ? 'down' : 'silent');
-        clock.after(chance.seldomLong(100, 12_000), () => proxy.bus.faults.setLink('up'));
+        proxy.setLink(chance.happens(0.5) ? 'down' : 'silent');
+        clock.after(chance.seldomLong(100, 12_000), () => proxy.setLink('up'));
       }),
     ],
     ['restarted', of((proxy) => proxy.restart())],

@@ -29,6 +29,8 @@ export const proxierSimulation: FeatureSimulation = {
 export interface WantedAnswer {
   readonly key: string;
   readonly status: 200 | 503;
+  /** It can say so itself. */
+  readonly isSaid: boolean;
 }
 
 export interface ProxierScene {
@@ -51,6 +53,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
       proxies.flatMap((proxy) =>
         (['healthz', 'livez'] as const satisfies readonly Endpoint[]).map((endpoint) => ({
           key: `${proxy.node} ${endpoint}`,
+          isSaid: !proxy.isCut,
           status: wantedStatus(stage, proxy, endpoint, seen.has(proxy.node)),
         })),
       ),
@@ -81,7 +84,7 @@ function createProxiers(parts: WorldParts): FeatureWorld {
     },
     heal() {
       for (const proxy of proxies) {
-        proxy.bus.faults.setLink('up');
+        proxy.setLink('up');
         proxy.mend();
         // One that falls behind for good is to be told late, as long as nobody mends it.
         const family = chance.pick(chance.happens(0.4) ? families : []);

@@ -22,8 +22,8 @@ export const trueAnswers = (stage: ApiStage, scene: ProxierScene, balancer: Load
     const since = new Map<string, { readonly status: number; readonly at: number }>();
     const answeredAt = new Map<string, number>();
     const look = () => {
-      for (const { key, status } of scene.wanted())
-        if (since.get(key)?.status !== status) since.set(key, { status, at: eye.now() });
+      for (const { key, status, isSaid } of scene.wanted())
+        if (!isSaid || since.get(key)?.status !== status) since.set(key, { status, at: eye.now() });
     };
     const judge = ({ node, endpoint, replica, status, askedAt }: Answered) => {
       const key = `${node} ${endpoint}`;

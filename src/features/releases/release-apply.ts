@@ -7,7 +7,7 @@
  * as it was seen – and made anew.
  */
 
-import { asError, OrreryError } from '../../base/errors.ts';
+import { asError, hasCode, OrreryError } from '../../base/errors.ts';
 import type { KubeObject, KubePort, KubeResource } from '../../base/kube-port.ts';
 import { isInvalid, unlessGone } from '../../kube/api/absent.ts';
 import { preconditions } from '../../kube/effects/object-edit.ts';
@@ -40,10 +40,32 @@ export async function applyObject(
   manifest: BundleObject,
   signal: AbortSignal,
 ): Promise<AppliedObject> {
+  for (let looks = 1; ; looks++) {
+    const live = await find(kube, resource, manifest, signal);
+    if (live !== null) checkMayTouch(manifest, live);
+    try {
+      return await applyOver(kube, resource, manifest, live, signal);
+    } catch (thrown) {
+      // It was written meanwhile, perhaps by whom it belongs to now: whose it is has to be seen again.
+      if (!isWrittenMeanwhile(thrown, live) || looks >= looksMax) throw thrown;
+    }
+  }
+}
+
+/** Of an object that somebody writes without a pause; the next round follows soon. */
+const looksMax = 5;
+
+const isWrittenMeanwhile = (thrown: unknown, live: KubeObject | null) =>
+  live !== null && hasCode(thrown, 'KUBE_CONFLICT') && thrown.facts.status === 409;
+
+async function applyOver(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  live: KubeObject | null,
+  signal: AbortSignal,
+): Promise<AppliedObject> {
   const place = placeOf(resource, manifest);
-  const find = () => unlessGone(kube.get(resource, place.namespace, place.name, signal));
-  const live = await find();
-  if (live !== null) checkMayTouch(manifest, live);
   try {
     const object = await apply(kube, resource, manifest, live, signal);
     return { object, before: live, isReplaced: false };
@@ -52,7 +74,7 @@ export async function applyObject(
     if (!isRecreatable(manifest)) throw unchangeable(manifest, asError(thrown));
   }
   await kube.delete(resource, place.namespace, place.name, preconditions(live.metadata), signal);
-  if ((await find()) !== null) throw beingDeleted();
+  if ((await find(kube, resource, manifest, signal)) !== null) throw beingDeleted();
   const object = await apply(kube, resource, manifest, null, signal);
   return { object, before: live, isReplaced: true };
 }
@@ -63,6 +85,16 @@ export function placeOf(resource: KubeResource, { metadata }: BundleObject) {
   return { name, namespace: resource.namespaced ? namespace : undefined };
 }
 
+function find(
+  kube: KubePort,
+  resource: KubeResource,
+  manifest: BundleObject,
+  signal: AbortSignal,
+): Promise<KubeObject | null> {
+  const { namespace, name } = placeOf(resource, manifest);
+  return unlessGone(kube.get(resource, namespace, name, signal));
+}
+
 function apply(
   kube: KubePort,
   resource: KubeResource,
@@ -71,11 +103,12 @@ function apply(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { name, namespace } = placeOf(resource, manifest);
-  // Another object under the name since we looked is refused: its owner was not asked.
-  const uid = live?.metadata.uid === undefined ? {} : { uid: live.metadata.uid };
+  // Another object under the name since we looked is refused, and so is one that was written since: it may be
+  // somebody else's by now.
+  const seen = live === null ? {} : preconditions(live.metadata);
   const { namespace: _, ...metadata } = manifest.metadata;
   const scope = namespace === undefined ? {} : { namespace };
-  const body = { ...manifest, metadata: { ...metadata, ...scope, ...uid } };
+  const body = { ...manifest, metadata: { ...metadata, ...scope, ...seen } };
   return kube.patch(resource, { ...scope, name, type: 'apply', body, fieldManager, force: true }, signal);
 }
 

@@ -8,10 +8,10 @@
  */
 
 import type { EffectContext, EffectRunner } from '../../../actors/effect-runner.ts';
-import { asError } from '../../../base/errors.ts';
+import { asError, hasCode } from '../../../base/errors.ts';
 import type { KubePort, KubeResource } from '../../../base/kube-port.ts';
 import { kubeTime } from '../../../base/kube-time.ts';
-import { unlessAnother } from '../../../kube/api/absent.ts';
+import { isInvalid } from '../../../kube/api/absent.ts';
 import { writeKubeEvent } from '../../../kube/effects/kube-event.ts';
 import { placeOf } from '../../../kube/effects/object-edit.ts';
 import type { DomainReport, Notice, StatusCondition } from '../../../machines/domain/domain-effects.ts';
@@ -177,7 +177,11 @@ function createLatest(kube: KubePort, resource: KubeResource) {
         if (newest.get(uid) !== status) return;
         const body = { metadata: { uid }, status };
         const where = { ...placeOf({ namespace, name }), subresource: 'status', type: 'merge' } as const;
-        await unlessAnother(kube.patch(resource, { ...where, body }, signal));
+        await kube.patch(resource, { ...where, body }, signal).catch((thrown) => {
+          // It is gone, or another one has its name: there is nothing to be told. A conflict may as well be
+          // one of two writes at one time: it is told again, to whoever asks by then.
+          if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
+        });
       });
       const quiet = turn.catch(() => {});
       writing.set(uid, quiet);

@@ -5,9 +5,8 @@
  */
 
 import type { EffectRunner } from '../../../actors/effect-runner.ts';
-import { hasCode } from '../../../base/errors.ts';
 import type { KubePort } from '../../../base/kube-port.ts';
-import { isInvalid } from '../../../kube/api/absent.ts';
+import { unlessGone } from '../../../kube/api/absent.ts';
 import { type StatusCondition, writeStatus } from '../../../kube/effects/object-edit.ts';
 import type { ElectionStatus, ElectionStatusPatch } from '../../../machines/election/election-effects.ts';
 import { elections } from '../resources.ts';
@@ -19,12 +18,8 @@ import { elections } from '../resources.ts';
 export function patchElectionStatus(kube: KubePort): EffectRunner<ElectionStatusPatch> {
   return async ({ namespace, name, uid, status, at: now }, { signal }) => {
     const at = { namespace, name, uid };
-    try {
-      await writeStatus(kube, elections, { ...statusOf(status), at, now }, signal);
-    } catch (thrown) {
-      if (!isInvalid(thrown) && !hasCode(thrown, 'KUBE_NOT_FOUND')) throw thrown;
-    }
-    return { type: 'election-status.patched' };
+    await unlessGone(writeStatus(kube, elections, { ...statusOf(status), at, now }, signal));
+    return { type: 'election-status.patched', uid };
   };
 }
 

@@ -92,6 +92,12 @@ async function rolledOver({ scenario, lines }: Stage, times: number): Promise<vo
   });
 }
 
+/** Told with the reasons, and the story so far. */
+function losesNothing({ scenario, lines }: Stage): void {
+  const { lost, reasons } = scenario.counts();
+  expect({ lost, reasons }, lines.join('\n')).toEqual({ lost: 0, reasons: {} });
+}
+
 /** Every step since the first one, and nothing is left out. */
 const allComesOutAsRecorded = {
   code: 0,
@@ -115,7 +121,7 @@ test('a rolling update loses no request: every new Pod is held back until traffi
   timeout: 180_000,
 }, async () => {
   await rolledOver(stage, 2);
-  expect(stage.scenario.counts()).toMatchObject({ lost: 0, reasons: {} });
+  losesNothing(stage);
   expect(stage.scenario.counts().answered).toBeGreaterThan(100);
   const story = await readStory(stage.cluster.natsUrl);
   const marked = markings(story);
@@ -153,7 +159,7 @@ test('each replica is killed in the middle of a rolling update: it completes, no
   }
   // The last one that was started takes its part while one more goes through.
   await rolledOver(stage, scenario.rollOvers() + 1);
-  expect(scenario.counts()).toMatchObject({ lost: 0, reasons: {} });
+  losesNothing(stage);
   const story = await readStory(cluster.natsUrl);
   for (const { pod, wanted, proven } of markings(story))
     expect([pod, [...proven].sort()]).toEqual([pod, [...wanted].sort()]);

@@ -51,6 +51,8 @@ describe.skipIf(!hasBrowser)('the inspector', { timeout: timeoutMs }, () => {
       routing: cluster.routing,
       print: () => {},
       rollOverEveryMs: 3_000,
+      // Nobody here asks what becomes of them.
+      requestsPerSecond: 1,
     });
     for (const replica of cluster.replicas) await untilReady(replica, systemClock, signal);
     base = cluster.replicas[0]?.url ?? '';

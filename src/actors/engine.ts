@@ -32,7 +32,7 @@ import { createShards, type Shards } from './shards/shard-work.ts';
 import { createPaces } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
-import { createWorld, type World } from './world/world.ts';
+import { World } from './world/world.ts';
 
 export interface EngineParts {
   readonly bus: Bus;
@@ -106,7 +106,7 @@ export class Engine implements EngineView {
       },
       () => this.runs,
     );
-    this.world = createWorld({
+    this.world = new World({
       ...{ bus, subjects, clock, log },
       isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
       onUnreadable: () => parts.metrics.unreadable?.('world'),

@@ -140,3 +140,12 @@ function zone(minutes: number): string {
   const away = Math.abs(minutes);
   return `${minutes < 0 ? '-' : '+'}${two(Math.floor(away / 60))}:${two(away % 60)}`;
 }
+
+/** JSON as a person reads it; anything else stays as it is. */
+export function indented(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}

@@ -4,7 +4,7 @@
  */
 import { duration } from '../../base/config-values.ts';
 import { OrreryError } from '../../base/errors.ts';
-import { isTimeOfDay, nextDay, readMoment } from '../../base/moments.ts';
+import { isTimeOfDay, nextDay, readMoment } from '../../base/words.ts';
 
 /**
  * A time of day is the latest one that is past; what names no zone is local, or UTC where `isUtc`.

@@ -31,13 +31,7 @@ export interface PageFiles {
 const sourceFolder = join(import.meta.dirname, '../..');
 const pageFolder = 'inspector/page';
 /** Modules outside of page/ that run in the browser as well. */
-const sharedModules = [
-  'actors/message-words',
-  'base/clock',
-  'base/moments',
-  'base/words',
-  'inspector/live/live-protocol',
-];
+const sharedModules = ['actors/message-words', 'base/clock', 'base/words', 'inspector/live/live-protocol'];
 
 /** Address below `/assets/vendor/` → file of a package; a name by which modules import it. */
 const vendored: Readonly<

@@ -1,5 +1,5 @@
 /** Times as people type them, and ages: `15m` ago. Pure but for the zone. */
-import { readMoment } from '../../../base/moments.ts';
+import { readMoment } from '../../../base/words.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 

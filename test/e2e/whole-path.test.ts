@@ -67,7 +67,14 @@ async function play(): Promise<Stage> {
     .replace(/[^a-z0-9]/g, '')}`;
   undos.push(() => cluster.kube.delete(namespaces, undefined, namespace, {}, signal).catch(() => {}));
   const options = { ...basics, kube: cluster.kube, routing: cluster.routing, print, namespace };
-  const scenario = startScenario({ ...options, rollOverEveryMs: 3_000, routingDelay: '200ms-800ms' });
+  const scenario = startScenario({
+    ...options,
+    rollOverEveryMs: 3_000,
+    routingDelay: '200ms-800ms',
+    // Client, routing and Pods are this one process: where it waits for the machine, an answer is late and
+    // not lost.
+    requestTimeoutMs: 30_000,
+  });
   undos.push(() => scenario.stop());
   const opened = { cluster, scenario, lines, namespace };
   await isRollingOver(opened);

@@ -35,6 +35,8 @@ export interface ScenarioParts extends Omit<DevParts, 'namespace'>, Partial<Shop
   readonly routing: Pick<Routing, 'onEvent'>;
   readonly print: (line: string) => void;
   readonly requestsPerSecond?: number;
+  /** A request without an answer for so long is lost, ms. */
+  readonly requestTimeoutMs?: number;
   /** From the start of one rolling update to the next, ms; the next one waits for the end of the last. */
   readonly rollOverEveryMs?: number;
   readonly onReady?: (fact: PodReady) => void;
@@ -73,7 +75,6 @@ export function startScenario(options: ScenarioParts): Scenario {
   const parts = { kube, clock, namespace: shop.namespace };
   let load: Load | undefined;
   let rollOvers = 0;
-
   const narrator = narratorOf(options, shop);
   const begin = async (): Promise<void> => {
     const { replicas, services, namespace } = shop;
@@ -81,9 +82,10 @@ export function startScenario(options: ScenarioParts): Scenario {
     const targets = await setUp(options, shop, signal);
     await untilSteady(parts, 0, signal);
     await untilServed(targets, clock, signal);
-    const requestsPerSecond = options.requestsPerSecond ?? 100;
+    const { requestsPerSecond = 100 } = options;
     print(`load: ${requestsPerSecond} requests a second through the Services begin`);
-    load = startLoad({ clock, targets: () => targets, requestsPerSecond, onSecond: createLoadLines(print) });
+    const timing = { requestsPerSecond, timeoutMs: options.requestTimeoutMs ?? 3_000 };
+    load = startLoad({ clock, targets: () => targets, ...timing, onSecond: createLoadLines(print) });
   };
   const rollOver = async (): Promise<void> => {
     const began = clock.monotonic();

@@ -55,6 +55,15 @@ export interface PodExtra {
 const random = systemRandom;
 const clock = systemClock;
 
+async function findPod(kube: KubePort, namespace: string, name: string, signal: AbortSignal) {
+  try {
+    return await kube.get(pods, namespace, name, signal);
+  } catch (thrown) {
+    if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
+    throw thrown;
+  }
+}
+
 export async function startBench(): Promise<DevBench> {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -73,15 +82,6 @@ export async function startBench(): Promise<DevBench> {
     kept.push(part);
     return part;
   };
-  const pod = async (name: string): Promise<PodObject | undefined> => {
-    try {
-      return await kube.get(pods, namespace, name, signal);
-    } catch (thrown) {
-      if (hasCode(thrown, 'KUBE_NOT_FOUND')) return undefined;
-      throw thrown;
-    }
-  };
-
   return {
     kube,
     namespace,
@@ -89,7 +89,7 @@ export async function startBench(): Promise<DevBench> {
     parts,
     signal,
     keep,
-    pod,
+    pod: (name) => findPod(kube, namespace, name, signal),
     async startKubelet(options = {}) {
       const kubelet = keep(new Kubelet({ ...parts, nodeName: namespace, podCidr, ...options }));
       await kubelet.started;

@@ -79,8 +79,6 @@ function environment(folder: string): Record<string, string> {
   const programs = {
     orrery: `exec '${node}' '${root}/src/main.ts' "$@"`,
     kubectl: `exec '${kubectlProgram}' "$@"`,
-    // The folder's files are those of this checkout: nothing that a page says may change them.
-    npm: `if [[ "$1 $2" != @('run sim'|'start --') ]]; then echo "npm $*: not here" >&2; exit 1; fi\nPATH=\${PATH#*:} exec npm "$@"`,
     nats: `exec '${node}' '${root}/test/pages/nats.mjs' "$@"`,
   };
   for (const [name, text] of Object.entries(programs)) {

@@ -36,7 +36,7 @@ import { carefulStepper } from './time/careful-stepper.ts';
 import { createPaces } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
-import { createWorld, type World } from './world/world.ts';
+import { World } from './world/world.ts';
 
 export interface EngineParts {
   readonly bus: Bus;
@@ -51,7 +51,7 @@ export interface EngineParts {
   /** Differs from start to start; made up if absent. */
   readonly incarnation?: string;
   readonly release: string;
-  readonly features: readonly Pick<Feature, 'name' | 'edition' | 'charts' | 'messages'>[];
+  readonly features: readonly Pick<Feature, 'name' | 'kinds' | 'edition'>[];
   /** Brings the features to life in this engine. */
   readonly start: (engine: EngineView) => readonly FeatureRun[];
   /**
@@ -112,7 +112,7 @@ export class Engine implements EngineView {
       },
       () => this.runs,
     );
-    this.world = createWorld({
+    this.world = new World({
       ...{ bus, subjects, clock, log },
       isAlive: (name, incarnation) => (this.hearsItself ? this.directory.isPresent(name, incarnation) : null),
       onUnreadable: () => parts.metrics.unreadable?.('world'),
@@ -120,7 +120,7 @@ export class Engine implements EngineView {
     this.runs = parts.start(this);
     this.router = createRouter(
       this.world,
-      this.runs.flatMap(({ join }) => join ?? []),
+      this.runs.flatMap(({ joins }) => joins ?? []),
     );
     this.host = new Host(this.parts);
     this.ownership = new Ownership({
@@ -383,7 +383,7 @@ function hostParts(
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
     homes,
     paces,
-    admission: createAdmission(parts.features.map(({ messages }) => messages)),
+    admission: createAdmission(parts.features.flatMap(({ kinds }) => kinds)),
     async runEffect(effect, context) {
       if (isMessage(effect)) await paces.messages(parseActorId(context.actor).kind, effect.to.length);
       runner ??= runnerOf([...(parts.effects ?? []), ...runs().flatMap((run) => run.effects ?? [])]);

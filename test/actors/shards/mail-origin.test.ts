@@ -161,11 +161,11 @@ test('what actors of the release before said over `send` is taken by the first o
 
 test('no internal message of any feature is admitted from outside', () => {
   const features = featuresOf();
-  const { admit, eventsOf } = createAdmission(features.map(({ messages }) => messages));
+  const { admit, eventsOf } = createAdmission(features.flatMap(({ kinds }) => kinds));
   const origin = { receivedAt: 0, isTrusted: true };
-  const internal = features.flatMap(({ messages }) =>
-    Object.entries(messages).flatMap(([kind, own]) =>
-      Object.keys(own.internal ?? {}).map((type) => ({ kind, type })),
+  const internal = features.flatMap(({ kinds }) =>
+    kinds.flatMap(({ chart, messages }) =>
+      Object.keys(messages?.internal ?? {}).map((type) => ({ kind: chart.name, type })),
     ),
   );
   expect(internal.length).toBeGreaterThan(10);
@@ -195,7 +195,7 @@ test.each([
   ['service', { type: 'header.unseen', service: 'service/shop/b' }, 'service/shop/b', 'service/shop/c'],
   ['service', { type: 'header.seen' }, 'service/shop/b', 'pod/shop/b'],
 ] as const)('a %s takes $1.type from its own sender alone', (kind, event, from, forger) => {
-  const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
+  const { admit } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
   const to: ActorId = kind === 'service' ? 'service/shop/a' : `${kind}/_/a`;
   const origin = { receivedAt: 0, isTrusted: false };
   expect(admit(kind, event, { ...origin, between: { from, to } })).toEqual(event);
@@ -203,7 +203,7 @@ test.each([
 });
 
 test('a resignation without a term is for those who ask, not for those who send', () => {
-  const { admit } = createAdmission(featuresOf().map(({ messages }) => messages));
+  const { admit } = createAdmission(featuresOf().flatMap(({ kinds }) => kinds));
   const resign = (term: number, isTrusted: boolean) =>
     admit('election', { type: 'election.resign', candidate: 'a', term }, { receivedAt: 0, isTrusted });
   expect(resign(0, true)).toMatchObject({ term: 0 });

@@ -24,6 +24,8 @@ export interface Informer<T extends KubeObject> extends DevPart {
   readonly synced: Promise<void>;
   get(key: string): T | undefined;
   all(): T[];
+  /** Those of which `groupOf` says this. */
+  inGroup(group: string): T[];
   /** Takes an answer of the API server to an own write, so that the copy never lags behind it. */
   put(object: KubeObject): void;
 }
@@ -31,6 +33,8 @@ export interface Informer<T extends KubeObject> extends DevPart {
 export interface InformerParts<T> extends DevParts {
   readonly resource: KubeResource;
   readonly labelSelector?: string;
+  /** By what objects are found together, without a look at all of them; default: all in one group. */
+  readonly groupOf?: (object: T) => string;
   readonly onChange?: (change: Change<T>) => void;
 }
 
@@ -39,9 +43,23 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
   const stopping = new AbortController();
   const { signal } = stopping;
   const copy = new Map<string, T>();
+  const groupOf = parts.groupOf ?? (() => '');
+  const groups = new Map<string, Map<string, T>>();
   const graves = new Set<string>();
   const sync = Promise.withResolvers<void>();
   const report = (change: Change<T>) => parts.onChange?.(change);
+  const leaveGroup = (key: string, object: T) => {
+    const group = groups.get(groupOf(object));
+    group?.delete(key);
+    if (group?.size === 0) groups.delete(groupOf(object));
+  };
+  const keep = (key: string, object: T) => {
+    const previous = copy.get(key);
+    if (previous !== undefined && groupOf(previous) !== groupOf(object)) leaveGroup(key, previous);
+    copy.set(key, object);
+    const group = groups.get(groupOf(object)) ?? new Map<string, T>();
+    groups.set(groupOf(object), group.set(key, object));
+  };
 
   const bury = (uid = '') => {
     graves.add(uid);
@@ -51,6 +69,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     const object = copy.get(key);
     if (object === undefined) return;
     copy.delete(key);
+    leaveGroup(key, object);
     bury(object.metadata.uid);
     report({ type: 'gone', object });
   };
@@ -63,7 +82,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
     const previous = copy.get(key);
     // What the API server stores under this resource has this shape; each field is optional in the type.
-    copy.set(key, object as T);
+    keep(key, object as T);
     report({ type: 'set', object: object as T, previous });
   };
   const drop = (object: KubeObject) => {
@@ -133,6 +152,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     synced: sync.promise,
     get: (key) => copy.get(key),
     all: () => [...copy.values()],
+    inGroup: (group) => [...(groups.get(group)?.values() ?? [])],
     put: take,
     async stop() {
       stopping.abort();

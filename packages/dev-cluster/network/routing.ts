@@ -118,7 +118,7 @@ export function startRouting(parts: RoutingParts): Routing {
   };
   const restFor = (key: string) => restMs + restMsPerTarget * routesOf(key).targetCount;
   const observe = async (key: string) => {
-    const held = slices.all().filter((slice) => serviceKeyOf(slice) === key && !isDeleting(slice));
+    const held = slices.inGroup(key).filter((slice) => !isDeleting(slice));
     const targets = targetsOf(held);
     routesOf(key).targetCount = targets.length;
     routesOf(key).table.want(targets, early.delete(key));
@@ -146,7 +146,7 @@ export function startRouting(parts: RoutingParts): Routing {
     }
     if (failures.length > 0) throw asError(failures[0]);
     tell(key, held);
-    if (service === undefined && slices.all().every((slice) => serviceKeyOf(slice) !== key)) drop(key, held);
+    if (service === undefined && slices.inGroup(key).length === 0) drop(key, held);
   };
   const retire = (relay: Relay) => {
     closing.add(relay);
@@ -192,6 +192,7 @@ export function startRouting(parts: RoutingParts): Routing {
   const slices = startInformer<EndpointSliceObject>({
     ...parts,
     resource: endpointSlices,
+    groupOf: serviceKeyOf,
     onChange(change) {
       notice(change.object);
       const previous = change.type === 'set' ? change.previous : undefined;

@@ -55,9 +55,7 @@ export function startEndpoints(parts: EndpointsParts): Endpoints {
     const service = serviceInformer.get(key);
     const isServed = service !== undefined && !isDeleting(service) && isOurs(service);
     const held = heldBy(key);
-    const wanted = isServed
-      ? slicesOf(service, selections.podsOf(key), held)
-      : new Map<string, EndpointSliceObject>();
+    const wanted = new Map(isServed ? slicesOf(service, selections.podsOf(key), held) : []);
     for (const slice of wanted.values()) await write(slice, signal);
     for (const slice of held)
       if (!wanted.has(slice.metadata.name)) await deleteThis(parts, sliceResource, slice, signal);

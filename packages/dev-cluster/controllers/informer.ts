@@ -14,6 +14,7 @@ import { isOlderVersion } from '../../../src/base/resource-version.ts';
 import { clusterLimits } from '../limits.ts';
 import { keyOf } from '../objects.ts';
 import type { DevPart, DevParts } from '../parts.ts';
+import { createObjectCopy } from './object-copy.ts';
 
 export type Change<T> =
   | { readonly type: 'set'; readonly object: T; readonly previous: T | undefined }
@@ -42,34 +43,17 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
   const { clock, random, log, resource } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const copy = new Map<string, T>();
-  const groupOf = parts.groupOf ?? (() => '');
-  const groups = new Map<string, Map<string, T>>();
+  const copy = createObjectCopy<T>(parts.groupOf ?? (() => ''));
   const graves = new Set<string>();
   const sync = Promise.withResolvers<void>();
   const report = (change: Change<T>) => parts.onChange?.(change);
-  const leaveGroup = (key: string, object: T) => {
-    const group = groups.get(groupOf(object));
-    group?.delete(key);
-    if (group?.size === 0) groups.delete(groupOf(object));
-  };
-  const keep = (key: string, object: T) => {
-    const previous = copy.get(key);
-    if (previous !== undefined && groupOf(previous) !== groupOf(object)) leaveGroup(key, previous);
-    copy.set(key, object);
-    const group = groups.get(groupOf(object)) ?? new Map<string, T>();
-    groups.set(groupOf(object), group.set(key, object));
-  };
-
   const bury = (uid = '') => {
     graves.add(uid);
     if (graves.size > clusterLimits.tombstones) graves.delete(graves.values().next().value ?? '');
   };
   const forget = (key: string) => {
-    const object = copy.get(key);
+    const object = copy.delete(key);
     if (object === undefined) return;
-    copy.delete(key);
-    leaveGroup(key, object);
     bury(object.metadata.uid);
     report({ type: 'gone', object });
   };
@@ -82,7 +66,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     if (held !== undefined && held.metadata.uid !== object.metadata.uid) forget(key);
     const previous = copy.get(key);
     // What the API server stores under this resource has this shape; each field is optional in the type.
-    keep(key, object as T);
+    copy.set(key, object as T);
     report({ type: 'set', object: object as T, previous });
   };
   const drop = (object: KubeObject) => {
@@ -106,7 +90,7 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
       }
       next = page.continue;
       if (next !== '') continue;
-      for (const [key, object] of copy)
+      for (const [key, object] of copy.entries())
         if (!seen.has(key) && !isNewer(object, page.resourceVersion)) forget(key);
       return page.resourceVersion;
     }
@@ -150,9 +134,9 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
 
   return {
     synced: sync.promise,
-    get: (key) => copy.get(key),
-    all: () => [...copy.values()],
-    inGroup: (group) => [...(groups.get(group)?.values() ?? [])],
+    get: copy.get,
+    all: copy.all,
+    inGroup: copy.inGroup,
     put: take,
     async stop() {
       stopping.abort();

@@ -118,8 +118,7 @@ export function startRouting(parts: RoutingParts): Routing {
   };
   const restFor = (key: string) => restMs + restMsPerTarget * routesOf(key).targetCount;
   const observe = async (key: string) => {
-    const held = slices.inGroup(key).filter((slice) => !isDeleting(slice));
-    const targets = targetsOf(held);
+    const targets = targetsOf(slices.inGroup(key).filter((slice) => !isDeleting(slice)));
     routesOf(key).targetCount = targets.length;
     routesOf(key).table.want(targets, early.delete(key));
     queue.enqueue(key);

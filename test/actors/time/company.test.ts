@@ -1,7 +1,7 @@
 /** What waits in a mailbox for company, how long, and what takes it along. */
 import { beforeEach, expect, test } from 'vitest';
-import { createCompany } from '../../../src/actors/time/company.ts';
 import type { Cell, Hot, MailboxItem } from '../../../src/actors/host/owned.ts';
+import { createCompany } from '../../../src/actors/time/company.ts';
 import type { PlainEvent } from '../../../src/base/plain-event.ts';
 import type { Chart } from '../../../src/machines/chart.ts';
 import { VirtualClock } from '../../virtual-clock.ts';

@@ -1,7 +1,7 @@
 /** What a Pod may be told a little later, so that one step takes it all. */
 import { expect, test } from 'vitest';
-import { patienceOfPod } from '../../../src/machines/pod/pod-waiting-events.ts';
 import type { PodEvent } from '../../../src/machines/pod/pod-events.ts';
+import { patienceOfPod } from '../../../src/machines/pod/pod-waiting-events.ts';
 import { missed, newPod, observed, type PodDriver, podFacts, proven, recheck } from './pod-script.ts';
 
 const patience = (pod: PodDriver, ...events: PodEvent[]) =>

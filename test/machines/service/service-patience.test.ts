@@ -1,7 +1,7 @@
 /** What a Service may be told a little later, so that one step takes it all. */
 import { expect, test } from 'vitest';
-import { patienceOfService } from '../../../src/machines/service/waiting-events.ts';
 import type { ServiceEvent } from '../../../src/machines/service/route-events.ts';
+import { patienceOfService } from '../../../src/machines/service/waiting-events.ts';
 import {
   answered,
   forgotten,
@@ -26,7 +26,9 @@ test('while a round is in work, questions and news of the same routes wait', () 
 
 test('an answer, a question taken back, other routes and the end of the Service are taken at once', () => {
   const service = newService(observed(), wanted(1));
-  const elsewhere = observed({ probes: { IPv4: { ...probe, url: 'http://10.9.9.9:80/healthz' }, IPv6: null } });
+  const elsewhere = observed({
+    probes: { IPv4: { ...probe, url: 'http://10.9.9.9:80/healthz' }, IPv6: null },
+  });
   for (const event of [answered(1, 1), unwanted(1), elsewhere, forgotten]) {
     expect(patience(service, event)).toBe(0);
     expect(patience(service, wanted(2), event)).toBe(0);

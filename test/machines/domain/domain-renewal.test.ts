@@ -150,6 +150,18 @@ describe('renewal information', () => {
     expect(domain.askedOf('acme.order')).toMatchObject([{ replaces: 'aki.serial' }]);
   });
 
+  test('that has not opened when the certificate is due by its age exempts nothing from the budget (§5.4)', () => {
+    const domain = polled();
+    domain.take(window(domain, 70 * day, 2 * day));
+    const { certificate } = domain.context;
+    if (certificate === null) throw new Error('there is a certificate');
+    domain.wait(dueByAge(certificate) - domain.now);
+    found(domain, { good: certificate });
+    expect(wordOf(domain)).toBe('waitingForPermit');
+    const asked = domain.askedOf('message.send').at(-1)?.event;
+    expect(asked).toMatchObject({ type: 'permit.asked', exempt: false, due: true });
+  });
+
   test('that would have it later than two thirds of the life does not', () => {
     const domain = polled();
     domain.take(window(domain, 80 * day, day));

@@ -31,6 +31,8 @@ export interface Shards {
   /** The shard of an actor if it is open here. */
   runOf(id: ActorId): ShardRun | null;
   open(): Iterable<ShardRun>;
+  /** Called when a shard was opened here: its actors take events from now on. @returns what ends it */
+  onOpened(callback: () => void): () => void;
   /** Tells actors of open shards what the world says of them now. */
   observe(ids: Iterable<string>): void;
   /**
@@ -60,6 +62,7 @@ export function createShards(given: {
     onMailAnother: (run) => onFenced(holdingName(run.shard)),
   };
   const runs = new Map<ShardName, ShardRun>();
+  const openings = new Set<() => void>();
   const saver = createSaver({ ...parts, fenceSubject: parts.subjects.fence });
 
   host.listen({
@@ -122,13 +125,17 @@ export function createShards(given: {
   });
 
   const workOf = (shard: ShardName) =>
-    shardWork({ parts, host, world, saver, runs, shard, tellAll: telling.tellAll });
+    shardWork({ parts, host, world, saver, runs, openings, shard, tellAll: telling.tellAll });
 
   return {
     holdings: () => holdingsOf(parts, given.shards ?? shardCount, workOf),
     ledWork: () => workOf(ledShard),
     runOf: (id) => runs.get(parts.homes.homeOf(id)) ?? null,
     open: () => runs.values(),
+    onOpened(callback) {
+      openings.add(callback);
+      return () => void openings.delete(callback);
+    },
     observe: telling.tell,
     async checkpoint() {
       for (const run of runs.values()) {
@@ -175,6 +182,7 @@ interface WorkParts {
   readonly world: Pick<World, 'reached'>;
   readonly saver: Saver;
   readonly runs: Map<ShardName, ShardRun>;
+  readonly openings: Iterable<() => void>;
   readonly shard: ShardName;
   readonly tellAll: (run: ShardRun) => void;
 }
@@ -186,7 +194,7 @@ interface WorkParts {
  */
 const worldPatienceMs = 5_000;
 
-function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkParts): Work {
+function shardWork({ parts, host, world, saver, runs, openings, shard, tellAll }: WorkParts): Work {
   const ofFence = (fence: number) => {
     const run = runs.get(shard);
     return run?.fence === fence ? run : null;
@@ -209,6 +217,7 @@ function shardWork({ parts, host, world, saver, runs, shard, tellAll }: WorkPart
       host.activate(run);
       tellAll(run);
       followMail(parts, host, run).catch((error) => complain(parts, run, error));
+      for (const callback of openings) callback();
     },
     async drain(fence) {
       const run = ofFence(fence);

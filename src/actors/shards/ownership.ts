@@ -28,7 +28,7 @@ import { beatMs, type Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { HoldingSpec, HoldingView } from './holding.ts';
-import { wantedOwner } from './rendezvous.ts';
+import { rememberedOwners } from './rendezvous.ts';
 
 export interface OwnershipParts {
   readonly bus: Bus;
@@ -68,6 +68,7 @@ export class Ownership {
   /** When a holding was dropped last, monotonic ms. */
   readonly #fencedAt = new Map<string, number>();
   readonly #claimTrouble: ReturnType<typeof createClaimTrouble>;
+  readonly #ownerAmong = rememberedOwners();
   #learning: Promise<unknown> | null = null;
   #knowsFences = false;
   #planning = false;
@@ -193,7 +194,8 @@ export class Ownership {
     if (live === null) return;
     const members = [...live.values()];
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
-    let moves = this.#movesInWork();
+    /** Counted when it matters: mostly everything is where it belongs. */
+    let moves: number | null = null;
     for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
       if (!isWanted) {
@@ -210,7 +212,9 @@ export class Ownership {
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
         chart.send({ type: 'holding.withdrawn' });
-      } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
+      } else if (state.startsWith('held.') && !isMine) {
+        moves ??= this.#movesInWork();
+        if (moves >= limits.plannedMoves) continue;
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#parts.clock.monotonic() - heir.firstHeard >= provenAfterMs;
         if (!isProven || state !== 'held.active') continue;
@@ -261,7 +265,7 @@ export class Ownership {
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
     const { replica } = this.#parts;
     if (mayHold !== undefined) return mayHold() ? replica : null;
-    return wantedOwner(name, candidates);
+    return this.#ownerAmong(name, candidates);
   }
 
   /** Not where it goes, but that it must not stay: nobody needs to be there to take it. */

@@ -29,7 +29,17 @@ export interface ElectionPeople {
   readonly robbedAt: Map<string, number>;
 }
 
-const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+/** The usual ones are the defaults, ours and client-go's. */
+const paces = {
+  quick: {
+    timing: { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
+    ttlsMs: [900, 1_500, 3_000, 6_000],
+  },
+  usual: {
+    timing: { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2 },
+    ttlsMs: [6_000, 15_000, 15_000, 30_000],
+  },
+} as const;
 
 export const electionSimulation: FeatureSimulation = {
   name: 'elections',
@@ -44,8 +54,9 @@ export const electionSimulation: FeatureSimulation = {
 };
 
 function createElections(parts: WorldParts): FeatureWorld {
-  const { stage, chance, say } = parts;
+  const { stage, chance, say, profile } = parts;
   const { api } = stage;
+  const { timing } = paces[profile.pace];
   const people: ElectionPeople = {
     candidates: [],
     programs: [],
@@ -66,7 +77,10 @@ function createElections(parts: WorldParts): FeatureWorld {
     uses: () => [use],
     checkers: [
       oneLeaderPerTerm(people),
-      oneAtATime(people, 2 * Math.min(parts.profile.skewMaxMs, 100) + 20),
+      oneAtATime(people, {
+        slackMs: 2 * Math.min(profile.skewMaxMs, 100) + 20,
+        renewDeadlineMs: timing.renewDeadlineSeconds * 1_000,
+      }),
       foreignHolder(stage, people),
     ],
     begin() {
@@ -95,8 +109,9 @@ function createElections(parts: WorldParts): FeatureWorld {
 }
 
 /** Who campaigns: over NATS, and by client-go's rules. */
-function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
+function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople) {
   const { api, clock } = stage;
+  const { timing, ttlsMs } = paces[profile.pace];
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   const startProgram = (election: string, name: string) => {
@@ -118,7 +133,7 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
     people.programs.push(program);
   };
   const startCandidate = (election: string, name: string) => {
-    const ttlMs = chance.pick([900, 1_500, 3_000, 6_000]) ?? 3_000;
+    const ttlMs = chance.pick(ttlsMs) ?? 3_000;
     people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
   };
   return { startProgram, startCandidate };

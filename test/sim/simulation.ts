@@ -39,6 +39,8 @@ export type Outcome = Verdict & {
   readonly kinds: readonly string[];
   /** The hours in which nobody is there are left out. */
   readonly simulatedMs: number;
+  /** How often a checker has looked at something. */
+  readonly checks: number;
 };
 
 /** What was done last has left its traces by then. */
@@ -101,6 +103,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
     profile: profileText(profile),
     kinds: [...profile.faults, ...profile.churn],
     simulatedMs: world.clock.passedMs(),
+    checks: story.checks(),
     ...story.verdict(),
   };
 }

@@ -51,8 +51,7 @@ export async function simulate(options: SimulationOptions): Promise<Outcome> {
   const chance = createChance(seed);
   const profile = leaveOut(drawProfile(chance.of('profile'), chaosMs), without);
   const story = createStory(options.onSighting);
-  const { shards } = profile;
-  const world = createSimWorld({ chance, times: profile, shards, see: story.see, trace });
+  const world = createSimWorld({ chance, times: profile, shards: profile.shards, see: story.see, trace });
   const { replicas, live, start } = createReplicas(world, profile, chance.of('lives'), routesLife(world));
   const settlement = createSettlement(world);
   story.listen(settlement.see);

@@ -194,8 +194,7 @@ export class Ownership {
     if (live === null) return;
     const members = [...live.values()];
     const serving = [...live].flatMap(([replica, member]) => (member.serving ? [replica] : []));
-    /** Counted when it matters: mostly everything is where it belongs. */
-    let moves: number | null = null;
+    let moves = this.#movesInWork();
     for (const { spec, chart, lostTo, isWanted } of [...this.#held.values()]) {
       const state = chart.state();
       if (!isWanted) {
@@ -212,9 +211,7 @@ export class Ownership {
         chart.send({ type: 'holding.assigned', seen: this.#fenceOf(spec) });
       } else if (state.startsWith('held.') && !this.#mayKeep(spec)) {
         chart.send({ type: 'holding.withdrawn' });
-      } else if (state.startsWith('held.') && !isMine) {
-        moves ??= this.#movesInWork();
-        if (moves >= limits.plannedMoves) continue;
+      } else if (state.startsWith('held.') && !isMine && moves < limits.plannedMoves) {
         const heir = wanted === null ? null : live.get(wanted);
         const isProven = heir && this.#parts.clock.monotonic() - heir.firstHeard >= provenAfterMs;
         if (!isProven || state !== 'held.active') continue;

@@ -96,19 +96,7 @@ export function createShards(given: {
       });
     }
   };
-  // Many shards open together after a claim: the members are sorted into shards once for all of them.
-  let membersByShard: Map<ShardName, ActorId[]> | null = null;
-  const membersOf = (shard: ShardName): readonly ActorId[] => {
-    if (membersByShard === null) {
-      membersByShard = new Map();
-      for (const id of router.members())
-        put(membersByShard, parts.homes.homeOf(id as ActorId), id as ActorId);
-      parts.clock.after(0, () => {
-        membersByShard = null;
-      });
-    }
-    return membersByShard.get(shard) ?? [];
-  };
+  const membersOf = dealtMembers(parts, router);
   const tellAll = (run: ShardRun) => {
     const ids = new Set<ActorId>(run.cells.keys());
     for (const id of membersOf(run.shard)) ids.add(id);
@@ -142,6 +130,21 @@ export function createShards(given: {
         if (run.phase === 'active') await checkpointOne(parts, saver, run);
       }
     },
+  };
+}
+
+/** Many shards open together after a claim: the members are sorted into shards once for all of them. */
+function dealtMembers({ homes, clock }: HostParts, router: Router): (shard: ShardName) => readonly ActorId[] {
+  let byShard: Map<ShardName, ActorId[]> | null = null;
+  return (shard) => {
+    if (byShard === null) {
+      byShard = new Map();
+      for (const id of router.members()) put(byShard, homes.homeOf(id as ActorId), id as ActorId);
+      clock.after(0, () => {
+        byShard = null;
+      });
+    }
+    return byShard.get(shard) ?? [];
   };
 }
 

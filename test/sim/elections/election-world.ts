@@ -14,6 +14,7 @@ import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
 import { ClientGo } from './client-go.ts';
 import { electionActions } from './election-actions.ts';
+import { electionStatus } from './election-status.ts';
 import { type Belief, NatsCandidate } from './nats-candidate.ts';
 import { unsettledElections } from './settled-elections.ts';
 
@@ -40,6 +41,10 @@ const paces = {
     ttlsMs: [6_000, 15_000, 15_000, 30_000],
   },
 } as const;
+/** Of Elections that no program contends for: a leader may have a long time. */
+const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
+/** No time is left for a retry. */
+export const unusable = { renewDeadlineSeconds: 1, retryPeriodSeconds: 3 };
 
 export const electionSimulation: FeatureSimulation = {
   name: 'elections',
@@ -66,28 +71,25 @@ function createElections(parts: WorldParts): FeatureWorld {
   };
   const names = Array.from({ length: chance.int(1, 2) }, (_, n) => `worker-${n}`);
   const use = { feature: feature(), start: startElections({ leaseNamespaces: {} }) };
+  const long = new Set(names.filter(() => chance.happens(0.3)));
+  const timingOf = (name: string) => (long.has(name) ? longTiming : timing);
   const makeElection = (name: string) => {
     const releaseOnCancel = chance.happens(0.8);
-    api.create(elections, { metadata: { namespace, name }, spec: { ...timing, releaseOnCancel } });
+    api.create(elections, { metadata: { namespace, name }, spec: { ...timingOf(name), releaseOnCancel } });
   };
   const { startProgram, startCandidate } = contenders(parts, people);
   const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: [
-      oneLeaderPerTerm(people),
-      oneAtATime(people, {
-        slackMs: 2 * Math.min(profile.skewMaxMs, 100) + 20,
-        renewDeadlineMs: timing.renewDeadlineSeconds * 1_000,
-      }),
-      foreignHolder(stage, people),
-    ],
+    checkers: checkersOf(parts, people),
+    statuses: [electionStatus],
     begin() {
       for (const election of names) {
         makeElection(election);
-        const isMixed = chance.happens(0.6);
-        for (let n = 0; n < chance.int(1, 3); n++) startCandidate(election, `${election}-c${n}`);
+        const isMixed = !long.has(election) && chance.happens(0.6);
+        for (let n = 0; n < chance.int(1, 3); n++)
+          startCandidate(election, `${election}-c${n}`, long.has(election));
         for (let n = 0; isMixed && n < chance.int(1, 2); n++) startProgram(election, `${election}-g${n}`);
       }
     },
@@ -102,10 +104,25 @@ function createElections(parts: WorldParts): FeatureWorld {
         candidate.bus.faults.setLink('up');
         candidate.resume();
       }
-      for (const name of names) if (api.find(elections, namespace, name) === null) makeElection(name);
+      for (const name of names) {
+        if (api.find(elections, namespace, name) === null) makeElection(name);
+        // The last edit may be one that cannot be used: then nobody leads, and the status says why.
+        const spec = chance.happens(0.2) ? unusable : timingOf(name);
+        api.patch(elections, { namespace, name, type: 'merge', body: { spec } });
+      }
     },
     unsettled: (records) => unsettledElections(stage, people, names, records),
   };
+}
+
+function checkersOf({ stage, profile }: WorldParts, people: ElectionPeople) {
+  const slackMs = 2 * Math.min(profile.skewMaxMs, 100) + 20;
+  const renewDeadlineMs = paces[profile.pace].timing.renewDeadlineSeconds * 1_000;
+  return [
+    oneLeaderPerTerm(people),
+    oneAtATime(people, { slackMs, renewDeadlineMs }),
+    foreignHolder(stage, people),
+  ];
 }
 
 /** Who campaigns: over NATS, and by client-go's rules. */
@@ -132,8 +149,8 @@ function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeop
     });
     people.programs.push(program);
   };
-  const startCandidate = (election: string, name: string) => {
-    const ttlMs = chance.pick(ttlsMs) ?? 3_000;
+  const startCandidate = (election: string, name: string, isPatient: boolean) => {
+    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
     people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
   };
   return { startProgram, startCandidate };

@@ -33,6 +33,7 @@ function besides(simulations: readonly FeatureSimulation[], parts: WorldParts): 
     uses: (replica) => worlds.flatMap((world) => world.uses(replica)),
     releaseOf: (replica) => releasing?.releaseOf?.(replica) ?? '1.0.0',
     checkers: worlds.flatMap(({ checkers }) => checkers),
+    statuses: worlds.flatMap(({ statuses }) => statuses ?? []),
     begin() {
       for (const world of worlds) world.begin();
     },

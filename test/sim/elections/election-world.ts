@@ -30,7 +30,17 @@ export interface ElectionPeople {
   readonly robbedAt: Map<string, number>;
 }
 
-const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+/** The usual ones are the defaults, ours and client-go's. */
+const paces = {
+  quick: {
+    timing: { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 },
+    ttlsMs: [900, 1_500, 3_000, 6_000],
+  },
+  usual: {
+    timing: { leaseDurationSeconds: 15, renewDeadlineSeconds: 10, retryPeriodSeconds: 2 },
+    ttlsMs: [6_000, 15_000, 15_000, 30_000],
+  },
+} as const;
 /** Of Elections that no program contends for: a leader may have a long time. */
 const longTiming = { leaseDurationSeconds: 40, renewDeadlineSeconds: 35, retryPeriodSeconds: 2 };
 /** No time is left for a retry. */
@@ -49,8 +59,9 @@ export const electionSimulation: FeatureSimulation = {
 };
 
 function createElections(parts: WorldParts): FeatureWorld {
-  const { stage, chance, say } = parts;
+  const { stage, chance, say, profile } = parts;
   const { api } = stage;
+  const { timing } = paces[profile.pace];
   const people: ElectionPeople = {
     candidates: [],
     programs: [],
@@ -71,11 +82,7 @@ function createElections(parts: WorldParts): FeatureWorld {
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: [
-      oneLeaderPerTerm(people),
-      oneAtATime(people, 2 * Math.min(parts.profile.skewMaxMs, 100) + 20),
-      foreignHolder(stage, people),
-    ],
+    checkers: checkersOf(parts, people),
     statuses: [electionStatus],
     begin() {
       for (const election of names) {
@@ -108,9 +115,20 @@ function createElections(parts: WorldParts): FeatureWorld {
   };
 }
 
+function checkersOf({ stage, profile }: WorldParts, people: ElectionPeople) {
+  const slackMs = 2 * Math.min(profile.skewMaxMs, 100) + 20;
+  const renewDeadlineMs = paces[profile.pace].timing.renewDeadlineSeconds * 1_000;
+  return [
+    oneLeaderPerTerm(people),
+    oneAtATime(people, { slackMs, renewDeadlineMs }),
+    foreignHolder(stage, people),
+  ];
+}
+
 /** Who campaigns: over NATS, and by client-go's rules. */
-function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
+function contenders({ stage, chance, profile }: WorldParts, people: ElectionPeople) {
   const { api, clock } = stage;
+  const { timing, ttlsMs } = paces[profile.pace];
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   const startProgram = (election: string, name: string) => {
@@ -132,7 +150,7 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
     people.programs.push(program);
   };
   const startCandidate = (election: string, name: string, isPatient: boolean) => {
-    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : [900, 1_500, 3_000, 6_000]) ?? 3_000;
+    const ttlMs = chance.pick(isPatient ? [3_000, 30_000] : ttlsMs) ?? 3_000;
     people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
   };
   return { startProgram, startCandidate };

@@ -63,6 +63,15 @@ export class WorldReading {
     await this.#begin();
   }
 
+  /** Reads the last message of each object once more. */
+  anew(): void {
+    this.#found = new Set();
+    this.#events.notWhole();
+    this.#begin().catch((error) =>
+      this.#parts.log.error({ error: asError(error).message }, 'the world cannot be read anew'),
+    );
+  }
+
   stop(): void {
     this.#reading++;
     this.#timer?.cancel();
@@ -112,11 +121,7 @@ export class WorldReading {
     this.#nearAt = clock.now();
     if (!isFar) return;
     log.warn({}, 'away from the world for long; it is read anew');
-    this.#found = new Set();
-    this.#events.notWhole();
-    this.#begin().catch((error) =>
-      log.error({ error: asError(error).message }, 'the world cannot be read anew'),
-    );
+    this.anew();
   }
 
   #lookAgain(): void {

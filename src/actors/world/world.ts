@@ -140,6 +140,12 @@ export class World {
     this.#onWhole.push(callback);
   }
 
+  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
+  beginAnew(): void {
+    this.#beginAnew();
+    this.#reading.anew();
+  }
+
   /** Calls back when the stream was made anew and everything is forgotten. */
   onForgotten(callback: () => void): void {
     this.#onForgotten.push(callback);

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { createAdmission } from '../../../src/actors/admission.ts';
+import type { Clock } from '../../../src/base/clock.ts';
 import type { ActorId } from '../../../src/base/ids.ts';
 import { encode, encodeJson } from '../../../src/bus/codec.ts';
 import { shardOf } from '../../../src/bus/partition.ts';
@@ -224,5 +225,24 @@ test('a shard that has just been opened for the first time says at once since wh
   await sender.append(cluster.subjects.send(pod), encode(proven), { headers });
   await cluster.replica('b');
   await cluster.clock.advance(5_000);
+  expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
+});
+
+test('a first owner whose clock is ahead holds `send` open no longer than one whose clock is right', async () => {
+  const cluster = new TestCluster();
+  cluster.outside = () => new Promise(() => {});
+  const { clock } = cluster;
+  const ahead: Clock = {
+    now: () => clock.now() + 2_400_000,
+    monotonic: () => clock.monotonic(),
+    after: (delayMs, run) => clock.after(delayMs, run),
+  };
+  await cluster.replica('a', { clock: ahead });
+  await cluster.shop(1, 1);
+  await clock.advance(500);
+  const headers = { [fromHeader]: 'service/shop/svc-0' };
+  const sender = cluster.hub.connect('sender');
+  await sender.append(cluster.subjects.send(pod), encode(proven), { headers });
+  await clock.advance(1_000);
   expect(buried(cluster)).toEqual([expect.stringMatching(/^MESSAGE_NOT_ALLOWED/)]);
 });

@@ -256,9 +256,7 @@ export class Ownership {
   }
 
   #movesInWork(): number {
-    let moves = 0;
-    for (const { chart } of this.#held.values()) if (/draining|releasing/.test(chart.state())) moves++;
-    return moves;
+    return [...this.#held.values()].filter(({ chart }) => /draining|releasing/.test(chart.state())).length;
   }
 
   #wantedOwner({ name, mayHold }: HoldingSpec, candidates: readonly string[]): string | null {
@@ -303,7 +301,8 @@ export class Ownership {
     const held = this.#bySubject.get(message.subject);
     if (held) {
       const { fence } = held.chart.snapshot().context as { fence: number };
-      const isForeign = value.replica !== null && value.incarnation !== this.#parts.directory().incarnation;
+      // Also who gave it back had taken it, while we were cut off: only the last word is read.
+      const isForeign = value.incarnation !== this.#parts.directory().incarnation;
       if (fence !== 0 && message.sequence > fence && isForeign) {
         this.#noteTwin(value);
         held.chart.send({ type: 'holding.fenced' });

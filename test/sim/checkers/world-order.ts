@@ -14,9 +14,9 @@ import type { RouteGateDigest, ServiceDigest } from '../../../src/features/route
 import type { PodFacts } from '../../../src/machines/pod/pod-facts.ts';
 import type { ServiceFacts } from '../../../src/machines/service/route-facts.ts';
 import type { Digest } from '../digest.ts';
-import type { SimWorld } from '../sim-world.ts';
+import type { RoutesScene } from '../routes-scene.ts';
 
-export const worldOrder: CheckerKind<SimWorld> = {
+export const worldOrder: CheckerKind<RoutesScene> = {
   name: 'I10',
   create(eye) {
     const pictures = createPictures();
@@ -50,7 +50,7 @@ export const worldOrder: CheckerKind<SimWorld> = {
   },
 };
 
-function checkServices(eye: Eye<SimWorld>, id: string, facts: PodFacts, pictures: Pictures): void {
+function checkServices(eye: Eye<RoutesScene>, id: string, facts: PodFacts, pictures: Pictures): void {
   const text = servicesText(facts.services);
   if (!pictures.wasComplete(text))
     eye.breach(`${id} is told of the Services ${text}; the world never said so while it was complete`);

@@ -4,11 +4,12 @@
  */
 
 import { createProcess } from '../../../packages/testing/replicas/process.ts';
+import type { LinkState } from '../../../src/bus/memory/faults.ts';
 import { elections as feature } from '../../../src/features/elections/feature.ts';
 import { elections, leases } from '../../../src/features/elections/resources.ts';
 import { startElections } from '../../../src/features/elections/start.ts';
 import { apiPort } from '../api/api-port.ts';
-import type { FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
+import type { ActingParts, FeatureSimulation, FeatureWorld, WorldParts } from '../features/feature-world.ts';
 import { foreignHolder } from './checkers/foreign-holder.ts';
 import { oneAtATime } from './checkers/one-at-a-time.ts';
 import { oneLeaderPerTerm } from './checkers/one-leader-per-term.ts';
@@ -29,7 +30,7 @@ export interface ElectionPeople {
   readonly robbedAt: Map<string, number>;
 }
 
-const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
+export const timing = { leaseDurationSeconds: 4, renewDeadlineSeconds: 3, retryPeriodSeconds: 1 };
 
 export const electionSimulation: FeatureSimulation = {
   name: 'elections',
@@ -43,7 +44,23 @@ export const electionSimulation: FeatureSimulation = {
   create: createElections,
 };
 
+/** Who can be made to campaign. */
+export interface Contenders {
+  startProgram(election: string, name: string): void;
+  startCandidate(election: string, name: string): void;
+}
+
 function createElections(parts: WorldParts): FeatureWorld {
+  const slackMs = 2 * Math.min(parts.profile.skewMaxMs, 100) + 20;
+  return electionsOf(parts, (people) => contenders(parts, people), slackMs);
+}
+
+/** @param slackMs by how much the clocks of replicas differ */
+export function electionsOf(
+  parts: ActingParts,
+  contend: (people: ElectionPeople) => Contenders,
+  slackMs: number,
+): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api } = stage;
   const people: ElectionPeople = {
@@ -59,16 +76,12 @@ function createElections(parts: WorldParts): FeatureWorld {
     const releaseOnCancel = chance.happens(0.8);
     api.create(elections, { metadata: { namespace, name }, spec: { ...timing, releaseOnCancel } });
   };
-  const { startProgram, startCandidate } = contenders(parts, people);
+  const { startProgram, startCandidate } = contend(people);
   const living = () => people.programs.filter(({ process }) => process.state !== 'dead');
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: [
-      oneLeaderPerTerm(people),
-      oneAtATime(people, 2 * Math.min(parts.profile.skewMaxMs, 100) + 20),
-      foreignHolder(stage, people),
-    ],
+    checkers: [oneLeaderPerTerm(people), oneAtATime(people, slackMs), foreignHolder(stage, people)],
     begin() {
       for (const election of names) {
         makeElection(election);
@@ -85,7 +98,7 @@ function createElections(parts: WorldParts): FeatureWorld {
     heal() {
       for (const { process } of people.programs) process.resume();
       for (const candidate of people.candidates) {
-        candidate.bus.faults.setLink('up');
+        candidate.setLink('up');
         candidate.resume();
       }
       for (const name of names) if (api.find(elections, namespace, name) === null) makeElection(name);
@@ -95,8 +108,8 @@ function createElections(parts: WorldParts): FeatureWorld {
 }
 
 /** Who campaigns: over NATS, and by client-go's rules. */
-function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
-  const { api, clock } = stage;
+function contenders({ stage, chance }: WorldParts, people: ElectionPeople): Contenders {
+  const { api, clock, hub, subjects } = stage;
   const onBelief = (belief: Belief) => people.onBelief(belief);
   let incarnations = 0;
   const startProgram = (election: string, name: string) => {
@@ -119,7 +132,10 @@ function contenders({ stage, chance }: WorldParts, people: ElectionPeople) {
   };
   const startCandidate = (election: string, name: string) => {
     const ttlMs = chance.pick([900, 1_500, 3_000, 6_000]) ?? 3_000;
-    people.candidates.push(new NatsCandidate({ stage, namespace, election, name, ttlMs, onBelief }));
+    const bus = hub.connect(name);
+    const setLink = (state: LinkState) => bus.faults.setLink(state);
+    const by = { clock, subjects, bus, setLink };
+    people.candidates.push(new NatsCandidate({ ...by, namespace, election, name, ttlMs, onBelief }));
   };
   return { startProgram, startCandidate };
 }

@@ -5,10 +5,10 @@
 
 import type { CheckerKind } from '../../../../packages/testing/checkers/checker.ts';
 import { leaseRecordOf } from '../../../../src/features/elections/lease.ts';
-import type { ApiStage } from '../../features/feature-world.ts';
+import type { SeenStage } from '../../api/seen-api.ts';
 import type { ElectionPeople } from '../election-world.ts';
 
-export const foreignHolder = ({ api }: ApiStage, { candidates }: ElectionPeople): CheckerKind => ({
+export const foreignHolder = ({ api }: SeenStage, { candidates }: ElectionPeople): CheckerKind => ({
   name: 'a foreign holder is respected',
   create(eye) {
     /** Since when each Lease stands as it does. */

@@ -40,6 +40,8 @@ export interface DevClusterParts {
   readonly program?: string | undefined;
   /** Where the first replica answers; port 0: free ones. */
   readonly http: { readonly host: string; readonly port: number };
+  /** One that runs already, and that whoever started it ends; absent: one of the cluster's own. */
+  readonly nats?: NatsServer;
   /** A real API server instead of the development one. */
   readonly kubeconfig?: string;
   /** Orrery's cluster name; default `dev`. */
@@ -110,9 +112,10 @@ async function build(
   const range = await claimRange();
   onStop(range.release);
   // A development API server forgets everything; what NATS remembers of another life would only mislead.
-  if (options.kubeconfig === undefined) rmSync(join(dir, 'nats'), { recursive: true, force: true });
-  const nats = await startNatsServer({ dir: join(dir, 'nats'), clock, log });
-  onStop(() => nats.stop());
+  if (options.kubeconfig === undefined && options.nats === undefined)
+    rmSync(join(dir, 'nats'), { recursive: true, force: true });
+  const nats = options.nats ?? (await startNatsServer({ dir: join(dir, 'nats'), clock, log }));
+  if (options.nats === undefined) onStop(() => nats.stop());
   const kubeconfig = await provideApi(options, dir, range, onStop);
   const kube = connectKube({ kubeconfig, clock, random, log });
   onStop(() => kube.close());

@@ -51,10 +51,20 @@ export interface RoutingEvent extends RouteChange {
   readonly at: number;
 }
 
+/** A connection to a port of a Service was led to a Pod. */
+export interface RoutedConnection {
+  readonly namespace: string;
+  readonly service: string;
+  readonly portName: string;
+  readonly address: string;
+}
+
 export interface Routing extends DevPart {
   readonly started: Promise<void>;
   /** Calls back for each event from now on; the answer ends it. */
   onEvent(listener: (event: RoutingEvent) => void): () => void;
+  /** Calls back for each connection from now on; the answer ends it. */
+  onConnection(listener: (connection: RoutedConnection) => void): () => void;
   /** When the address became reachable through the Service (wall time, ms), if it is. */
   reachableSince(namespace: string, service: string, address: string): number | undefined;
   /** What is listened on now: `127.96.0.10:80`. */
@@ -80,6 +90,7 @@ export function startRouting(parts: RoutingParts): Routing {
   const routes = new Map<string, ServiceRoutes>();
   const closing = new Set<Relay>();
   const listeners = new Set<(event: RoutingEvent) => void>();
+  const watchers = new Set<(connection: RoutedConnection) => void>();
   if (parts.onEvent !== undefined) listeners.add(parts.onEvent);
   /** Services with slices from before the routing started: what these say is known at once. */
   const early = new Set<string>();
@@ -159,6 +170,8 @@ export function startRouting(parts: RoutingParts): Routing {
       const targets = table.targets(portName);
       const target = targets[Math.floor(random.next() * targets.length)];
       if (target === undefined) return undefined;
+      const { namespace, name: service } = splitKey(key);
+      for (const watcher of watchers) watcher({ namespace, service, portName, address: target.address });
       const isHere = networks.some((network) => network.contains(target.address));
       return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
     };
@@ -212,6 +225,10 @@ export function startRouting(parts: RoutingParts): Routing {
     onEvent(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+    onConnection(listener) {
+      watchers.add(listener);
+      return () => void watchers.delete(listener);
     },
     reachableSince: (namespace, service, address) =>
       routes.get(`${namespace}/${service}`)?.since.get(address),

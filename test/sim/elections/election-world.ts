@@ -55,11 +55,15 @@ function createElections(parts: WorldParts): FeatureWorld {
   return electionsOf(parts, (people) => contenders(parts, people), slackMs);
 }
 
-/** @param slackMs by how much the clocks of replicas differ */
+/**
+ * @param slackMs by how much the clocks of replicas differ
+ * @param seenMs by how much later than a replica we see what is written
+ */
 export function electionsOf(
   parts: ActingParts,
   contend: (people: ElectionPeople) => Contenders,
   slackMs: number,
+  seenMs = 0,
 ): FeatureWorld {
   const { stage, chance, say } = parts;
   const { api } = stage;
@@ -81,7 +85,7 @@ export function electionsOf(
   const actions = electionActions(parts, { people, living, makeElection, startProgram, names });
   return {
     uses: () => [use],
-    checkers: [oneLeaderPerTerm(people), oneAtATime(people, slackMs), foreignHolder(stage, people)],
+    checkers: [oneLeaderPerTerm(people), oneAtATime(people, slackMs), foreignHolder(stage, people, seenMs)],
     begin() {
       for (const election of names) {
         makeElection(election);

@@ -123,7 +123,8 @@ export class Engine implements EngineView {
       isServing: () => this.#isServing,
       fences: [
         { stream: 'state', subject: subjects.fenceAll },
-        { stream: 'world', subject: subjects.worldFenceAll },
+        // The world's own reader may hear of it later, and a mirror would begin with the picture of before.
+        { stream: 'world', subject: subjects.worldFenceAll, onAnother: () => this.world.beginAnew() },
       ],
       onUnreadable: (subject) => {
         parts.metrics.unreadable?.('fence');

@@ -14,6 +14,14 @@ export interface Work {
   drop(fence: number): void;
 }
 
+/** Where fences stand. */
+export interface FencePlace {
+  readonly stream: StreamName;
+  readonly subject: string;
+  /** The stream was made anew; whoever is told calls `streamMadeAnew`. Absent: that is called at once. */
+  readonly onAnother?: () => void;
+}
+
 export interface HoldingSpec {
   /** `shard/7`, `watch/pods` */
   readonly name: string;

@@ -27,7 +27,7 @@ import { createClaimTrouble } from './claim-trouble.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
 import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
-import type { HoldingSpec, HoldingView } from './holding.ts';
+import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
 import { wantedOwner } from './rendezvous.ts';
 
 export interface OwnershipParts {
@@ -39,8 +39,8 @@ export interface OwnershipParts {
   readonly directory: () => Directory;
   /** Whether this replica may work at all; false: it gives back all but what says otherwise itself. */
   readonly isServing: () => boolean;
-  /** Streams and subjects on which fences stand. */
-  readonly fences: ReadonlyArray<{ readonly stream: StreamName; readonly subject: string }>;
+  /** Where fences stand. */
+  readonly fences: readonly FencePlace[];
   readonly onMove?: (name: string) => void;
   /** A fence has not the form of one. */
   readonly onUnreadable?: (subject: string) => void;
@@ -102,12 +102,12 @@ export class Ownership {
     return this.#fences;
   }
 
-  async #followFences({ stream, subject }: OwnershipParts['fences'][number]): Promise<void> {
+  async #followFences({ stream, subject, onAnother }: FencePlace): Promise<void> {
     const following = await this.#parts.bus.follow(stream, {
       subjects: [subject],
       from: { kind: 'lastPerSubject' },
       onMessage: (message) => this.#onFence(message),
-      onAnother: () => this.streamMadeAnew(stream),
+      onAnother: onAnother ?? (() => this.streamMadeAnew(stream)),
     });
     this.#followings.push(following);
     await following.caughtUp;

@@ -18,6 +18,8 @@ import type { Subjects } from '../../bus/subjects.ts';
 export interface WorldReading {
   /** Resolves once everything that was in the stream has been read. */
   start(): Promise<void>;
+  /** Reads the last message of each object once more. */
+  anew(): void;
   stop(): void;
 }
 
@@ -78,15 +80,18 @@ export function createWorldReading(
     await begun.caughtUp;
     if (isMine() && found !== null) endOfReading();
   };
+  const anew = () => {
+    found = new Set();
+    world.notWhole();
+    begin().catch((error) => log.error({ error: asError(error).message }, 'the world cannot be read anew'));
+  };
   const look = () => {
     const isFar = clock.now() - nearAt > awayMaxMs;
     if (bus.status !== 'connected') return;
     nearAt = clock.now();
     if (!isFar) return;
     log.warn({}, 'away from the world for long; it is read anew');
-    found = new Set();
-    world.notWhole();
-    begin().catch((error) => log.error({ error: asError(error).message }, 'the world cannot be read anew'));
+    anew();
   };
   const lookAgain = () => {
     timer = clock.after(lookMs, () => {
@@ -100,6 +105,7 @@ export function createWorldReading(
       lookAgain();
       await begin();
     },
+    anew,
     stop() {
       reading++;
       timer?.cancel();

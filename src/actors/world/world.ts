@@ -53,6 +53,8 @@ export interface World {
   readonly isWhole: boolean;
   /** Calls back each time that the picture is whole again. */
   onWhole(callback: () => void): void;
+  /** Somebody else has heard that the stream was made anew: forgets everything and reads it. */
+  beginAnew(): void;
   /** Calls back when the stream was made anew and everything is forgotten. */
   onForgotten(callback: () => void): void;
   stop(): void;
@@ -133,6 +135,13 @@ export function createWorld(parts: WorldParts): World {
       for (const entry of [...objects.values()]) if (isGhost(entry)) apply({ ...entry, digest: null });
     }
   };
+  const onAnother = () => {
+    isWhole = false;
+    sequence = 0;
+    statements.forget();
+    forget(() => true);
+    for (const listener of forgottenListeners) listener();
+  };
   const reading = createWorldReading(parts, {
     fold,
     beWhole,
@@ -141,13 +150,7 @@ export function createWorld(parts: WorldParts): World {
     },
     onRead: (subjectsRead) =>
       forget(({ resource, namespace, name }) => !subjectsRead.has(subjects.world(resource, namespace, name))),
-    onAnother() {
-      isWhole = false;
-      sequence = 0;
-      statements.forget();
-      forget(() => true);
-      for (const listener of forgottenListeners) listener();
-    },
+    onAnother,
   });
 
   return {
@@ -183,6 +186,10 @@ export function createWorld(parts: WorldParts): World {
     },
     onWhole: (callback) => {
       wholeListeners.push(callback);
+    },
+    beginAnew() {
+      onAnother();
+      reading.anew();
     },
     onForgotten: (callback) => {
       forgottenListeners.push(callback);

@@ -4,6 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/base/limits.ts';
+import type { Bus } from '../../../src/bus/bus.ts';
 import { pod, TestCluster } from '../harness.ts';
 
 const tombstoneMs = limits.worldTombstoneSeconds * 1_000;
@@ -76,4 +77,55 @@ test('its shards are claimed anew, and what the mirrors say again is done', asyn
     'pod/shop/web-0': 'gated.ready.proven',
     'pod/shop/web-1': 'gated.ready.proven',
   });
+});
+
+/** Whoever reads the world hears nothing more, from a moment on. */
+function deafReader(subject: string) {
+  const unlessDeaf =
+    <A extends unknown[]>(heard: (...told: A) => void, ear: { isDeaf: boolean }) =>
+    (...told: A) => {
+      if (!ear.isDeaf) heard(...told);
+    };
+  const ears: Array<{ isDeaf: boolean }> = [];
+  const bend = (bus: Bus): Bus =>
+    new Proxy(bus, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target) as unknown;
+        if (name !== 'follow') return typeof value === 'function' ? value.bind(target) : value;
+        const follow: Bus['follow'] = (stream, options) => {
+          if (!options.subjects.includes(subject)) return target.follow(stream, options);
+          const ear = { isDeaf: false };
+          ears.push(ear);
+          const { onMessage, onAnother = () => {} } = options;
+          return target.follow(stream, {
+            ...options,
+            onMessage: unlessDeaf(onMessage, ear),
+            onAnother: unlessDeaf(onAnother, ear),
+          });
+        };
+        return follow;
+      },
+    });
+  const deafen = () => {
+    for (const ear of ears) ear.isDeaf = true;
+  };
+  return { bend, deafen };
+}
+
+test('a mirror that is claimed in a stream made anew never begins with the picture of the one before', async () => {
+  const cluster = new TestCluster();
+  const reader = deafReader(cluster.subjects.worldAll);
+  const { engine, bus } = await cluster.replica('a', { bend: reader.bend });
+  await cluster.shop(2, 1);
+  await cluster.clock.advance(2_000);
+  expect([...engine.world.entries('pods')]).toHaveLength(2);
+  reader.deafen();
+  bus.faults.setLink('down');
+  cluster.hub.makeAnew('world');
+  bus.faults.setLink('up');
+  await cluster.clock.advance(1_000);
+  expect([...engine.world.entries('pods')]).toEqual([]);
+  await cluster.shop(1, 1);
+  await cluster.clock.advance(1_000);
+  expect([...engine.world.entries('pods')].map(({ name }) => name)).toEqual(['web-0']);
 });

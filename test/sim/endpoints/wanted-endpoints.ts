@@ -69,9 +69,10 @@ export function slicesOf(api: SeenApi, service: string): readonly KubeObject[] {
 export function listedIn(slices: readonly KubeObject[]): readonly string[] {
   return slices
     .flatMap((slice) => {
-      const { addressType, ports, endpoints = [] } = slice as unknown as SliceFields;
+      const { addressType, ports, endpoints } = slice as unknown as SliceFields;
       const port = ports?.[0]?.port;
-      return endpoints.map(
+      // The API tells of none as null.
+      return (endpoints ?? []).map(
         ({ addresses, conditions, targetRef }) =>
           `${targetRef?.name} ${addressType} ${[...addresses].sort().join()} ${port} ${conditions?.ready}`,
       );

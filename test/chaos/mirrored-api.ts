@@ -74,8 +74,11 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
         // Whose write it is, is known once ours that are on their way have their answers.
         const answered = own.answered(keyOf(resource, change.object.metadata.name));
         const { object } = change;
-        if (change.type === 'gone') order.add(null, answered, () => tell(resource, object, null));
-        else order.add(object, answered, () => tell(resource, change.previous ?? null, object));
+        if (change.type === 'gone') order.add(change.version, answered, () => tell(resource, object, null));
+        else
+          order.add(object.metadata.resourceVersion, answered, () =>
+            tell(resource, change.previous ?? null, object),
+          );
       },
     }),
   );
@@ -144,9 +147,9 @@ function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
   };
   release();
   return {
-    /** @param object null: it is gone, which has the version of whatever was told last */
-    add(object: KubeObject | null, answered: Promise<unknown>, tell: () => void): void {
-      const version = object === null ? latest : Number(object.metadata.resourceVersion);
+    /** @param at the version; absent where a list told that it is gone */
+    add(at: string | undefined, answered: Promise<unknown>, tell: () => void): void {
+      const version = at === undefined ? latest : Number(at);
       latest = Math.max(latest, version);
       const told: Told = { version, at: clock.monotonic(), isAnswered: false, tell };
       const place = waiting.findIndex((one) => one.version > version);

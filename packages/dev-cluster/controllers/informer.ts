@@ -17,7 +17,13 @@ import type { DevPart, DevParts } from '../parts.ts';
 
 export type Change<T> =
   | { readonly type: 'set'; readonly object: T; readonly previous: T | undefined }
-  | { readonly type: 'gone'; readonly object: T };
+  | {
+      readonly type: 'gone';
+      /** As it was known. */
+      readonly object: T;
+      /** At which it went; absent where a list or its successor told. */
+      readonly version?: string;
+    };
 
 export interface Informer<T extends KubeObject> extends DevPart {
   /** Resolves after the first list was reported. */
@@ -47,12 +53,12 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     graves.add(uid);
     if (graves.size > clusterLimits.tombstones) graves.delete(graves.values().next().value ?? '');
   };
-  const forget = (key: string) => {
+  const forget = (key: string, version?: string) => {
     const object = copy.get(key);
     if (object === undefined) return;
     copy.delete(key);
     bury(object.metadata.uid);
-    report({ type: 'gone', object });
+    report({ type: 'gone', object, ...(version === undefined ? {} : { version }) });
   };
   const take = (object: KubeObject) => {
     const key = keyOf(object);
@@ -68,7 +74,8 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
   };
   const drop = (object: KubeObject) => {
     const held = copy.get(keyOf(object));
-    if (held?.metadata.uid === object.metadata.uid) forget(keyOf(object));
+    const { uid, resourceVersion } = object.metadata;
+    if (held?.metadata.uid === uid) forget(keyOf(object), resourceVersion);
   };
 
   const relist = async (): Promise<string> => {

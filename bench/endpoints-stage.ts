@@ -17,6 +17,7 @@ import { systemRandom as random } from '../src/base/random.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
 import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import { endpointSlices, services } from '../src/kube/api/resources.ts';
+import { type Alone, otherController, replicaAlone } from './alone.ts';
 import { processCosts } from './process-costs.ts';
 
 export const { values } = parseArgs({
@@ -28,6 +29,10 @@ export const { values } = parseArgs({
     program: { type: 'string' },
     /** Options of Node for the replicas alone, as in deploy/base/orrery.yaml. */
     'node-options': { type: 'string', default: '' },
+    /** A command: another controller in the replica's place, which is told of KUBECONFIG. */
+    controller: { type: 'string' },
+    /** What the slices of that controller are labelled with. */
+    'managed-by': { type: 'string', default: managedBy },
   },
 });
 export const { signal } = new AbortController();
@@ -52,6 +57,9 @@ export async function until(isDone: () => boolean | Promise<boolean>): Promise<b
   return false;
 }
 
+/** Which slices are counted. */
+export const ourSlices = `${managedByLabel}=${values['managed-by']}`;
+
 interface Slice extends KubeObject {
   readonly endpoints?: ReadonlyArray<{
     readonly conditions: { readonly ready: boolean };
@@ -70,15 +78,18 @@ export class Bench {
   readonly shown = new Map<string, { ready: boolean; at: number }>();
   readonly #informer: Informer<Slice>;
   readonly #dir: string;
+  /** What is measured, where that is a process without the development cluster's own parts. */
+  readonly #alone: Alone | undefined;
 
-  private constructor(cluster: DevCluster, namespace: string, dir: string) {
+  private constructor(cluster: DevCluster, namespace: string, dir: string, measured: Alone | undefined) {
     this.cluster = cluster;
+    this.#alone = measured;
     this.namespace = namespace;
     this.#dir = dir;
     this.#informer = startInformer<Slice>({
       ...{ kube: cluster.kube, clock, random, log, namespace },
       resource: endpointSlices,
-      labelSelector: `${managedByLabel}=${managedBy}`,
+      labelSelector: ourSlices,
       onChange: ({ object }) => {
         this.writes += 1;
         this.lastWriteAt = clock.monotonic();
@@ -90,29 +101,51 @@ export class Bench {
     });
   }
 
-  static async begin(replicas: number): Promise<Bench> {
+  static async begin(count: number): Promise<Bench> {
     const dir = mkdtempSync(join(tmpdir(), 'orrery-bench-'));
     const http = { host: '127.0.0.1', port: 0 };
-    const { program } = values;
+    const { program, controller } = values;
+    const isAlone = controller !== undefined || (program !== undefined && count === 1);
+    const replicas = isAlone ? 0 : count;
     const options = { clock, random, log, dir, replicas, program, http, restarts: false, print: () => {} };
     const replicaEnv = { NODE_OPTIONS: values['node-options'] };
     const cluster = await startDevCluster(
       { ...options, replicaEnv, ...(kubeconfig === undefined ? {} : { kubeconfig }) },
       signal,
     );
-    for (const replica of cluster.replicas) await untilReady(replica, clock, signal);
     const namespace = `bench-${random
       .id()
       .toLowerCase()
       .replace(/[^a-z0-9]/g, '')}`;
     await cluster.kube.create(namespaces, { metadata: { name: namespace } }, signal);
-    const bench = new Bench(cluster, namespace, dir);
+    const bench = new Bench(cluster, namespace, dir, isAlone ? await measuredAlone(cluster) : undefined);
     await bench.#informer.synced;
+    bench.#alone?.start();
+    await bench.untilReady();
     return bench;
+  }
+
+  /** Starts the one replica, or what stands in its place. */
+  start(): void {
+    if (this.#alone === undefined) this.cluster.start(0);
+    else this.#alone.start();
+  }
+
+  async kill(): Promise<void> {
+    if (this.#alone === undefined) await this.cluster.kill(0);
+    else await this.#alone.kill();
+  }
+
+  /** Whoever answers nobody is not waited for. */
+  async untilReady(withinMs?: number): Promise<void> {
+    const answering = this.#alone === undefined ? this.cluster.replicas : [this.#alone];
+    for (const { url } of answering)
+      if (url !== undefined) await untilReady({ url }, clock, signal, withinMs);
   }
 
   async end(): Promise<void> {
     await this.#informer.stop();
+    await this.#alone?.kill();
     const { kube } = this.cluster;
     for (const name of new Set(
       this.#informer.all().map(({ metadata }) => metadata.labels?.['kubernetes.io/service-name'] ?? ''),
@@ -204,11 +237,18 @@ export class Bench {
   }
 
   costs(): string {
+    if (this.#alone !== undefined) return processCosts(this.#alone.pid());
     return this.cluster.replicas
       .filter((replica) => replica.pid() !== undefined)
       .map((replica) => processCosts(replica.pid()))
       .join('; ');
   }
+}
+
+function measuredAlone({ natsUrl, kubeconfig: file }: DevCluster): Alone | Promise<Alone> {
+  const { controller, program = '', 'node-options': options } = values;
+  if (controller !== undefined) return otherController(controller, file);
+  return replicaAlone({ program, options, natsUrl, kubeconfig: file });
 }
 
 export async function inParallel<T>(

@@ -3,26 +3,35 @@
  * many writes, and what it costs the replica.
  *
  * Run: [KUBECONFIG=…] node bench/endpoints.ts [--only cold|flip|rate|crowd|half|touch|owner|size] [--services
- * 500] [--workloads 10] [--program dist/main.js] [--node-options …] The API server is that of KUBECONFIG,
- * else the development one (a process of its own then shares this one's CPU time). A change counts from the
- * API server's answer to it until a watch shows the slice that tells of it.
+ * 500] [--workloads 10] [--program dist/main.js] [--node-options …] [--controller 'COMMAND' --managed-by
+ * LABEL]. The API server is that of KUBECONFIG, else the development one (a process of its own then shares
+ * this one's CPU time). `--controller` measures another program in the replica's place. A change counts from
+ * the API server's answer to it until a watch shows the slice that tells of it.
  */
-import { untilReady } from '../packages/dev-cluster/processes/replicas.ts';
 import { systemClock as clock, sleep } from '../src/base/clock.ts';
 import { externalWorkloads } from '../src/features/endpoints/resources.ts';
-import { managedBy, managedByLabel } from '../src/features/endpoints/slice-labels.ts';
 import { services } from '../src/kube/api/resources.ts';
-import { Bench, inParallel, patienceMs, quantiles, row, signal, until, values } from './endpoints-stage.ts';
+import {
+  Bench,
+  inParallel,
+  ourSlices,
+  patienceMs,
+  quantiles,
+  row,
+  signal,
+  until,
+  values,
+} from './endpoints-stage.ts';
 
 async function cold(): Promise<void> {
   const [serviceCount, each] = [Number(values.services), Number(values.workloads)];
   const bench = await Bench.begin(1);
-  await bench.cluster.kill(0);
+  await bench.kill();
   await bench.fill(serviceCount, each);
   const start = async (what: string) => {
     const started = clock.monotonic();
     bench.writes = 0;
-    bench.cluster.start(0);
+    bench.start();
     await until(() => bench.slices().length === serviceCount && bench.endpoints() === serviceCount * each);
     row(
       `cold start, ${serviceCount} Services × ${each}, ${what}`,
@@ -32,9 +41,11 @@ async function cold(): Promise<void> {
   await start('with nothing');
   await bench.quiet(1_000);
   row('  replica', bench.costs());
-  await bench.cluster.kill(0);
-  await bench.deleteAll('slices', `${managedByLabel}=${managedBy}`);
+  await bench.kill();
+  await bench.deleteAll('slices', ourSlices);
   await start('warm NATS');
+  await bench.quiet(1_000);
+  row('  replica', bench.costs());
   await bench.end();
 }
 
@@ -177,11 +188,10 @@ async function size(): Promise<void> {
   );
   await bench.quiet(2_000);
   row('  replica', bench.costs());
-  await bench.cluster.kill(0);
+  await bench.kill();
   const started = clock.monotonic();
-  bench.cluster.start(0);
-  const [replica] = bench.cluster.replicas;
-  if (replica) await untilReady(replica, clock, signal, patienceMs);
+  bench.start();
+  await bench.untilReady(patienceMs);
   const ready = clock.monotonic() - started;
   const [first = ''] = names;
   const flipped = await bench.flip(first, false);

@@ -6,11 +6,19 @@
  * written; the image brings it along. Without it every start compiles everything anew, which takes longer
  * than the rest of it.
  */
-import { enableCompileCache } from 'node:module';
+import * as loading from 'node:module';
 import { join } from 'node:path';
 
+// Of the package's "engines". An older one would stop at the first thing that it lacks, with a stack trace.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`error: orrery needs Node.js 22.19 or newer; this is ${process.versions.node}\n`);
+  process.exit(2);
+}
 const isCheckout = import.meta.filename.endsWith('.ts');
-enableCompileCache(join(import.meta.dirname, isCheckout ? '../node_modules/.cache/orrery' : 'compiled'));
+loading.enableCompileCache(
+  join(import.meta.dirname, isCheckout ? '../node_modules/.cache/orrery' : 'compiled'),
+);
 const { runCommandLine } = await import('./cli/program.ts');
 const { processTerminal } = await import('./cli/terminal.ts');
 const terminal = processTerminal();

@@ -1,7 +1,7 @@
 /**
  * The commands that the pages show: each `orrery` command has the subcommand and the flags that are shown,
- * each `npm run` its script, each file that kubectl is given is there. What they print is tested where they
- * are.
+ * each `npm run` its script, each file that kubectl is given is there. So are those
+ * that test/pages/run.test.ts cannot run.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -11,6 +11,7 @@ import { Packr } from 'msgpackr';
 import { asError, invariant, OrreryError } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { scanMsgpack } from './msgpack-scan.ts';
+import { writeMsgpack } from './msgpack-write.ts';
 
 export const contentType = {
   header: 'Content-Type',
@@ -33,7 +34,10 @@ const bracket = 0x5b;
 
 /** MessagePack of a plain value. @throws OrreryError INVARIANT if the value is not plain */
 export function encode(value: unknown): Uint8Array {
-  // pack() returns a view of a buffer that the next call reuses: copy it before anything waits.
+  const written = writeMsgpack(value, limits.messageDepth);
+  if (written !== null) return written;
+  // What is more than plain, or too deep: the library says what becomes of it, and the bytes whether that
+  // will do. pack() returns a view of a buffer that the next call reuses: copy it before anything waits.
   const bytes = new Uint8Array(packr.pack(value));
   const finding = scanMsgpack(bytes, limits.messageDepth);
   invariant(finding === undefined, 'only plain values are encoded', { finding });

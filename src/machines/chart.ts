@@ -95,8 +95,9 @@ export interface StoredState {
 }
 
 /**
- * Pure. The stored record stays as it is until the actor's next step is saved. Deadlines are named after
- * states: a step that renames a state with a deadline has to be taken by a state that sets it anew.
+ * Pure. The stored state stays as it is until the actor's next step is saved. A deadline goes along with its
+ * state, whatever the state and the delay are called now; a state that had none gets one that counts from
+ * when the actor is taken up (time/deadlines.ts).
  */
 export type Migration = (stored: StoredState) => StoredState;
 

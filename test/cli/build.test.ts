@@ -18,6 +18,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../packages/dev-cluster/network/ports.ts';
 import { startNatsServer } from '../../packages/dev-cluster/processes/nats-server.ts';
 import { startKubeApi } from '../../packages/kube-api/server.ts';
+import { packages } from '../../scripts/image/program.mjs';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLog } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
@@ -107,12 +108,30 @@ test('the package holds neither the development cluster nor what only it needs',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const [{ files }] = JSON.parse(packed) as [{ files: readonly { readonly path: string }[] }];
-  const outside = files.map(({ path }) => path).filter((path) => /^(packages|src|test|scripts)\//.test(path));
+  const outside = files
+    .map(({ path }) => path)
+    .filter((path) => /^(packages|src|test|scripts)\/|\.map$/.test(path));
   expect(outside).toEqual([]);
+});
+
+test('who installs the package gets with it what is not in the bundle, and nothing else', () => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
   };
-  expect(Object.keys(dependencies)).not.toContain('@marcbachmann/cel-js');
+  expect(Object.keys(dependencies).sort()).toEqual([...packages].sort());
+});
+
+test('on a Node that is too old it says so in one line', () => {
+  const old = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'22.18.9'}})`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', old, join(dir, 'dist/main.js'), '--help'],
+    {
+      encoding: 'utf8',
+    },
+  );
+  const said = 'error: orrery needs Node.js 22.19 or newer; this is 22.18.9\n';
+  expect({ status, stderr }).toEqual({ status: 2, stderr: said });
 });
 
 test('without the development cluster `orrery dev` says so in one line', () => {

@@ -18,6 +18,7 @@ export const longest: readonly string[] = [
   'test/features/elections/elect.test.ts',
   'test/e2e/release.test.ts',
   'test/e2e/broker.test.ts',
+  'test/pages/run.test.ts',
   'test/features/routes/crowd.test.ts',
   'test/features/routes/readiness.test.ts',
   'test/features/routes/never-early.test.ts',

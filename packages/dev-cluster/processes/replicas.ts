@@ -89,7 +89,7 @@ function runArguments(parts: ReplicasParts, name: string, http: string, acmeHttp
  * Resolves with true when `/readyz` answers 200, with false when it did not in time; rejects when aborted.
  */
 export async function untilReady(
-  replica: DevReplica,
+  replica: Pick<DevReplica, 'url'>,
   clock: Clock,
   signal: AbortSignal,
   withinMs: number = clusterLimits.startMs,

@@ -14,6 +14,7 @@ import { type ActorId, parseActorId } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { begin } from '../shards/shard-run.ts';
 import { proveOwner } from '../shards/shard-store.ts';
+import { recordOfNow } from '../time/deadlines.ts';
 import { defer, saved, stampOf } from '../time/deferral.ts';
 import { createLeaps, type Leaps } from '../time/leaps.ts';
 import { isActiveAfter } from '../time/pace.ts';
@@ -21,7 +22,7 @@ import { createCell, forgetEnded, isIdle, isRepetition, kindOf, note, recordOf, 
 import { type Consequences, createConsequences } from './consequences.ts';
 import type { HostListener, HostParts } from './host-parts.ts';
 import { isOutboxFull, isTurnedAway, placeOfOutcome, refuse, settle, takeNext } from './mailbox.ts';
-import { afterIgnored, nextRecord, withinReach } from './next-record.ts';
+import { afterIgnored, nextRecord } from './next-record.ts';
 import { type OldestWork, oldestWork } from './oldest-work.ts';
 import type { Cell, Hot, MailboxItem, ShardRun } from './owned.ts';
 import { createParking, type Parking } from './parking.ts';
@@ -154,7 +155,7 @@ export class Host {
 
   #resume(cell: Cell): void {
     const stored = recordOf(cell);
-    const record = stored && withinReach(stored, this.#parts.clock.now());
+    const record = stored && recordOfNow(this.#parts, cell, stored, () => this.#wake(cell));
     if (record === null) return;
     for (const timer of record.timers) this.#timers.add(timer, { cell, id: timer.id });
     const isWaiting = record.outbox.length > 0 || record.feed.length > 0 || cell.hot !== null;

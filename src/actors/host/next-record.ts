@@ -175,17 +175,6 @@ function changedTimers(
   return changed;
 }
 
-/**
- * The record with no deadline further away than its delay: whoever wrote it had a clock that was ahead of
- * ours.
- */
-export function withinReach(record: ActorRecord, now: number): ActorRecord {
-  const isFar = ({ at, delayMs }: TimerRecord) => delayMs !== undefined && at > now + delayMs;
-  if (!record.timers.some(isFar)) return record;
-  const timers = record.timers.map((one) => (isFar(one) ? { ...one, at: now + (one.delayMs ?? 0) } : one));
-  return { ...record, timers };
-}
-
 function remembered(before: ActorRecord | null, item: MailboxItem): readonly string[] {
   const known = before?.recentIds ?? [];
   const news = idsOf(item);

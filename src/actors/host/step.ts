@@ -8,7 +8,7 @@
  * object. Absent: spawned and invoked children, what a new version does to old records (the chart's
  * migrations), saving.
  */
-import { type AnyActorScope, type AnyMachineSnapshot, createActor } from 'xstate';
+import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateNode, createActor } from 'xstate';
 import { asError, invariant, OrreryError } from '../../base/errors.ts';
 import { type Chart, migrate } from '../../machines/chart.ts';
 
@@ -48,6 +48,18 @@ export interface StepResult {
   readonly effects: readonly EffectData[];
 }
 
+/** A deadline (`after`) of a state. */
+export interface Deadline {
+  /** Of its timer, and the type of its event. */
+  readonly id: string;
+  /** xstate's id of the state, with that of the chart before it. */
+  readonly state: string;
+  /** Its key in `after`. */
+  readonly delay: string;
+  /** Counted from the event; null: the chart cannot say. */
+  readonly delayMs: number | null;
+}
+
 /** A live snapshot; opaque to everybody else. */
 export type Snapshot = AnyMachineSnapshot;
 
@@ -76,6 +88,13 @@ export interface Stepper {
    * @throws OrreryError ACTOR_PARKED if the chart does not have the state
    */
   restore(persisted: PersistedSnapshot, version: number): Snapshot;
+  /** The deadlines of all of its states. */
+  readonly deadlineIds: ReadonlySet<string>;
+  /** Those of the active states, as if they were entered now. */
+  deadlinesOf(
+    snapshot: Snapshot,
+    stamp: { readonly at: number; readonly random: number },
+  ): readonly Deadline[];
 }
 
 /**
@@ -122,7 +141,38 @@ export function createStepper(chart: Chart): Stepper {
         return machine.restoreSnapshot(whole as never, scope) as Snapshot;
       });
     },
+    deadlineIds: new Set(nodesBelow(machine.root).flatMap((node) => deadlinesIn(node).map(({ id }) => id))),
+    deadlinesOf: ({ _nodes, context }, stamp) =>
+      _nodes.flatMap((node) =>
+        deadlinesIn(node).map((deadline) => ({
+          ...deadline,
+          delayMs: delayOf(machine, deadline.delay, { context, event: { ...stamp, type: 'actor.taken-up' } }),
+        })),
+      ),
   };
+}
+
+function nodesBelow(node: AnyStateNode): readonly AnyStateNode[] {
+  return [node, ...Object.values(node.states).flatMap((child) => nodesBelow(child as AnyStateNode))];
+}
+
+/** As xstate calls them. */
+function deadlinesIn({ id: state, config }: AnyStateNode): ReadonlyArray<Omit<Deadline, 'delayMs'>> {
+  return Object.keys(config.after ?? {}).map((key) => {
+    const delay = Number.isNaN(Number(key)) ? key : String(Number(key));
+    return { id: `xstate.after.${delay}.${state}`, state, delay };
+  });
+}
+
+/** A delay that counts on the event that leads to its state can fail over this one, which leads to none. */
+function delayOf(machine: Chart['machine'], delay: string, moment: object): number | null {
+  const meaning: unknown = machine.implementations.delays[delay] ?? Number(delay);
+  try {
+    const delayMs: unknown = typeof meaning === 'function' ? meaning(moment) : meaning;
+    return typeof delayMs === 'number' && Number.isFinite(delayMs) ? Math.max(0, Math.round(delayMs)) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** States as a person would say them: `proving`, `marking.patching`, parallel regions joined by commas. */

@@ -1,0 +1,76 @@
+/**
+ * A program that is measured, as a process with nothing in it but itself: a replica without what the
+ * development cluster loads into its own (packages/dev-cluster/processes), which is TypeScript and brings the
+ * compiler for it along; or another controller that keeps the same objects.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { freePort } from '../packages/dev-cluster/network/ports.ts';
+
+export interface Alone {
+  start(): void;
+  kill(): Promise<void>;
+  pid(): number | undefined;
+  /** Where it answers; undefined: it answers nobody. */
+  readonly url?: string;
+}
+
+interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** How it is ended. */
+  readonly signal: NodeJS.Signals;
+}
+
+function alone({ program, args, env, signal }: Command): Alone {
+  let child: ChildProcess | undefined;
+  return {
+    start() {
+      child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } });
+    },
+    async kill() {
+      if (child === undefined) return;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+      child = undefined;
+    },
+    pid: () => child?.pid,
+  };
+}
+
+/**
+ * @param command what is started, with KUBECONFIG in its environment; words are split at spaces. It is asked
+ * to end, so that its lease holds nobody up at the next start.
+ */
+export function otherController(command: string, kubeconfig: string): Alone {
+  const [program = '', ...args] = command.split(' ');
+  return alone({ program, args, env: { KUBECONFIG: kubeconfig }, signal: 'SIGTERM' });
+}
+
+export async function replicaAlone(parts: {
+  /** A built program, such as dist/main.js. */
+  readonly program: string;
+  /** Options of Node for it. */
+  readonly options: string;
+  readonly natsUrl: string;
+  readonly kubeconfig: string;
+}): Promise<Alone> {
+  const { program, options, natsUrl, kubeconfig } = parts;
+  const host = '127.0.0.1';
+  const [http, acme] = [await freePort(host, 0), await freePort(host, 0)];
+  const flags = {
+    ...{ cluster: 'dev', nats: natsUrl, kubeconfig, replica: 'orrery-0', 'inspector-auth': 'none' },
+    ...{ http: `${host}:${http}`, 'acme-http': `${host}:${acme}` },
+  };
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const env = { NODE_OPTIONS: options };
+  const command = {
+    program: process.execPath,
+    args: [program, 'run', ...args],
+    env,
+    signal: 'SIGKILL',
+  } as const;
+  return { ...alone(command), url: `http://${host}:${http}` };
+}

@@ -1,0 +1,21 @@
+/**
+ * What the pages use of the command `nats`, which is in no Debian suite: `req --raw` and `pub`, word for word
+ * as the real one takes them.
+ */
+import { connect } from 'nats';
+
+const [verb, ...rest] = process.argv.slice(2);
+const [subject, body = ''] = rest.filter((word) => word !== '--raw');
+if ((verb !== 'req' && verb !== 'pub') || subject === undefined) {
+  process.stderr.write(`nats ${process.argv.slice(2).join(' ')}: only req and pub are here\n`);
+  process.exit(2);
+}
+const connection = await connect({ servers: process.env.DESK_NATS ?? [] });
+if (verb === 'pub') {
+  connection.publish(subject, body);
+  process.stdout.write(`Published ${Buffer.byteLength(body)} bytes to "${subject}"\n`);
+} else {
+  const answer = await connection.request(subject, body, { timeout: 5_000 });
+  process.stdout.write(`${answer.string()}\n`);
+}
+await connection.drain();

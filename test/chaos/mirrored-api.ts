@@ -49,7 +49,6 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
 
   const inWorld = (object: KubeObject): KubeObject => renamed(object, namespace, called);
   const outside = (object: KubeObject): KubeObject => renamed(object, called, namespace);
-  const place = (its: string | undefined) => (its === called ? namespace : its);
 
   const tell = (resource: KubeResource, before: KubeObject | null, after: KubeObject | null) => {
     const copy = copies.get(kindOf(resource));
@@ -82,6 +81,36 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
       },
     }),
   );
+  const port = notedPort(kube, (resource, name, act) => own.write(keyOf(resource, name), act));
+  return {
+    synced: Promise.all(informers.map(({ synced }) => synced)),
+    port,
+    refused,
+    find: (resource, _namespace, name) => copies.get(kindOf(resource))?.get(name) ?? null,
+    all: (resource) => [...(copies.get(kindOf(resource))?.values() ?? [])],
+    onWrite: (listener) => void listeners.push(listener),
+    ...writesOf({ ...parts, dressed, own, copies, refused, outside, signal }),
+    async stop() {
+      ending.abort();
+      order.stop();
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+interface Writing extends Pick<MirroredParts, 'kube' | 'namespace' | 'called'> {
+  readonly dressed: NonNullable<MirroredParts['dressed']>;
+  readonly own: ReturnType<typeof ownWrites>;
+  readonly copies: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>;
+  readonly refused: Map<string, number>;
+  readonly outside: (object: KubeObject) => KubeObject;
+  readonly signal: AbortSignal;
+}
+
+/** What the world writes, sent on. */
+function writesOf(writing: Writing): Pick<ActedApi, 'create' | 'replace' | 'patch' | 'remove'> {
+  const { kube, namespace, called, dressed, own, copies, refused, outside, signal } = writing;
+  const place = (its: string | undefined) => (its === called ? namespace : its);
   const send = (resource: KubeResource, name: string, act: () => Promise<KubeObject | undefined>) =>
     own.write(keyOf(resource, name), async () => {
       try {
@@ -92,14 +121,7 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
         return undefined;
       }
     });
-  const port = notedPort(kube, (resource, name, act) => own.write(keyOf(resource, name), act));
   return {
-    synced: Promise.all(informers.map(({ synced }) => synced)),
-    port,
-    refused,
-    find: (resource, _namespace, name) => copies.get(kindOf(resource))?.get(name) ?? null,
-    all: (resource) => [...(copies.get(kindOf(resource))?.values() ?? [])],
-    onWrite: (listener) => void listeners.push(listener),
     create: (resource, object) =>
       send(resource, object.metadata.name, () =>
         kube.create(resource, dressed(resource, outside(object)), signal),
@@ -118,11 +140,6 @@ export function mirrorApi(parts: MirroredParts): MirroredApi {
         await kube.delete(resource, place(its), name, {}, signal);
         return undefined;
       }),
-    async stop() {
-      ending.abort();
-      order.stop();
-      await Promise.all(informers.map((informer) => informer.stop()));
-    },
   };
 }
 
@@ -135,7 +152,9 @@ interface Told {
 
 const tellEveryMs = 50;
 
-/** Tells what comes in the order of its version, each when it has waited for what a slower watch may bring. */
+/**
+ * Tells what comes in the order of its version, each when it has waited for what a slower watch may bring.
+ */
 function inOrder({ clock, holdMs }: Pick<MirroredParts, 'clock' | 'holdMs'>) {
   const waiting: Told[] = [];
   let latest = 0;

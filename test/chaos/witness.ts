@@ -61,19 +61,14 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
     }
     see(sighting);
   });
-  const mayBeTold = (name: StreamName, { message, at }: Held, now: number): boolean => {
-    if (at + holdMs > now) return false;
-    if (name !== 'event' || at + patienceMs < now) return true;
-    const { id, rev } = JSON.parse(new TextDecoder().decode(message.data)) as Transition;
-    return (saved.get(id) ?? 0) >= rev;
-  };
   const release = () => {
     const now = clock.monotonic();
     for (const name of streams) {
       const queue = queues.get(name) ?? [];
       let count = 0;
-      while (count < queue.length && mayBeTold(name, queue[count] as Held, now)) {
-        ledger(name, (queue[count] as Held).message);
+      while (count < queue.length && mayBeTold(name, queue[count], now, saved)) {
+        const held = queue[count];
+        if (held) ledger(name, held.message);
         count++;
       }
       queue.splice(0, count);
@@ -112,6 +107,18 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
       await Promise.all(followings.map((following) => following.stop().catch(() => {})));
     },
   };
+}
+
+function mayBeTold(
+  name: StreamName,
+  held: Held | undefined,
+  now: number,
+  saved: ReadonlyMap<string, number>,
+): boolean {
+  if (held === undefined || held.at + holdMs > now) return false;
+  if (name !== 'event' || held.at + patienceMs < now) return true;
+  const { id, rev } = JSON.parse(new TextDecoder().decode(held.message.data)) as Transition;
+  return (saved.get(id) ?? 0) >= rev;
 }
 
 /** Mail stands under another subject than it was sent to. */

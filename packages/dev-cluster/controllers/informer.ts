@@ -73,9 +73,8 @@ export function startInformer<T extends KubeObject>(parts: InformerParts<T>): In
     report({ type: 'set', object: object as T, previous });
   };
   const drop = (object: KubeObject) => {
-    const held = copy.get(keyOf(object));
     const { uid, resourceVersion } = object.metadata;
-    if (held?.metadata.uid === uid) forget(keyOf(object), resourceVersion);
+    if (copy.get(keyOf(object))?.metadata.uid === uid) forget(keyOf(object), resourceVersion);
   };
 
   const relist = async (): Promise<string> => {

@@ -84,14 +84,26 @@ const restMs = 10;
 const restMsPerTarget = 0.1;
 const none: DurationRange = { minMs: 0, maxMs: 0 };
 
+function createListeners<T>(first?: (told: T) => void) {
+  const listeners = new Set(first === undefined ? [] : [first]);
+  return {
+    on(listener: (told: T) => void): () => void {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    tell(told: T): void {
+      for (const listener of listeners) listener(told);
+    },
+  };
+}
+
 export function startRouting(parts: RoutingParts): Routing {
   const { clock, random, log } = parts;
   const networks: Network[] = [parts.podCidr, parts.outsideCidr ?? parts.podCidr].map(parseNetwork);
   const routes = new Map<string, ServiceRoutes>();
   const closing = new Set<Relay>();
-  const listeners = new Set<(event: RoutingEvent) => void>();
-  const watchers = new Set<(connection: RoutedConnection) => void>();
-  if (parts.onEvent !== undefined) listeners.add(parts.onEvent);
+  const events = createListeners(parts.onEvent);
+  const connections = createListeners<RoutedConnection>();
   /** Services with slices from before the routing started: what these say is known at once. */
   const early = new Set<string>();
   let isSynced = false;
@@ -171,7 +183,7 @@ export function startRouting(parts: RoutingParts): Routing {
       const target = targets[Math.floor(random.next() * targets.length)];
       if (target === undefined) return undefined;
       const { namespace, name: service } = splitKey(key);
-      for (const watcher of watchers) watcher({ namespace, service, portName, address: target.address });
+      connections.tell({ namespace, service, portName, address: target.address });
       const isHere = networks.some((network) => network.contains(target.address));
       return { host: isHere ? socketAddress(target.address) : target.address, port: target.port };
     };
@@ -184,7 +196,7 @@ export function startRouting(parts: RoutingParts): Routing {
       const at = clock.now();
       if (change.type === 'programmed') held.since.set(change.address, at);
       else held.since.delete(change.address);
-      for (const listener of listeners) listener({ ...change, namespace, service, at });
+      events.tell({ ...change, namespace, service, at });
     }
   };
   const drop = (key: string, held: ServiceRoutes) => {
@@ -222,14 +234,8 @@ export function startRouting(parts: RoutingParts): Routing {
 
   return {
     started: synced,
-    onEvent(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    onConnection(listener) {
-      watchers.add(listener);
-      return () => void watchers.delete(listener);
-    },
+    onEvent: events.on,
+    onConnection: connections.on,
     reachableSince: (namespace, service, address) =>
       routes.get(`${namespace}/${service}`)?.since.get(address),
     listening: () => [...routes.values()].flatMap((held) => [...held.relays.keys()]).map(withoutName),

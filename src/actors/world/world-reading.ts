@@ -23,6 +23,19 @@ export interface WorldReading {
   stop(): void;
 }
 
+/** What is told of the stream. */
+export interface ReadWorld {
+  fold(message: StoredMessage): void;
+  /** Nothing more was in the stream when the last message was sent. */
+  beWhole(): void;
+  /** More is to come. */
+  notWhole(): void;
+  /** It was, and this is all that it holds. */
+  onRead(subjects: ReadonlySet<string>): void;
+  /** It is another stream. */
+  onAnother(): void;
+}
+
 /** Half the life of a tombstone: what was removed since is still to be read. */
 const awayMaxMs = (limits.worldTombstoneSeconds * 1_000) / 2;
 /** How often it is noted that the stream is within reach. */
@@ -30,17 +43,7 @@ const lookMs = 60_000;
 
 export function createWorldReading(
   parts: { readonly bus: Bus; readonly subjects: Subjects; readonly clock: Clock; readonly log: Log },
-  world: {
-    fold(message: StoredMessage): void;
-    /** Nothing more was in the stream when the last message was sent. */
-    beWhole(): void;
-    /** More is to come. */
-    notWhole(): void;
-    /** It was, and this is all that it holds. */
-    onRead(subjects: ReadonlySet<string>): void;
-    /** It is another stream. */
-    onAnother(): void;
-  },
+  world: ReadWorld,
 ): WorldReading {
   const { bus, subjects, clock, log } = parts;
   let following: Following | null = null;

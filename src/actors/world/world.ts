@@ -161,13 +161,9 @@ export function createWorld(parts: WorldParts): World {
     },
     entries: (resource) => resources.get(resource)?.values() ?? [],
     get: (resource, namespace, name) => resources.get(resource)?.get(`${namespace}/${name}`)?.digest ?? null,
-    onChange: (callback) => {
-      listeners.push(callback);
-    },
+    onChange: (callback) => void listeners.push(callback),
     statement: (mirror) => statements.counting(mirror),
-    onStatement: (callback) => {
-      statementListeners.push(callback);
-    },
+    onStatement: (callback) => void statementListeners.push(callback),
     judge: () => statements.judge(),
     reached: (wanted) =>
       isWhole && sequence >= wanted
@@ -184,16 +180,12 @@ export function createWorld(parts: WorldParts): World {
     get isWhole() {
       return isWhole;
     },
-    onWhole: (callback) => {
-      wholeListeners.push(callback);
-    },
+    onWhole: (callback) => void wholeListeners.push(callback),
     beginAnew() {
       onAnother();
       reading.anew();
     },
-    onForgotten: (callback) => {
-      forgottenListeners.push(callback);
-    },
+    onForgotten: (callback) => void forgottenListeners.push(callback),
     stop: () => reading.stop(),
   };
 }

@@ -34,7 +34,7 @@ export function createSettlement({ bus, subjects, crew, world, witness }: Settle
       if (sighting.kind === 'saved') records.set(sighting.id, sighting.record);
     },
     async unsettled(): Promise<readonly string[]> {
-      if (witness.waiting > 0) return [`${witness.waiting} messages are not told yet`];
+      if (witness.overdue > 0) return [`${witness.overdue} messages are not told yet`];
       const unowned = await ownersMissing(control, crew);
       if (unowned.length > 0) return unowned;
       return [...world.unsettled(records), ...recordsDue(records, clock.now(), standing)];

@@ -26,8 +26,8 @@ export interface WitnessParts {
 export interface Witness {
   /** Tells everything from the first message on. */
   begin(): void;
-  /** The messages that were read and are held back. */
-  readonly waiting: number;
+  /** Messages that should have been told by now. */
+  readonly overdue: number;
   /** The stream was deleted: what it had not told is lost. */
   lose(stream: StreamName): void;
   /** Sees it so much later. */
@@ -44,6 +44,8 @@ interface Held {
 export const holdMs = 1_500;
 /** A transition that waits longer for its record is told without. */
 const patienceMs = 60_000;
+/** Whatever is held back for longer waits for something that does not come. */
+const lateMs = 5_000;
 const releaseEveryMs = 50;
 const recordsKept = 64;
 /** In this order messages of one moment are seen. */
@@ -94,8 +96,9 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
   }
   return {
     begin: tick,
-    get waiting() {
-      return [...queues.values()].reduce((sum, queue) => sum + queue.length, 0);
+    get overdue() {
+      const due = clock.monotonic() - holdMs - lateMs;
+      return [...queues.values()].flat().filter(({ at }) => at < due).length;
     },
     lose(stream) {
       queues.get(stream)?.splice(0);

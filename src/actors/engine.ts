@@ -13,6 +13,7 @@ import type { Tracing } from '../base/tracing.ts';
 import type { Transition } from '../base/views.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Subjects } from '../bus/subjects.ts';
+import type { Chart } from '../machines/chart.ts';
 import { type MessageSend, messageSend } from '../machines/effects.ts';
 import { createAdmission } from './admission.ts';
 import { livingIn } from './control/actor-views.ts';
@@ -27,8 +28,11 @@ import { editionRemarks, editionsIn, kindsElsewhere } from './shards/editions.ts
 import type { HoldingSpec } from './shards/holding.ts';
 import { homesOf } from './shards/homes.ts';
 import { earlierSilenceMs } from './shards/mail-origin.ts';
+import type { Member } from './shards/members.ts';
 import { Ownership } from './shards/ownership.ts';
 import { createShards, type Shards } from './shards/shard-work.ts';
+import { type Care, noCare } from './time/care.ts';
+import { carefulStepper } from './time/careful-stepper.ts';
 import { createPaces } from './time/pace.ts';
 import { createRouter, type Router } from './world/router.ts';
 import { createTraceNotes } from './world/trace-notes.ts';
@@ -61,6 +65,8 @@ export interface EngineParts {
   readonly effects?: readonly RunnableEffect[];
   /** Absent: no traces are wanted. */
   readonly tracing?: Tracing | undefined;
+  /** How code of loaded features is called; absent: as it is. */
+  readonly care?: Care;
   readonly onStep?: (transition: Transition, context: unknown) => void;
   /** Into how many shards the streams deal; absent: as many as the program has (limits.ts). */
   readonly shards?: number;
@@ -130,6 +136,7 @@ export class Engine implements EngineView {
         parts.metrics.unreadable?.('fence');
         log.error({ subject }, 'a fence cannot be read: the holding counts as nobody’s');
       },
+      onOrphaned: (feature) => parts.care?.suspect(feature),
       onMove: (name) => {
         if (name.startsWith('shard/')) parts.metrics.shardMove();
       },
@@ -186,7 +193,8 @@ export class Engine implements EngineView {
   /** What an operator should know of the features of this replica, in words. */
   remarks(): readonly string[] {
     const live = this.#directory?.live();
-    const own = this.runs.flatMap(({ remarks }) => remarks?.() ?? []);
+    const { care = noCare } = this.#parts;
+    const own = [...care.remarks(), ...this.runs.flatMap(({ remarks }) => remarks?.() ?? [])];
     if (live == null) return own;
     const { features, replica } = this.#parts;
     return [...own, ...editionRemarks(editionsIn(features), replica, [...live.values()])];
@@ -226,6 +234,7 @@ export class Engine implements EngineView {
       onTwin: (incarnation, isElder) => this.#onTwin(incarnation, isElder),
       onChange: () => {
         this.world.judge();
+        this.#parts.care?.heard(suspectsOf(this.#directory?.all() ?? []));
         this.ownership.plan();
         acquaintance.look();
       },
@@ -312,7 +321,8 @@ export class Engine implements EngineView {
       if (typeof run.shard === 'number' && run.shard !== ledShard) shards.push(run.shard);
       actors += livingIn(run);
     }
-    const { release } = this.#parts;
+    const { release, care = noCare } = this.#parts;
+    const suspects = care.suspects();
     return {
       release,
       leaving: this.#isLeaving || !this.#isClaiming || this.#isUnfit(),
@@ -320,6 +330,7 @@ export class Engine implements EngineView {
       tells: true,
       shards,
       editions: editionsIn(this.#parts.features),
+      ...(suspects.length === 0 ? {} : { suspects }),
       actors,
       stepsPerSecond: this.#stepsPerSecond,
     };
@@ -352,6 +363,8 @@ export class Engine implements EngineView {
   }
 }
 
+const suspectsOf = (members: readonly Member[]) => members.flatMap(({ suspects = [] }) => suspects);
+
 function hostParts(
   parts: EngineParts & Pick<HostParts, 'earlierHeardAt' | 'elsewhere'>,
   runs: () => readonly FeatureRun[],
@@ -359,10 +372,15 @@ function hostParts(
   const charts = chartsOf(parts.features).filter(({ durable }) => durable);
   const homes = homesOf(parts.features, parts.subjects, parts.shards);
   const paces = createPaces(parts.clock, homes.featureOf);
+  const stepperOf = (chart: Chart) => {
+    const feature = homes.featureOf(chart.name);
+    const stepper = createStepper(chart);
+    return feature && parts.care ? carefulStepper(stepper, feature, parts.care) : stepper;
+  };
   let runner: HostParts['runEffect'] | undefined = parts.runEffect;
   return {
     ...parts,
-    steppers: new Map(charts.map((chart) => [chart.name, createStepper(chart)])),
+    steppers: new Map(charts.map((chart) => [chart.name, stepperOf(chart)])),
     effects: new Map(charts.flatMap(({ effects }) => effects.map((one) => [one.type, one] as const))),
     homes,
     paces,

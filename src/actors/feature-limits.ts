@@ -21,6 +21,21 @@ export const featureLimits = {
   runsLeft: 4,
   /** Transitions of a chart that follow from one event: more than that go round for ever. */
   microsteps: 1_000,
+  /**
+   * A call of a feature's code that is under suspicion is interrupted after so long, ms: calls take
+   * microseconds, on a busy machine milliseconds.
+   */
+  callMs: 250,
+  /**
+   * What was interrupted fails at once for so long after it, ms: however many actors of a feature call the
+   * same code, it holds their replica for a tenth of the time.
+   */
+  callAgainMs: 2_500,
+  /**
+   * How long a feature stays under suspicion after the last sign, ms: twice the time after which what failed
+   * comes again.
+   */
+  careMs: 600_000,
   /** Bytes that a loaded feature keeps of one object: every replica holds all of them in memory. */
   digestBytes: 16 * 1024,
   /** Body of an answer that the `http` effect of a feature keeps, bytes: it goes into a record. */

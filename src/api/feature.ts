@@ -15,7 +15,7 @@ import { watchesIn } from './join.ts';
 import type { Kind } from './kind.ts';
 import type { Need } from './need.ts';
 import { startFeature } from './start.ts';
-import { declarationOf, type Watch } from './watch.ts';
+import { declarationOf, type Reports, type Watch } from './watch.ts';
 
 /**
  * Makes a feature. @throws OrreryError USAGE that names everything that is wrong with it
@@ -26,16 +26,14 @@ export function defineFeature(options: FeatureOptions): Feature {
     throw new OrreryError('USAGE', `feature ${options.name} cannot be used: ${problems.join('; ')}`);
   const { name, version, kinds, metrics = {} } = options;
   const watches = watchesOf(kinds);
-  const reports = { report: (_object: unknown, _problem: string): void => {} };
+  const reports: Reports = { report: () => {}, call: (_what, work) => work() };
   return {
     name,
     edition: { version, fingerprint: fingerprintOf(options, watches) },
     charts: kinds.map(({ chart }) => chart),
     messages: Object.fromEntries(kinds.map(({ chart, messages }) => [chart.name, messages])),
     watches: watches.map((watch) =>
-      declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, (object, problem) =>
-        reports.report(object, problem),
-      ),
+      declarationOf({ name, kinds: kinds.map(({ chart }) => chart.name) }, watch, reports),
     ),
     rights: needsOf(options),
     metrics,

@@ -9,10 +9,10 @@ import { safeParse } from 'valibot';
 import type { EffectContext, RunnableEffect } from '../actors/effect-runner.ts';
 import type { FeatureParts, FeatureRun } from '../actors/feature.ts';
 import { featureLimits } from '../actors/feature-limits.ts';
+import { noCare } from '../actors/time/care.ts';
 import type { Join } from '../actors/world/join.ts';
 import { asError, OrreryError } from '../base/errors.ts';
 import { parseActorId } from '../base/ids.ts';
-import type { KubeObject } from '../base/kube-port.ts';
 import type { Transition } from '../base/views.ts';
 import { decode, encodeJson } from '../bus/codec.ts';
 import type { Endpoint } from '../bus/rpc.ts';
@@ -21,14 +21,11 @@ import type { Effect, Tools } from './effect.ts';
 import { Failure } from './failure.ts';
 import type { FeatureOptions, RequestEndpoint } from './feature-options.ts';
 import { callHttp } from './http-call.ts';
-import { runJoin } from './join.ts';
+import { type JoinOf, runJoin } from './join.ts';
 import { createKinds, kubernetesTools } from './kubernetes/calls.ts';
+import type { Reports, Watched } from './watch.ts';
 
-export function startFeature(
-  options: FeatureOptions,
-  parts: FeatureParts,
-  reports: { report: (object: KubeObject, problem: string) => void },
-): FeatureRun {
+export function startFeature(options: FeatureOptions, parts: FeatureParts, reports: Reports): FeatureRun {
   const { name, kinds, requests = {} } = options;
   const { log, engine } = parts;
   reports.report = ({ metadata }, problem) =>
@@ -36,20 +33,38 @@ export function startFeature(
       { feature: name, namespace: metadata.namespace, name: metadata.name, problem },
       'a feature cannot read an object; it is left out',
     );
+  const { care = noCare } = engine.parts;
+  const call = <T>(what: string, work: () => T) => care.run(name, what, work);
+  reports.call = call;
   const toolsOf = toolbox(options, parts);
   const joins = kinds.flatMap(({ chart, join }) =>
-    join === null ? [] : [runJoin(join, { feature: name, kind: chart.name, world: engine.world, log })],
+    join === null
+      ? []
+      : [
+          runJoin(carefulJoin(join, chart.name, call), {
+            feature: name,
+            kind: chart.name,
+            world: engine.world,
+            log,
+          }),
+        ],
   );
   const own = new Map(
     kinds.flatMap(({ effects }) => effects.map((effect) => [effect.type, effect] as const)),
   );
   return {
     ...(joins.length === 0 ? {} : { join: allOf(joins) }),
-    effects: [...own.values()].map((effect) => runnable(effect, toolsOf)),
+    effects: [...own.values()].map((effect) => runnable(effect, toolsOf, call)),
     requests: Object.entries(requests).map(([word, request]) =>
-      endpointOf(options, word, request, parts, toolsOf),
+      endpointOf(
+        options,
+        word,
+        { ...request, answer: (...args) => call(`request ${word}`, () => request.answer(...args)) },
+        parts,
+        toolsOf,
+      ),
     ),
-    onStep: (transition, context) => tellStep(options, parts, transition, context),
+    onStep: (transition, context) => tellStep(options, parts, transition, context, call),
   };
 }
 
@@ -67,7 +82,22 @@ function toolbox({ name }: FeatureOptions, parts: FeatureParts): ToolsOf {
   });
 }
 
-function runnable(effect: Effect, toolsOf: ToolsOf): RunnableEffect {
+/** Calls code of the feature. */
+type Call = <T>(what: string, work: () => T) => T;
+
+function carefulJoin({ facts, relations, ...join }: JoinOf, kind: string, call: Call): JoinOf {
+  const careful = Object.entries(relations).map(([name, { of, to }]) => {
+    const all = (object: Watched<unknown>) => call(`${kind}: to of ${name}`, () => [...to(object)]);
+    return [name, { of, to: all }] as const;
+  });
+  return {
+    ...join,
+    relations: Object.fromEntries(careful),
+    facts: (...args) => call(`${kind}: facts`, () => facts(...args)),
+  };
+}
+
+function runnable(effect: Effect, toolsOf: ToolsOf, call: Call): RunnableEffect {
   /** Runs that were given up when their time was over, and have not ended yet. */
   let left = 0;
   const most = effect.inFlight * featureLimits.runsLeft;
@@ -79,7 +109,7 @@ function runnable(effect: Effect, toolsOf: ToolsOf): RunnableEffect {
           code: 'STUCK',
         });
       const { type: _, ...params } = asked;
-      const running = effect.run(params, toolsOf(context));
+      const running = call(effect.type, () => effect.run(params, toolsOf(context)));
       const leave = () => {
         left += 1;
         const end = () => {
@@ -126,12 +156,13 @@ function tellStep(
   { log, metrics }: FeatureParts,
   { id, from, to, event, at }: Transition,
   context: unknown,
+  call: Call,
 ): void {
   if (onStep === undefined) return;
   const { kind } = parseActorId(id);
   if (!kinds.some(({ chart }) => chart.name === kind)) return;
   try {
-    onStep({ id, from, to, event, at, context }, { metrics, log });
+    call(`onStep of ${kind}`, () => onStep({ id, from, to, event, at, context }, { metrics, log }));
   } catch (thrown) {
     log.error(
       { actor: id, error: asError(thrown).message },

@@ -99,11 +99,18 @@ export function worldName(feature: string, { resource: { apiVersion, kind } }: W
   return `${feature}/${apiVersion}/${kind}`;
 }
 
-/** The watch as the mirror takes it. @param report told of each object that is left out */
+/** What the mirror says of a feature's watches, and how it calls the feature's code. */
+export interface Reports {
+  /** Told of each object that is left out. */
+  report(object: KubeObject, problem: string): void;
+  call<T>(what: string, work: () => T): T;
+}
+
+/** The watch as the mirror takes it. @param reports is complete once the feature has started */
 export function declarationOf(
   { name: feature, kinds }: { readonly name: string; readonly kinds: readonly string[] },
   watch: Watch,
-  report: (object: KubeObject, problem: string) => void,
+  reports: Reports,
 ): WatchDeclaration {
   return {
     resource: { apiVersion: watch.resource.apiVersion, kind: watch.resource.kind },
@@ -112,23 +119,32 @@ export function declarationOf(
     digestKind: 'kept',
     ...(watch.labelSelector === null ? {} : { label: watch.labelSelector }),
     digest(object) {
-      const read = watch.keep(object);
+      const read = readOf(watch, object, reports);
       if ('kept' in read) return { kept: read.kept };
-      report(object, read.problem);
+      reports.report(object, read.problem);
       return { kept: null };
     },
     interest: () => ({
       tellers: [],
       fold: () => 'nothing',
-      wants: (_namespace, _name, digest) => isWanted(watch, digest),
+      wants: (_namespace, _name, digest) => isWanted(watch, digest, reports),
     }),
   };
 }
 
-function isWanted(watch: Watch, digest: AnyDigest): boolean {
+/** What was interrupted is a problem of the object that it was called for. */
+function readOf(watch: Watch, object: KubeObject, { call }: Reports): Kept<unknown> {
+  try {
+    return call(`watch of ${watch.resource.kind}: read`, () => watch.keep(object));
+  } catch (thrown) {
+    return { problem: asError(thrown).message };
+  }
+}
+
+function isWanted(watch: Watch, digest: AnyDigest, { call }: Reports): boolean {
   const { kept } = digest as FeatureDigest;
   try {
-    return kept !== null && watch.wants(kept);
+    return kept !== null && call(`watch of ${watch.resource.kind}: wants`, () => watch.wants(kept));
   } catch {
     return false;
   }

@@ -42,6 +42,7 @@ import { kindsOf } from './charts.ts';
 import type { RunConfig } from './config.ts';
 import { settingsOf } from './feature-settings.ts';
 import { featuresOf } from './features.ts';
+import { type FeatureCare, startFeatureCare } from './health/feature-care.ts';
 import { startHealthHttp } from './health/health-http.ts';
 import { startOwnHealth } from './health/own-health.ts';
 import type { Pipelines } from './health/pipelines.ts';
@@ -74,6 +75,7 @@ interface Connections {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Pipelines;
+  readonly featureCare: FeatureCare;
   readonly tracing?: Tracing | undefined;
 }
 
@@ -110,7 +112,8 @@ export async function startReplica(config: RunConfig, stop: AbortSignal): Promis
   });
   const nameTaken = Promise.withResolvers<never>();
   nameTaken.promise.catch(() => {});
-  const connections = { bus, storing, subjects, kube, log, metrics, health, tracing };
+  const featureCare = startFeatureCare(features, log, config.replica);
+  const connections = { bus, storing, subjects, kube, log, metrics, health, featureCare, tracing };
   const engine: Engine = await createEngine({ ...config, release }, features, connections, nameTaken);
   const watching = mirrorParts(config, { ...connections, engine, features, mirrors });
   metrics.observed(() => gaugesOf(engine, bus, health, machineClock.now()));
@@ -212,7 +215,7 @@ function natsOptions({ nats, cluster, replica, streamReplicas }: RunConfig) {
 async function createEngine(
   config: RunConfig,
   features: readonly Feature[],
-  { bus, subjects, kube, log, metrics, health, tracing }: Connections,
+  { bus, subjects, kube, log, metrics, health, featureCare: { care }, tracing }: Connections,
   nameTaken: PromiseWithResolvers<never>,
 ): Promise<Engine> {
   const incarnation = systemRandom.id();
@@ -233,6 +236,7 @@ async function createEngine(
     ],
     isFit: () => health.isFit(),
     tracing,
+    care,
   });
   return engine;
 }
@@ -267,7 +271,7 @@ async function startHttpOf(
     metrics,
     health,
     inspector,
-  }: Omit<Connections, 'log'> & { readonly engine: Engine; readonly inspector: Inspector },
+  }: Omit<Connections, 'log' | 'featureCare'> & { readonly engine: Engine; readonly inspector: Inspector },
 ): Promise<HttpOfReplica> {
   const isOpen = config.inspectorAuth === 'none';
   const needed = neededMirrors(features);
@@ -315,6 +319,7 @@ async function end(
     readonly kube: KubeConnection;
     readonly log: Log;
     readonly health: Pipelines;
+    readonly featureCare: FeatureCare;
     readonly tracing: Tracing | undefined;
   },
 ): Promise<void> {
@@ -325,6 +330,7 @@ async function end(
   parts.inspection.stop();
   parts.inspector.stop();
   parts.health.stop();
+  await parts.featureCare.stop();
   await parts.http.close();
   await parts.bus.close();
   parts.kube.close();

@@ -29,7 +29,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test('what new-feature writes runs: its tests pass, its chart is drawn, its rights are told', () => {
   const written = orrery('new-feature', 'drain', '--kind', 'nodedrain', '--watch', 'v1/Node');
   expect(written).toMatchObject({ status: 0, stderr: '' });
-  const own = run('--import', './installed.mjs', '--test', 'drain/feature.test.ts');
+  expect(written.stdout).toContain('Now: node --test\n');
+  const own = run('--import', './installed.mjs', '--test');
   expect(own.stdout).toContain('pass 3');
   const drawn = orrery('chart', 'nodedrain', '--feature', './drain');
   expect(drawn.stdout).toContain('nodedrain, version 1: Does once what the annotation of a Node asks for.');

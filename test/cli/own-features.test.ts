@@ -40,6 +40,19 @@ test('what cannot be used is refused with the file and the reason, on one line, 
   });
 });
 
+test('orrery run refuses it before it looks for anything else, and names the file and the reason', () => {
+  writeFileSync(
+    join(folder, 'unplain.ts'),
+    wrong('machine: setup({}).createMachine({ context: { at: new Map() } })'),
+  );
+  const nowhere = ['--nats', 'nats://127.0.0.1:1', '--http', '127.0.0.1:0'];
+  const { status, stderr } = orrery(['run', ...nowhere, '--feature', './unplain.ts']);
+  expect(status).toBe(2);
+  expect(stderr).toMatch(
+    /^error: --feature: .\/unplain.ts cannot be used: .*its context is no plain data: context.at is a Map/,
+  );
+});
+
 const wrong = (change: string) =>
   `import { kindOptions, write } from './greetings/feature.ts';
    import { createMachine } from 'xstate';
@@ -61,6 +74,27 @@ const refusals: ReadonlyArray<readonly [what: string, text: string, reason: stri
     'a kind of the program',
     wrong("name: 'pod', join: undefined, effects: [], createdBy: ['greeting.again'], machine: calm"),
     'the kind pod belongs to the feature routes already',
+  ],
+  [
+    'a kind that another loaded feature has',
+    wrong("name: 'greeting'"),
+    'the kind greeting belongs to the feature greetings already',
+  ],
+  [
+    'a kind that is defined twice',
+    `import { greeting } from './greetings/feature.ts';
+     import { defineFeature } from 'orrery';
+     export const feature = defineFeature({ name: 'wrong', version: '1.0.0', kinds: [greeting, { ...greeting }] });`,
+    'the kind greeting is defined twice',
+  ],
+  [
+    'two effects of one name',
+    `import { kindOptions, write } from './greetings/feature.ts';
+     import { defineFeature, defineKind } from 'orrery';
+     const kinds = ['one', 'two'].map((name) =>
+       defineKind({ ...kindOptions, name, join: undefined, createdBy: ['greeting.again'], effects: [{ ...write }] }));
+     export const feature = defineFeature({ name: 'wrong', version: '1.0.0', kinds });`,
+    'two effects are called greeting.write',
   ],
   [
     'an effect without a runner',

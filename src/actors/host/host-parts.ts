@@ -15,6 +15,7 @@ import type { EffectDeclaration } from '../../machines/effect.ts';
 import type { Admission } from '../admission.ts';
 import type { EffectContext } from '../effect-runner.ts';
 import type { Homes } from '../shards/homes.ts';
+import type { Care } from '../time/care.ts';
 import type { Paces } from '../time/pace.ts';
 import type { ShardRun } from './owned.ts';
 import type { EffectData, Stepper } from './step.ts';
@@ -50,6 +51,8 @@ export interface HostParts {
   readonly homes: Homes;
   /** How fast actors of loaded features may go. */
   readonly paces: Paces;
+  /** How code of loaded features is called; absent: as it is. */
+  readonly care?: Care;
   /** Kinds of features that others have loaded, or had: what is sent to their actors is not for us. */
   readonly elsewhere: () => ReadonlySet<string>;
   /** What may come to actors from outside. */

@@ -32,6 +32,10 @@ function featureIn(value: unknown): FencedFeature | null {
   return { name, kinds: kinds.filter((kind) => typeof kind === 'string') };
 }
 
+/** Whoever held it last has ended without giving it back. @param incarnation of the one who asks */
+export const isOrphaned = (fence: FenceValue | undefined, incarnation: string): boolean =>
+  fence?.replica != null && fence.incarnation !== incarnation;
+
 /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
 export const nobodysFence: FenceValue = { replica: null, incarnation: '', at: 0, releasedAt: null };
 

@@ -30,6 +30,8 @@ export interface Beat {
   readonly shards: readonly number[];
   /** Features that it has loaded; releases before say nothing of it, and have none. */
   readonly editions: readonly EditionTold[];
+  /** Features that it has a reason to call with care (time/care.ts). Absent: none. */
+  readonly suspects?: readonly string[];
   readonly actors: number;
   readonly stepsPerSecond: number;
   /** How long the process has been there, ms. Absent: a release before 0.1.0. */
@@ -86,6 +88,8 @@ export function latestWithoutTell(members: Iterable<Member>): number {
   return latest;
 }
 
+const isText = (value: unknown): value is string => typeof value === 'string';
+
 function isEdition(value: Partial<EditionTold> | null): boolean {
   const { name, version, fingerprint, kinds } = value ?? {};
   return [name, version, fingerprint].every((text) => typeof text === 'string') && Array.isArray(kinds);
@@ -105,6 +109,7 @@ export function readBeat(data: Uint8Array): Beat | null {
       tells: beat.tells === true,
       shards: Array.isArray(beat.shards) ? beat.shards : [],
       editions: Array.isArray(beat.editions) ? beat.editions.filter(isEdition) : [],
+      ...(Array.isArray(beat.suspects) ? { suspects: beat.suspects.filter(isText) } : {}),
       actors: Number(beat.actors ?? 0),
       stepsPerSecond: Number(beat.stepsPerSecond ?? 0),
       ...(typeof beat.ageMs === 'number' ? { ageMs: beat.ageMs } : {}),

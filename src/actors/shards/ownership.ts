@@ -26,7 +26,7 @@ import type { Snapshot } from '../host/step.ts';
 import { createClaimTrouble } from './claim-trouble.ts';
 import { beatMs, type Directory } from './directory.ts';
 import { holdersOf, mayHoldOf } from './editions.ts';
-import { type FenceValue, nobodysFence, readFenceValue } from './fence-value.ts';
+import { type FenceValue, isOrphaned, nobodysFence, readFenceValue } from './fence-value.ts';
 import type { FencePlace, HoldingSpec, HoldingView } from './holding.ts';
 import { wantedOwner } from './rendezvous.ts';
 
@@ -42,6 +42,8 @@ export interface OwnershipParts {
   /** Where fences stand. */
   readonly fences: readonly FencePlace[];
   readonly onMove?: (name: string) => void;
+  /** A part of the feature was taken from a replica that ended without giving it back. */
+  readonly onOrphaned?: (feature: string) => void;
   /** A fence has not the form of one. */
   readonly onUnreadable?: (subject: string) => void;
 }
@@ -312,8 +314,9 @@ export class Ownership {
   /** Whoever takes a fence that we held lives: if under our name, its beats may only have been lost. */
   #noteTwin({ replica, incarnation, ageMs }: FenceValue): void {
     if (replica !== this.#parts.replica) return;
-    const age = ageMs === undefined ? {} : { ageMs };
-    this.#parts.directory().sawTwin({ incarnation, leaving: false, ...age });
+    this.#parts
+      .directory()
+      .sawTwin({ incarnation, leaving: false, ...(ageMs === undefined ? {} : { ageMs }) });
   }
 
   /** A fence that cannot be read is nobody's: whoever is wanted claims it. */
@@ -350,8 +353,12 @@ export class Ownership {
   }
 
   async #claim(spec: HoldingSpec, seen: number): Promise<PlainEvent> {
+    const before = this.#fences.get(spec.fenceSubject)?.value;
     try {
-      return { type: 'claim.won', fence: await this.#write(spec, { replica: this.#parts.replica }, seen) };
+      const fence = await this.#write(spec, { replica: this.#parts.replica }, seen);
+      const { incarnation } = this.#parts.directory();
+      if (spec.feature && isOrphaned(before, incarnation)) this.#parts.onOrphaned?.(spec.feature.name);
+      return { type: 'claim.won', fence };
     } catch (error) {
       if (hasCode(error, 'BUS_CONFLICT')) {
         await this.#readFence(spec);
@@ -377,21 +384,14 @@ export class Ownership {
     const isRetired = owner.replica === null && this.#held.get(spec.name)?.isWanted === false;
     const value: FenceValue = {
       ...owner,
-      incarnation,
-      at: clock.now(),
-      releasedAt,
-      statesAnew: true,
-      ageMs: ageMs(),
+      ...{ incarnation, at: clock.now(), releasedAt, statesAnew: true, ageMs: ageMs() },
       ...(spec.feature ? { feature: spec.feature } : {}),
     };
     const guard = { subject: spec.fenceSubject, sequence: seen };
-    const { sequence } = isRetired
-      ? await bus.append(spec.fenceSubject, encodeJson({ ...value, isRetired }), {
-          guard,
-          ttlSeconds: limits.worldTombstoneSeconds,
-        })
-      : await bus.append(spec.fenceSubject, encodeJson(value), { guard });
-    return sequence;
+    const [said, ttl] = isRetired
+      ? [{ ...value, isRetired }, { ttlSeconds: limits.worldTombstoneSeconds }]
+      : [value, {}];
+    return (await bus.append(spec.fenceSubject, encodeJson(said), { guard, ...ttl })).sequence;
   }
 }
 

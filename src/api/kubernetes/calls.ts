@@ -66,7 +66,16 @@ export function kubernetesTools(parts: CallParts): KubernetesTools {
     async patch(kind, { patch, resourceVersion, uid, ...at }) {
       const metadata = { ...record(patch.metadata), ...preconditions({ uid, resourceVersion }) };
       const body = Object.keys(metadata).length === 0 ? patch : { ...patch, metadata };
-      return written(await kube.patch(await resolve(kind), { ...place(at), type: 'merge', body }, signal));
+      const resource = await resolve(kind);
+      try {
+        return written(await kube.patch(resource, { ...place(at), type: 'merge', body }, signal));
+      } catch (thrown) {
+        // Of another uid the server says that it cannot be changed; the feature asks whether it is that
+        // object.
+        const isAsked = uid !== undefined && hasCode(thrown, 'KUBE_REFUSED');
+        if (isAsked) sameAs({ ...at, uid }, await kube.get(resource, at.namespace, at.name, signal));
+        throw thrown;
+      }
     },
     status: async (kind, params) => {
       const edit = (object: KubeObject) => statusEdit(object, params, parts.now());

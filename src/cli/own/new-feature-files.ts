@@ -188,7 +188,7 @@ const kind = defineKind({
 export const feature = defineFeature({ name: '__name__', version: '0.1.0', kinds: [kind] });
 `;
 
-const testTemplate = `/** The chart of \`__name__\`, step by step: \`node --test __name__/feature.test.ts\`. Charts are pure: no cluster is needed. */
+const testTemplate = `/** The chart of \`__name__\`, step by step: \`node --test\`. Charts are pure: no cluster is needed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { initialTransition, transition } from 'orrery';
@@ -258,7 +258,7 @@ function readmeText({ name, kind, watch }: NewFeature): string {
 
 One actor, \`${kind}/NAMESPACE/NAME\`, for each ${watch.kind} with the annotation \`example.com/${name}\`: it does once what the text asks for.
 
-    node --test ${name}/feature.test.ts                   # the chart, step by step
+    node --test                   # the chart, step by step; Node finds the tests below the folder
     orrery chart ${kind} --feature ./${name}              # the chart, drawn
     orrery run --feature ./${name}                        # a replica with it; all replicas must have it
     orrery get ${kind} --feature ./${name}

@@ -1,0 +1,33 @@
+/** A chart of a loaded feature, each call of its code with the care that the feature needs (care.ts). */
+import type { Chart } from '../../machines/chart.ts';
+import type { Stepper } from '../host/step.ts';
+import type { Care } from './care.ts';
+
+export function carefulStepper(stepper: Stepper, feature: string, care: Care): Stepper {
+  const chart = carefulChart(stepper.chart, feature, care);
+  const { name } = chart;
+  return {
+    ...stepper,
+    chart,
+    begin: (input, event) => care.run(feature, `${name}: ${event.type}`, () => stepper.begin(input, event)),
+    step: (snapshot, event) =>
+      care.run(feature, `${name}: ${event.type}`, () => stepper.step(snapshot, event)),
+    restore: (persisted, version) =>
+      care.run(feature, `${name}: migrations`, () => stepper.restore(persisted, version)),
+    deadlinesOf: (snapshot, stamp) =>
+      care.run(feature, `${name}: delays`, () => stepper.deadlinesOf(snapshot, stamp)),
+  };
+}
+
+function carefulChart(chart: Chart, feature: string, care: Care): Chart {
+  const of = <A extends unknown[], R>(what: string, work: ((...args: A) => R) | undefined) =>
+    work && ((...args: A) => care.run(feature, `${chart.name}: ${what}`, () => work(...args)));
+  const { tell, merge, quiet, deferrable } = chart;
+  return {
+    ...chart,
+    ...(tell ? { tell: of('tell', tell) } : {}),
+    ...(merge ? { merge: of('merge', merge) } : {}),
+    ...(quiet ? { quiet: of('quiet', quiet) } : {}),
+    ...(deferrable ? { deferrable: of('deferrable', deferrable) } : {}),
+  } as Chart;
+}

@@ -1,0 +1,109 @@
+/**
+ * A thread beside the replica's own: it notices when that one does not yield any more.
+ *
+ * Everything of a replica runs on one thread, so code of a loaded feature that never yields stops all of it:
+ * its heartbeats, its answers, its log. Others take its shards over within seconds. Promises: the log says
+ * which feature's code it was, and the process ends, so that it is started again; a stall outside of such
+ * code is given longer. Time in which the whole process stood still does not count, and a
+ * process with a debugger is left alone. Owns the thread and what
+ * the two share; absent: how the code is called (actors/time/care.ts), and what happens to the actors.
+ */
+import { url as debuggerUrl } from 'node:inspector';
+import { Worker } from 'node:worker_threads';
+import type { Marks } from '../../actors/time/care.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+
+/** How often the thread looks, and the replica says that it yields. */
+const tickMs = 250;
+/** A call of a feature that goes on for so many looks is not coming back: calls take microseconds. */
+const ticksInCall = 20;
+/**
+ * The same of a stall that is in no known call; the heaviest work of the replica's own takes a tenth of it.
+ */
+const ticksOutside = 120;
+const textBytes = 512;
+
+/** What the thread is handed: what both see, and its constants, for it knows nothing of this file. */
+interface Shared {
+  readonly numbers: Int32Array;
+  readonly text: Uint8Array;
+  readonly wallMs: Float64Array;
+  readonly signs: typeof signs;
+  readonly tickMs: number;
+  readonly ticksInCall: number;
+  readonly ticksOutside: number;
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** Numbers that both threads see. */
+const signs = { yields: 0, calls: 1, isInside: 2, textLength: 3, isOver: 4, isDebugged: 5 } as const;
+
+export interface StallWatch extends Marks {
+  stop(): Promise<void>;
+}
+
+/** @param facts stand in the line that the thread writes */
+export function startStallWatch(clock: Clock, facts: Readonly<Record<string, string>>): StallWatch {
+  const numbers = new Int32Array(new SharedArrayBuffer(4 * Object.keys(signs).length));
+  const text = Buffer.from(new SharedArrayBuffer(textBytes));
+  const wallMs = new Float64Array(new SharedArrayBuffer(8));
+  const workerData: Shared = { numbers, text, wallMs, signs, tickMs, ticksInCall, ticksOutside, facts };
+  const thread = new Worker(`(${watchOver.toString()})()`, { eval: true, workerData });
+  thread.unref();
+  let timer: Timer | null = null;
+  const say = () => {
+    wallMs[0] = clock.now();
+    Atomics.store(numbers, signs.isDebugged, debuggerUrl() === undefined ? 0 : 1);
+    Atomics.add(numbers, signs.yields, 1);
+    timer = clock.after(tickMs, say);
+  };
+  say();
+  return {
+    enter(feature, what) {
+      Atomics.add(numbers, signs.calls, 1);
+      Atomics.store(numbers, signs.textLength, text.write(`${feature}\n${what}`));
+      Atomics.store(numbers, signs.isInside, 1);
+    },
+    leave: () => void Atomics.store(numbers, signs.isInside, 0),
+    async stop() {
+      timer?.cancel();
+      Atomics.store(numbers, signs.isOver, 1);
+      Atomics.notify(numbers, signs.isOver);
+      await thread.terminate();
+    },
+  };
+}
+
+/** Runs in the thread, as text: it names nothing from outside of itself. */
+function watchOver(): void {
+  const { workerData } = process.getBuiltinModule('node:worker_threads');
+  const { writeSync } = process.getBuiltinModule('node:fs');
+  const { numbers, text, wallMs, signs, tickMs, ticksInCall, ticksOutside, facts } = workerData as Shared;
+  let seen = { yields: -1, calls: -1 };
+  let ticks = 0;
+  let ticksOfCall = 0;
+  while (Atomics.load(numbers, signs.isOver) === 0) {
+    Atomics.wait(numbers, signs.isOver, 0, tickMs);
+    const now = { yields: Atomics.load(numbers, signs.yields), calls: Atomics.load(numbers, signs.calls) };
+    const isInside = Atomics.load(numbers, signs.isInside) === 1;
+    ticks = now.yields === seen.yields ? ticks + 1 : 0;
+    ticksOfCall = ticks > 0 && isInside && now.calls === seen.calls ? ticksOfCall + 1 : 0;
+    seen = now;
+    if (ticksOfCall < ticksInCall && ticks < ticksOutside) continue;
+    // Somebody looks at a breakpoint.
+    if (Atomics.load(numbers, signs.isDebugged) === 1) continue;
+    const words = Buffer.from(text.subarray(0, Atomics.load(numbers, signs.textLength))).toString();
+    const [feature, what] = words.split('\n');
+    const time = new Date((wallMs[0] ?? 0) + ticks * tickMs).toISOString();
+    const where = isInside ? { feature, what } : {};
+    const msg = isInside
+      ? 'code of a feature does not yield, and nothing else runs in this replica: it ends itself'
+      : 'something does not yield, and nothing else runs in this replica: it ends itself';
+    writeSync(
+      2,
+      `${JSON.stringify({ level: 'error', time, ...facts, ...where, seconds: (ticks * tickMs) / 1_000, msg })}\n`,
+    );
+    process.kill(process.pid, 'SIGKILL');
+    return;
+  }
+}

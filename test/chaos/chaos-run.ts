@@ -141,7 +141,7 @@ async function play(options: ChaosOptions, onStop: OnStop): Promise<ChaosReport>
     ...world.checkers,
   ]);
   witness.begin();
-  await world.begin();
+  await unlessOver(world.begin(), story, signal);
   const streams = createStreamFaults(bus, clusterName, witness);
   const faults = createFaults({
     ...{ crew, streams, kinds, failOvers, say, nats: stage.nats, api: stage.api },
@@ -164,6 +164,20 @@ interface Run {
   readonly settlement: ReturnType<typeof createSettlement>;
   readonly chance: ReturnType<typeof createChance>;
   readonly signal: AbortSignal;
+}
+
+/** Waits for it, but not once a promise was broken. @throws the reason of the signal */
+async function unlessOver(begun: Promise<void>, story: Run['story'], signal: AbortSignal): Promise<void> {
+  const waited = new AbortController();
+  const either = AbortSignal.any([signal, waited.signal]);
+  const untilOver = async () => {
+    while (!story.isOver()) await sleep(clock, 500, either);
+  };
+  try {
+    await Promise.race([begun, untilOver()]);
+  } finally {
+    waited.abort();
+  }
 }
 
 /** Things happen and fail, at times of their own. */

@@ -33,10 +33,12 @@ export function watchRoutes(
     if (before?.kind === 'pods' && before.uid === digest.uid && before.conditions[conditionType] === 'True')
       return;
     const { uid } = digest;
-    witness.later(() => {
+    witness.later((isLast) => {
       const steps = asked.get(`pod/${namespace}/${name}`) ?? [];
-      const key = steps.findLast((one) => one.uid === uid)?.key ?? '';
-      return { kind: 'patched', replica: '', key, namespace, name, uid, status: 'True' };
+      const key = steps.findLast((one) => one.uid === uid)?.key;
+      // A server that was killed tells of the step later than the watch of its effect.
+      if (key === undefined && !isLast) return null;
+      return { kind: 'patched', replica: '', key: key ?? '', namespace, name, uid, status: 'True' };
     }, 2 * holdMs);
   });
   return {

@@ -30,8 +30,8 @@ export interface Witness {
   readonly overdue: number;
   /** The stream was deleted: what it had not told is lost. */
   lose(stream: StreamName): void;
-  /** Sees it so much later. */
-  later(sighting: () => Sighting, ms: number): void;
+  /** Sees it so much later, and as often later again as it is null, until the last time. */
+  later(sighting: (isLast: boolean) => Sighting | null, ms: number): void;
   stop(): Promise<void>;
 }
 
@@ -104,12 +104,20 @@ export async function startWitness(parts: WitnessParts): Promise<Witness> {
       queues.get(stream)?.splice(0);
       see({ kind: 'lost', stream });
     },
-    later: (sighting, ms) => void clock.after(ms, () => see(sighting())),
+    later: (sighting, ms) => later(see, sighting, ms, clock.monotonic() + patienceMs),
     async stop() {
       timer?.cancel();
       await Promise.all(followings.map((following) => following.stop().catch(() => {})));
     },
   };
+}
+
+function later(see: See, sighting: Parameters<Witness['later']>[0], ms: number, until: number): void {
+  clock.after(ms, () => {
+    const told = sighting(clock.monotonic() > until);
+    if (told === null) later(see, sighting, ms, until);
+    else see(told);
+  });
 }
 
 function mayBeTold(
